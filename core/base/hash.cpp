@@ -7,8 +7,10 @@
 namespace tunesmith {
 namespace {
 
+__extension__ using Product = unsigned __int128;
+
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-    const auto product = static_cast<unsigned __int128>(a) * b;
+    const Product product = static_cast<Product>(a) * b;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 

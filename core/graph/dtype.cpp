@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/graph/dtype.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+
+namespace tunesmith {
+namespace {
+
+struct DTypeFacts {
+    DType type;
+    std::string_view name;
+    std::size_t size;
+};
+
+constexpr std::array<DTypeFacts, 15> kFacts{{{DType::f32, "float32", 4},
+                                             {DType::u8, "uint8", 1},
+                                             {DType::i8, "int8", 1},
+                                             {DType::u16, "uint16", 2},
+                                             {DType::i16, "int16", 2},
+                                             {DType::i32, "int32", 4},
+                                             {DType::i64, "int64", 8},
+                                             {DType::string, "string", 0},
+                                             {DType::boolean, "bool", 1},
+                                             {DType::f16, "float16", 2},
+                                             {DType::f64, "float64", 8},
+                                             {DType::u32, "uint32", 4},
+                                             {DType::u64, "uint64", 8},
+                                             {DType::bf16, "bfloat16", 2},
+                                             {DType::undefined, "undefined", 0}}};
+
+const DTypeFacts& facts(DType type) {
+    for (const auto& fact : kFacts)
+        if (fact.type == type)
+            return fact;
+    return kFacts.back();
+}
+
+} // namespace
+
+std::size_t byteSize(DType type) { return facts(type).size; }
+
+std::string_view dtypeName(DType type) { return facts(type).name; }
+
+DType dtypeFromName(std::string_view name) {
+    for (const auto& fact : kFacts)
+        if (fact.name == name)
+            return fact.type;
+    return DType::undefined;
+}
+
+bool isFloat(DType type) {
+    return type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
+}
+
+bool isInteger(DType type) {
+    return !isFloat(type) && type != DType::undefined && type != DType::string && type != DType::boolean;
+}
+
+bool isSigned(DType type) {
+    return isFloat(type) || type == DType::i8 || type == DType::i16 || type == DType::i32 || type == DType::i64;
+}
+
+float halfToFloat(Half value) {
+    const std::uint32_t sign = (value.bits & 0x8000u) << 16;
+    const std::uint32_t exponent = (value.bits >> 10) & 31u;
+    const std::uint32_t mantissa = value.bits & 1023u;
+    if (exponent == 31)
+        return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
+    if (exponent != 0)
+        return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+    const float subnormal = std::ldexp(static_cast<float>(mantissa), -24);
+    return sign ? -subnormal : subnormal;
+}
+
+Half floatToHalf(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
+    const float magnitude = std::fabs(value);
+    if (std::isnan(value))
+        return {static_cast<std::uint16_t>(sign | 0x7e00u)};
+    if (magnitude >= 65520.0f)
+        return {static_cast<std::uint16_t>(sign | 0x7c00u)};
+    int exponent = 0;
+    std::frexp(magnitude, &exponent);
+    exponent = std::max(exponent - 1, -14);
+    // One unit in the last place is 2^(exponent-10); rint rounds ties to even.
+    const auto units = static_cast<std::uint32_t>(std::rint(std::ldexp(magnitude, 10 - exponent)));
+    const std::uint32_t biased = static_cast<std::uint32_t>(exponent + 14) * 1024u + units;
+    return {static_cast<std::uint16_t>(sign | biased)};
+}
+
+float bfloatToFloat(BFloat value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16); }
+
+BFloat floatToBfloat(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    if (std::isnan(value))
+        return {static_cast<std::uint16_t>((bits >> 16) | 0x40u)};
+    return {static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+}
+
+} // namespace tunesmith

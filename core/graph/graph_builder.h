@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace tunesmith {
+
+// The only way to make a Graph. Values and nodes may be added in any order (a node may use a value whose producer comes
+// later); build() sorts, drops nothing, and refuses cycles, values without an origin and doubled names with one sentence.
+class GraphBuilder {
+public:
+    explicit GraphBuilder(std::string name = "graph");
+    explicit GraphBuilder(const Graph& base); // start from a copy; ids of nodes and values stay what they were
+
+    void setOpset(const std::string& domain, std::int64_t version);
+    void setMetadata(const std::string& key, std::string value);
+    void setLineage(std::shared_ptr<const Lineage> lineage);
+
+    // Names that are empty or taken get a fresh one.
+    ValueId addInput(const std::string& name, TensorType type);
+    ValueId addConstant(const std::string& name, Tensor tensor);
+    ValueId addCapture(const std::string& name, TensorType type);
+    ValueId addValue(const std::string& name, TensorType type = {}); // to be produced by a node added later
+    NodeId addNode(Node node);                                      // its outputs were made by addValue
+    // The common case: one node with fresh outputs; returns its first output.
+    ValueId add(const std::string& op, const std::vector<ValueId>& inputs,
+                std::map<std::string, Attribute> attributes = {}, int outputs = 1, const std::string& name = {});
+    void setOutputs(std::vector<ValueId> outputs) { outputs_ = std::move(outputs); }
+
+    const Node& node(NodeId id) const { return nodes_[id.index()]; }
+    const Value& value(ValueId id) const { return values_[id.index()]; }
+    std::size_t nodeCount() const { return nodes_.size(); }
+    std::size_t valueCount() const { return values_.size(); }
+    const std::vector<ValueId>& outputs() const { return outputs_; }
+
+    void setType(ValueId id, TensorType type) { values_[id.index()].type = std::move(type); }
+    void setConstant(ValueId id, Tensor tensor); // turns a value into a constant; its producer loses it
+    void replaceNode(NodeId id, Node node);
+    void removeNode(NodeId id);                       // its outputs must not be used by anyone at build()
+    void replaceUses(ValueId from, ValueId to);       // in nodes and in graph outputs
+
+    // Also drops removed nodes and values that nobody produces or reads, so ids of the built graph may differ from ours.
+    Result<Graph> build();
+
+private:
+    std::string uniqueName(const std::string& wanted, const char* stem, std::map<std::string, int>& taken);
+    std::string name_;
+    std::vector<Node> nodes_;
+    std::vector<bool> removed_;
+    std::vector<Value> values_;
+    std::vector<ValueId> inputs_, outputs_, captures_;
+    std::map<std::string, std::int64_t> opsets_;
+    std::map<std::string, std::string> metadata_;
+    std::map<std::string, int> nodeNames_, valueNames_;
+    std::shared_ptr<const Lineage> lineage_;
+};
+
+} // namespace tunesmith

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/graph/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "core/base/hash.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr std::size_t kAlignment = 64; // a cache line, and the widest vector
+
+std::shared_ptr<void> allocateZeroed(std::size_t size) {
+    const std::size_t rounded = (std::max<std::size_t>(size, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    void* memory = std::aligned_alloc(kAlignment, rounded);
+    if (!memory)
+        throw std::bad_alloc();
+    std::memset(memory, 0, rounded);
+    return {memory, std::free};
+}
+
+template <class To, class From> To convert(From value) {
+    if constexpr (std::is_same_v<From, Half>)
+        return convert<To>(halfToFloat(value));
+    else if constexpr (std::is_same_v<From, BFloat>)
+        return convert<To>(bfloatToFloat(value));
+    else if constexpr (std::is_same_v<To, Half>)
+        return floatToHalf(static_cast<float>(value));
+    else if constexpr (std::is_same_v<To, BFloat>)
+        return floatToBfloat(static_cast<float>(value));
+    else if constexpr (std::is_same_v<To, bool>)
+        return value != From{};
+    else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+        // What does not fit is undefined in C++; take the way of x86: through int64, out of range becomes the minimum.
+        const bool fits = value > -9.3e18 && value < 9.2e18;
+        return static_cast<To>(fits ? static_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::min());
+    } else
+        return static_cast<To>(value);
+}
+
+} // namespace
+
+std::optional<std::int64_t> checkedElementCount(std::span<const std::int64_t> shape) {
+    std::int64_t count = 1;
+    bool empty = false;
+    for (const std::int64_t extent : shape) {
+        if (extent < 0)
+            return std::nullopt;
+        if (extent == 0)
+            empty = true;
+        else if (__builtin_mul_overflow(count, extent, &count))
+            return std::nullopt;
+    }
+    return empty ? 0 : count;
+}
+
+std::int64_t elementCount(std::span<const std::int64_t> shape) {
+    const auto count = checkedElementCount(shape);
+    assert(count);
+    return count.value_or(0);
+}
+
+Shape rowMajorStrides(std::span<const std::int64_t> shape) {
+    Shape strides(shape.size(), 1);
+    for (std::size_t i = shape.size(); i-- > 1;)
+        strides[i - 1] = strides[i] * shape[i];
+    return strides;
+}
+
+std::string shapeText(std::span<const std::int64_t> shape) {
+    if (shape.empty())
+        return "scalar";
+    std::string text;
+    for (const std::int64_t extent : shape)
+        text += (text.empty() ? "" : "x") + std::to_string(extent);
+    return text;
+}
+
+Tensor Tensor::zeros(DType type, Shape shape) {
+    if (type == DType::string) {
+        const auto size = static_cast<std::size_t>(elementCount(shape));
+        return ofStrings(std::move(shape), std::vector<std::string>(size));
+    }
+    Tensor tensor;
+    tensor.type_ = type;
+    tensor.count_ = elementCount(shape);
+    tensor.shape_ = std::move(shape);
+    auto memory = allocateZeroed(tensor.byteCount());
+    tensor.bytes_ = static_cast<const std::byte*>(memory.get());
+    tensor.owner_ = std::move(memory);
+    return tensor;
+}
+
+Tensor Tensor::wrap(DType type, Shape shape, const std::byte* bytes, std::shared_ptr<const void> owner) {
+    Tensor tensor;
+    tensor.type_ = type;
+    tensor.count_ = elementCount(shape);
+    tensor.shape_ = std::move(shape);
+    tensor.bytes_ = bytes;
+    tensor.owner_ = std::move(owner);
+    return tensor;
+}
+
+Tensor Tensor::ofStrings(Shape shape, std::vector<std::string> values) {
+    Tensor tensor;
+    tensor.type_ = DType::string;
+    tensor.count_ = elementCount(shape);
+    assert(values.size() == static_cast<std::size_t>(tensor.count_));
+    tensor.shape_ = std::move(shape);
+    tensor.owner_ = std::make_shared<const std::vector<std::string>>(std::move(values));
+    return tensor;
+}
+
+Tensor Tensor::ofInts(const std::vector<std::int64_t>& values) {
+    return of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+}
+
+std::span<std::byte> Tensor::mutableBytes() { return {const_cast<std::byte*>(bytes_), byteCount()}; }
+
+const std::vector<std::string>& Tensor::strings() const {
+    assert(type_ == DType::string);
+    return *static_cast<const std::vector<std::string>*>(owner_.get());
+}
+
+double Tensor::asDouble(std::int64_t index) const {
+    assert(index >= 0 && index < count_);
+    return visitDType(type_, [&](auto tag) {
+        using T = decltype(tag);
+        return convert<double>(reinterpret_cast<const T*>(bytes_)[index]);
+    });
+}
+
+std::int64_t Tensor::asInt(std::int64_t index) const {
+    assert(index >= 0 && index < count_);
+    return visitDType(type_, [&](auto tag) {
+        using T = decltype(tag);
+        return convert<std::int64_t>(reinterpret_cast<const T*>(bytes_)[index]);
+    });
+}
+
+std::vector<std::int64_t> Tensor::asInts() const {
+    std::vector<std::int64_t> values(static_cast<std::size_t>(count_));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = asInt(static_cast<std::int64_t>(i));
+    return values;
+}
+
+Tensor Tensor::reshaped(Shape shape) const {
+    assert(elementCount(shape) == count_);
+    Tensor tensor = *this;
+    tensor.shape_ = std::move(shape);
+    return tensor;
+}
+
+Tensor Tensor::cast(DType type) const {
+    if (type == type_)
+        return *this;
+    Tensor result = zeros(type, shape_);
+    visitDType(type_, [&](auto from) {
+        using From = decltype(from);
+        visitDType(type, [&](auto to) {
+            using To = decltype(to);
+            const auto source = data<From>();
+            const auto target = result.mutableData<To>();
+            for (std::size_t i = 0; i < source.size(); ++i)
+                target[i] = convert<To>(source[i]);
+        });
+    });
+    return result;
+}
+
+std::uint64_t Tensor::hash() const {
+    Hasher hasher;
+    hasher.add(type_).add(shape_);
+    if (type_ == DType::string)
+        for (const auto& text : strings())
+            hasher.add(std::string_view(text));
+    else
+        hasher.bytes(bytes_, byteCount());
+    return hasher.value();
+}
+
+} // namespace tunesmith

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cassert>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/graph/dtype.h"
+
+namespace tunesmith {
+
+using Shape = std::vector<std::int64_t>; // concrete, outermost first; {} is a scalar
+
+// Number of elements, or nullopt when a dimension is negative or the product leaves 63 bits.
+std::optional<std::int64_t> checkedElementCount(std::span<const std::int64_t> shape);
+std::int64_t elementCount(std::span<const std::int64_t> shape); // of a shape that is known to be legal
+Shape rowMajorStrides(std::span<const std::int64_t> shape);
+std::string shapeText(std::span<const std::int64_t> shape);     // "1x3x224x224", "scalar"
+
+// A dense row-major tensor. Copies share the bytes, so weights are cheap to pass around and can live in a mapped file.
+// A tensor is filled by whoever made it and is never changed once it was handed on.
+class Tensor {
+public:
+    Tensor() = default; // "absent", as an optional input of a node is
+
+    static Tensor zeros(DType type, Shape shape);
+    // Bytes owned by someone else (a mapped file), kept alive by `owner`; `bytes` holds at least the tensor's size.
+    static Tensor wrap(DType type, Shape shape, const std::byte* bytes, std::shared_ptr<const void> owner);
+    static Tensor ofStrings(Shape shape, std::vector<std::string> values);
+    template <class T> static Tensor of(Shape shape, std::span<const T> values) {
+        Tensor tensor = zeros(dtypeOf<T>, std::move(shape));
+        assert(values.size() == static_cast<std::size_t>(tensor.count()));
+        std::copy(values.begin(), values.end(), tensor.mutableData<T>().begin());
+        return tensor;
+    }
+    template <class T> static Tensor of(Shape shape, const std::vector<T>& values) {
+        return of<T>(std::move(shape), std::span<const T>(values));
+    }
+    template <class T> static Tensor scalar(T value) { return of<T>({}, std::span<const T>(&value, 1)); }
+    static Tensor ofInts(const std::vector<std::int64_t>& values); // 1-D int64
+
+    bool absent() const { return type_ == DType::undefined; }
+    DType type() const { return type_; }
+    const Shape& shape() const { return shape_; }
+    std::size_t rank() const { return shape_.size(); }
+    std::int64_t count() const { return count_; }
+    std::size_t byteCount() const { return static_cast<std::size_t>(count_) * byteSize(type_); }
+
+    std::span<const std::byte> bytes() const { return {bytes_, byteCount()}; }
+    std::span<std::byte> mutableBytes();
+    template <class T> std::span<const T> data() const {
+        assert(dtypeOf<T> == type_);
+        return {reinterpret_cast<const T*>(bytes_), static_cast<std::size_t>(count_)};
+    }
+    template <class T> std::span<T> mutableData() {
+        assert(dtypeOf<T> == type_);
+        return {reinterpret_cast<T*>(mutableBytes().data()), static_cast<std::size_t>(count_)};
+    }
+    const std::vector<std::string>& strings() const;
+
+    // Elements read as another type, whatever the stored type (not string): for indices, axes, scalars and checks.
+    double asDouble(std::int64_t index) const;
+    std::int64_t asInt(std::int64_t index) const;
+    std::vector<std::int64_t> asInts() const;
+
+    Tensor reshaped(Shape shape) const; // same bytes; the counts must agree
+    Tensor cast(DType type) const;      // C++ conversion per element; float -> bool is "!= 0"; saturates nothing
+    std::uint64_t hash() const;         // of type, shape and bytes
+
+private:
+    DType type_ = DType::undefined;
+    Shape shape_;
+    std::int64_t count_ = 0;
+    const std::byte* bytes_ = nullptr;
+    std::shared_ptr<const void> owner_;
+};
+
+// Calls `visitor` with a value of the C++ type that holds elements of `type` (Half and BFloat included).
+template <class Visitor> decltype(auto) visitDType(DType type, Visitor&& visitor) {
+    switch (type) {
+    case DType::f64: return visitor(double{});
+    case DType::f16: return visitor(Half{});
+    case DType::bf16: return visitor(BFloat{});
+    case DType::i8: return visitor(std::int8_t{});
+    case DType::i16: return visitor(std::int16_t{});
+    case DType::i32: return visitor(std::int32_t{});
+    case DType::i64: return visitor(std::int64_t{});
+    case DType::u8: return visitor(std::uint8_t{});
+    case DType::u16: return visitor(std::uint16_t{});
+    case DType::u32: return visitor(std::uint32_t{});
+    case DType::u64: return visitor(std::uint64_t{});
+    case DType::boolean: return visitor(bool{});
+    default: return visitor(float{});
+    }
+}
+
+} // namespace tunesmith

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/graph/tensor_type.h"
+
+#include <algorithm>
+
+namespace tunesmith {
+
+std::string dimText(const Dim& dim) {
+    if (dim.known())
+        return std::to_string(dim.extent);
+    return dim.symbol.empty() ? "?" : dim.symbol;
+}
+
+Dims knownDims(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+bool TensorType::isStatic() const {
+    return dims && std::all_of(dims->begin(), dims->end(), [](const Dim& dim) { return dim.known(); });
+}
+
+Shape TensorType::shape() const {
+    assert(isStatic());
+    Shape shape;
+    for (const Dim& dim : *dims)
+        shape.push_back(dim.extent);
+    return shape;
+}
+
+std::string TensorType::text() const {
+    std::string text(dtypeName(dtype));
+    if (!dims)
+        return text + "[...]";
+    text += '[';
+    for (std::size_t i = 0; i < dims->size(); ++i)
+        text += (i ? "," : "") + dimText((*dims)[i]);
+    return text + ']';
+}
+
+} // namespace tunesmith

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/operator.h"
+
+namespace tunesmith {
+namespace {
+
+std::string nodeText(const Node& node, const std::string& what) {
+    return "node '" + node.name + "' (" + node.op + "): " + what;
+}
+
+} // namespace
+
+Error OpInputs::error(const std::string& what) const { return inputError(nodeText(node, what)); }
+
+Error OpInputs::unsupported(const std::string& what) const { return unsupportedError(nodeText(node, what)); }
+
+Error EvalContext::error(const std::string& what) const { return inputError(nodeText(node, what)); }
+
+std::shared_ptr<const Graph> InferContext::subgraph(const std::string& attribute) const {
+    const auto found = node.attributes.find(attribute);
+    if (found == node.attributes.end())
+        return nullptr;
+    const auto* graph = std::get_if<std::shared_ptr<const Graph>>(&found->second);
+    return graph ? *graph : nullptr;
+}
+
+} // namespace tunesmith

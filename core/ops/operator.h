@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/loops/program.h"
+
+namespace tunesmith {
+
+// Everything Tunesmith knows of one operator. One operator (or one close family) is one file of ops/, which also holds its
+// line for the registry (registry.cpp). Adding an operator touches nothing else.
+
+// What an operator's rule may look at: the node, the opset of its domain and its inputs.
+class OpInputs {
+public:
+    OpInputs(const Node& node, std::int64_t opset, std::vector<TensorType> types, std::vector<Tensor> constants)
+        : node(node), opset(opset), types_(std::move(types)), constants_(std::move(constants)) {}
+
+    const Node& node;
+    const std::int64_t opset;
+
+    std::size_t count() const { return types_.size(); }
+    bool has(std::size_t index) const { return node.hasInput(index); }
+    const TensorType& type(std::size_t index) const { return types_[index]; } // of an input that is there
+    bool isConstant(std::size_t index) const { return has(index) && !constants_[index].absent(); }
+    const Tensor& constant(std::size_t index) const { return constants_[index]; } // absent unless isConstant()
+
+    // "node 'conv1' (Conv): " + what, for sentences that people read.
+    Error error(const std::string& what) const;
+    Error unsupported(const std::string& what) const;
+
+private:
+    std::vector<TensorType> types_;
+    std::vector<Tensor> constants_;
+};
+
+// The shape rule: types of all outputs from types (and constant values) of the inputs. Unknown stays unknown: never guess.
+class InferContext : public OpInputs {
+public:
+    using OpInputs::OpInputs;
+    std::vector<TensorType> outputs; // sized to node.outputs before the call
+    // Values of outputs that are known although inputs are not constant (Shape of a static input): folded by the driver.
+    std::vector<Tensor> values;
+    std::shared_ptr<const Graph> subgraph(const std::string& attribute) const;
+};
+
+// The reference kernel: the oracle. Straightforward, exact, single thread; clear before fast, but no slower than a plain
+// loop with a contiguous inner loop. Inputs are concrete and were checked by the shape rule.
+class EvalContext {
+public:
+    EvalContext(const Node& node, std::int64_t opset, const std::vector<Tensor>& inputs)
+        : node(node), opset(opset), inputs(inputs), outputs(node.outputs.size()) {}
+
+    const Node& node;
+    const std::int64_t opset;
+    const std::vector<Tensor>& inputs; // absent tensors where an optional input is left out
+    std::vector<Tensor> outputs;
+
+    bool has(std::size_t index) const { return index < inputs.size() && !inputs[index].absent(); }
+    const Tensor& input(std::size_t index) const { return inputs[index]; }
+    // Only where an output is wanted may computing it be skipped when it is not.
+    bool wanted(std::size_t index) const { return index < node.outputs.size() && node.outputs[index].valid(); }
+    Error error(const std::string& what) const;
+};
+
+// The lowering: the same computation as stages of a tensor expression, for static shapes. Everything known at compile
+// time (attributes, constant axes, scales) is burnt in.
+class LowerContext : public OpInputs {
+public:
+    using OpInputs::OpInputs;
+
+    std::vector<loops::TensorRef> inputs; // declared as the inputs' static types say; null where left out
+    std::vector<TensorType> outputTypes;  // static
+    std::vector<loops::Stage> stages;     // the rule appends here
+    std::vector<loops::TensorRef> outputs; // the rule names the stage output that is each node output
+
+    const Shape& inputShape(std::size_t index) const { return inputs[index]->shape; }
+    Shape outputShape(std::size_t index = 0) const { return outputTypes[index].shape(); }
+    DType outputType(std::size_t index = 0) const { return outputTypes[index].dtype; }
+    loops::TensorRef add(loops::Stage stage) {
+        stages.push_back(std::move(stage));
+        return stages.back().output;
+    }
+    void finish(std::size_t output, loops::Stage stage) { outputs[output] = add(std::move(stage)); }
+};
+
+// How an operator may take part in a fused kernel.
+enum class Fusion : std::uint8_t {
+    opaque,      // alone, or not compiled at all
+    elementwise, // output element i depends on element i of each input (after broadcasting)
+    injective,   // pure movement: each output element is one input element (transpose, slice, pad, concat, gather)
+    alias,       // same bytes under another shape (reshape, squeeze, identity): no kernel at all
+    anchor,      // conv, matmul, pool, reduction: elementwise followers can join its last stage
+};
+
+struct Operator {
+    std::string name;
+    std::string domain;
+    Fusion fusion = Fusion::opaque;
+    std::function<Status(InferContext&)> infer;
+    std::function<Status(EvalContext&)> eval;
+    std::function<Status(LowerContext&)> lower; // empty: not a tensor expression, runs in the runtime or not at all
+    // Whether this node (attributes, input types, constants that the lowering needs) can be lowered; empty: always.
+    std::function<Status(const OpInputs&)> lowerable;
+    bool deterministic = true; // false keeps constant folding away (RandomNormal)
+    std::int64_t sinceOpset = 1;
+};
+
+// nullptr when unknown.
+const Operator* findOperator(const std::string& name, const std::string& domain = {});
+std::vector<const Operator*> allOperators(); // by name
+
+} // namespace tunesmith
