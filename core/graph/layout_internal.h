@@ -45,4 +45,20 @@ long long crossings(const Layered& graph);
 // Fills x: vertices that are aligned into straight vertical blocks, then blocks relaxed towards their neighbours.
 void placeHorizontally(Layered& graph, const LayoutOptions& options, const StopToken& stop);
 
+// The way of one edge through its part, from the upper to the lower end.
+struct Route {
+    std::vector<int> vertices; // node, bends, node; both equal for a self loop
+    int edge = 0;              // index into the caller's edges
+    int trunk = -1;            // routes of one node with the same trunk leave through the same port
+    bool cut = false, reversed = false;
+};
+
+// A placed part with its origin at (0, 0).
+struct Part {
+    std::vector<LayoutRect> nodes; // of the real nodes
+    std::vector<LaidEdge> edges;   // of the routes
+    float width = 0, height = 0;
+};
+Part drawPart(const Layered& graph, const std::vector<Route>& routes, const LayoutOptions& options);
+
 } // namespace tunesmith::layout
