@@ -42,7 +42,8 @@ double Rng::uniform() {
 }
 
 float Rng::uniform(float low, float high) {
-    return low + (high - low) * static_cast<float>(next() >> 40) * 0x1.0p-24f;
+    const float draw = low + (high - low) * static_cast<float>(next() >> 40) * 0x1.0p-24f;
+    return draw < high ? draw : std::nextafter(high, low); // the sum may have been rounded up to the open end
 }
 
 double Rng::normal() {
