@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/graph/tensor_type.h"
 #include "core/loops/expr.h"
 
 namespace tunesmith::loops {
