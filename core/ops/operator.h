@@ -16,8 +16,8 @@ namespace tunesmith {
 // What an operator's rule may look at: the node, the opset of its domain and its inputs.
 class OpInputs {
 public:
-    OpInputs(const Node& node, std::int64_t opset, std::vector<TensorType> types, std::vector<Tensor> constants)
-        : node(node), opset(opset), types_(std::move(types)), constants_(std::move(constants)) {}
+    OpInputs(const Node& ofNode, std::int64_t opsetVersion, std::vector<TensorType> types, std::vector<Tensor> constants)
+        : node(ofNode), opset(opsetVersion), types_(std::move(types)), constants_(std::move(constants)) {}
 
     const Node& node;
     const std::int64_t opset;
@@ -47,17 +47,21 @@ public:
     std::shared_ptr<const Graph> subgraph(const std::string& attribute) const;
 };
 
+// Runs the body of an If, Loop or Scan on inputs in order; what the body captures is looked up around the node.
+using BodyRunner = std::function<Result<std::vector<Tensor>>(const Graph& body, std::vector<Tensor> inputs)>;
+
 // The reference kernel: the oracle. Straightforward, exact, single thread; clear before fast, but no slower than a plain
 // loop with a contiguous inner loop. Inputs are concrete and were checked by the shape rule.
 class EvalContext {
 public:
-    EvalContext(const Node& node, std::int64_t opset, const std::vector<Tensor>& inputs)
-        : node(node), opset(opset), inputs(inputs), outputs(node.outputs.size()) {}
+    EvalContext(const Node& ofNode, std::int64_t opsetVersion, const std::vector<Tensor>& values)
+        : node(ofNode), opset(opsetVersion), inputs(values), outputs(ofNode.outputs.size()) {}
 
     const Node& node;
     const std::int64_t opset;
     const std::vector<Tensor>& inputs; // absent tensors where an optional input is left out
     std::vector<Tensor> outputs;
+    BodyRunner runBody; // empty where a node is evaluated on its own (constant folding): control flow then reports an error
 
     bool has(std::size_t index) const { return index < inputs.size() && !inputs[index].absent(); }
     const Tensor& input(std::size_t index) const { return inputs[index]; }

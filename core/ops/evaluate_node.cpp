@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/evaluate_node.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+
+namespace tunesmith {
+namespace {
+
+std::int64_t machineMemory() {
+    static const std::int64_t bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    return bytes;
+}
+
+std::string where(const Node& node) { return "node '" + node.name + "' (" + node.op + ")"; }
+
+Status checkMemory(const Node& node, const std::vector<TensorType>& outputs, std::int64_t limit) {
+    std::int64_t total = 0;
+    for (const TensorType& type : outputs) {
+        if (!type.isStatic())
+            continue;
+        const auto bytes = byteSizeOf(type);
+        if (!bytes || *bytes > limit - total)
+            return inputError(where(node) + ": a result of type " + type.text() + " does not fit into memory");
+        total += *bytes;
+    }
+    return {};
+}
+
+Result<std::vector<TensorType>> concreteTypes(const Operator& op, const Node& node, std::int64_t opset,
+                                              const std::vector<Tensor>& inputs) {
+    std::vector<TensorType> types;
+    for (const Tensor& input : inputs)
+        types.push_back(input.absent() ? TensorType() : TensorType(input.type(), input.shape()));
+    InferContext context(node, opset, std::move(types), inputs);
+    context.outputs.resize(node.outputs.size());
+    context.values.resize(node.outputs.size());
+    if (op.infer)
+        TS_TRY(op.infer(context));
+    return context.outputs;
+}
+
+bool agrees(const TensorType& type, const Tensor& tensor) {
+    if (type.dtype != DType::undefined && type.dtype != tensor.type())
+        return false;
+    if (!type.dims)
+        return true;
+    if (type.dims->size() != tensor.rank())
+        return false;
+    for (std::size_t i = 0; i < tensor.rank(); ++i)
+        if ((*type.dims)[i].known() && (*type.dims)[i].extent != tensor.shape()[i])
+            return false;
+    return true;
+}
+
+Status checkResults(const Node& node, const std::vector<TensorType>& types, const std::vector<Tensor>& outputs) {
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        if (!node.outputs[i].valid())
+            continue;
+        if (outputs[i].absent())
+            return internalError(where(node) + ": the reference kernel made no output " + std::to_string(i));
+        if (!agrees(types[i], outputs[i]))
+            return internalError(where(node) + ": the shape rule promised " + types[i].text() + " and the kernel made " +
+                                 TensorType(outputs[i].type(), outputs[i].shape()).text());
+    }
+    return {};
+}
+
+Result<std::vector<Tensor>> evaluateUnguarded(const Node& node, std::int64_t opset, const std::vector<Tensor>& inputs,
+                                              const EvaluateOptions& options) {
+    const Operator* op = findOperator(node.op, node.domain);
+    if (!op || !op->eval)
+        return unknownOperator(node);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.hasInput(i) && (i >= inputs.size() || inputs[i].absent()))
+            return inputError(where(node) + ": input " + std::to_string(i) + " has no value");
+    TS_ASSIGN(const std::vector<TensorType> types, concreteTypes(*op, node, opset, inputs));
+    TS_TRY(checkMemory(node, types, options.memoryLimit > 0 ? options.memoryLimit : machineMemory()));
+    EvalContext context(node, opset, inputs);
+    context.runBody = options.runBody;
+    TS_TRY(op->eval(context));
+    TS_TRY(checkResults(node, types, context.outputs));
+    return std::move(context.outputs);
+}
+
+} // namespace
+
+std::int64_t effectiveOpset(const Graph& graph, const std::string& domain) {
+    const std::int64_t declared = graph.opset(domain);
+    return declared > 0 ? declared : kNewestOpset;
+}
+
+std::optional<std::int64_t> byteSizeOf(const TensorType& type) {
+    const auto count = checkedElementCount(type.shape());
+    if (!count || *count > (std::int64_t(1) << 58))
+        return std::nullopt;
+    return *count * static_cast<std::int64_t>(std::max<std::size_t>(byteSize(type.dtype), 1));
+}
+
+Error unknownOperator(const Node& node) {
+    const std::string domain = node.domain.empty() ? "" : node.domain + ".";
+    return unsupportedError("node '" + node.name + "': the operator " + domain + node.op + " is not supported");
+}
+
+Result<std::vector<Tensor>> evaluateNode(const Node& node, std::int64_t opset, const std::vector<Tensor>& inputs,
+                                         const EvaluateOptions& options) {
+    try {
+        return evaluateUnguarded(node, opset, inputs, options);
+    } catch (const std::bad_alloc&) {
+        return inputError(where(node) + ": not enough memory for its results");
+    } catch (const std::length_error&) {
+        return inputError(where(node) + ": not enough memory for its results");
+    }
+}
+
+} // namespace tunesmith

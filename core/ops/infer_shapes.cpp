@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/infer_shapes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/graph/graph_builder.h"
+#include "core/ops/evaluate_node.h"
+
+namespace tunesmith {
+namespace {
+
+// Only shape computations are followed by value here; weights are the business of constant folding.
+constexpr std::int64_t kMaxFollowedInputs = 1 << 16; // elements
+constexpr std::int64_t kMaxFollowedOutputs = 4096;
+
+std::string positionName(const Value& input, std::size_t index) { return input.name + "." + std::to_string(index); }
+
+std::string bindingName(const Value& input, std::size_t index) {
+    const Dim& dim = (*input.type.dims)[index];
+    return dim.symbol.empty() ? positionName(input, index) : dim.symbol;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const auto& name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+// Applies the bindings to the types of graph inputs.
+class Binder {
+public:
+    Binder(const Graph& graph, const DimBindings& bindings) : graph_(graph), bindings_(bindings) {}
+
+    Status run(std::vector<TensorType>& types) {
+        for (const auto& [name, extent] : bindings_)
+            if (extent < 0)
+                return inputError("dimension '" + name + "' cannot be " + std::to_string(extent));
+        for (const ValueId id : graph_.inputs())
+            TS_TRY(bindPositions(graph_.value(id), types[id.index()]));
+        for (const ValueId id : graph_.inputs())
+            bindNames(graph_.value(id), types[id.index()]);
+        for (const auto& [name, extent] : bindings_)
+            if (!used_.contains(name))
+                return unknownName(name);
+        return {};
+    }
+
+    std::optional<std::int64_t> extentOf(const std::string& symbol) const {
+        const auto found = symbols_.find(symbol);
+        return found == symbols_.end() ? std::nullopt : std::optional(found->second);
+    }
+
+private:
+    // "input.1=224" for a named dimension binds that name everywhere.
+    Status bindPositions(const Value& input, const TensorType& type) {
+        for (std::size_t i = 0; type.dims && i < type.dims->size(); ++i) {
+            const Dim& dim = (*type.dims)[i];
+            const auto found = bindings_.find(positionName(input, i));
+            if (found == bindings_.end())
+                continue;
+            used_.insert(found->first);
+            if (dim.known() && dim.extent != found->second)
+                return inputError("dimension '" + found->first + "' is " + std::to_string(dim.extent) +
+                                  " in the model and cannot be " + std::to_string(found->second));
+            if (!dim.known())
+                TS_TRY(bindSymbol(bindingName(input, i), found->second));
+        }
+        return {};
+    }
+
+    Status bindSymbol(const std::string& symbol, std::int64_t extent) {
+        const auto named = bindings_.find(symbol);
+        const auto bound = symbols_.emplace(symbol, extent).first;
+        if (bound->second != extent || (named != bindings_.end() && named->second != extent))
+            return inputError("dimension '" + symbol + "' is bound to two different extents");
+        return {};
+    }
+
+    void bindNames(const Value& input, TensorType& type) {
+        for (std::size_t i = 0; type.dims && i < type.dims->size(); ++i) {
+            Dim& dim = (*type.dims)[i];
+            if (dim.known())
+                continue;
+            const std::string name = bindingName(input, i);
+            if (const auto found = bindings_.find(name); found != bindings_.end()) {
+                used_.insert(name);
+                symbols_.emplace(name, found->second);
+            }
+            const auto extent = extentOf(name);
+            dim = extent ? Dim(*extent) : Dim::named(name);
+        }
+    }
+
+    Error unknownName(const std::string& name) const {
+        const auto names = bindableDims(graph_);
+        return inputError("the model has no symbolic dimension '" + name + "'; " +
+                          (names.empty() ? "all its dimensions are fixed" : "it has " + joined(names)));
+    }
+
+    const Graph& graph_;
+    const DimBindings& bindings_;
+    std::set<std::string> used_;
+    std::map<std::string, std::int64_t> symbols_;
+};
+
+// One graph, or the body of a control flow node inside of another.
+class Inference {
+public:
+    Inference(const Graph& graph, std::vector<TensorType> types, const Inference* outer)
+        : graph_(graph), types_(std::move(types)), known_(graph.valueCount()), outer_(outer) {}
+
+    Status run() {
+        for (std::size_t i = 0; i < graph_.valueCount(); ++i)
+            if (graph_.values()[i]->isConstant())
+                known_[i] = graph_.values()[i]->constant;
+        TS_TRY(takeCaptures());
+        for (std::size_t i = 0; i < graph_.nodeCount(); ++i)
+            TS_TRY(inferNode(NodeId(static_cast<std::int64_t>(i))));
+        return {};
+    }
+
+    Result<InferredGraph> result() const {
+        GraphBuilder builder(graph_);
+        InferredGraph inferred;
+        for (std::size_t i = 0; i < types_.size(); ++i) {
+            const ValueId id(static_cast<std::int64_t>(i));
+            builder.setType(id, types_[i]);
+            if (!known_[i].absent() && !graph_.value(id).isConstant())
+                inferred.known.emplace(id, known_[i]);
+        }
+        for (const auto& [id, node] : rewritten_)
+            builder.replaceNode(id, node);
+        TS_ASSIGN(inferred.graph, builder.build());
+        return inferred;
+    }
+
+private:
+    Status takeCaptures() {
+        for (const ValueId id : graph_.captures())
+            for (const Inference* scope = outer_; scope; scope = scope->outer_) {
+                const ValueId source = scope->graph_.findValue(graph_.value(id).name);
+                if (!source.valid())
+                    continue;
+                types_[id.index()] = scope->types_[source.index()];
+                known_[id.index()] = scope->known_[source.index()];
+                break;
+            }
+        return {};
+    }
+
+    Status inferNode(NodeId id) {
+        TS_ASSIGN(const Node node, withInferredBodies(id));
+        const Operator* op = findOperator(node.op, node.domain);
+        if (!op || !op->infer)
+            return {};
+        InferContext context = contextFor(node);
+        TS_TRY(op->infer(context));
+        for (std::size_t i = 0; i < node.outputs.size(); ++i)
+            if (node.outputs[i].valid())
+                TS_TRY(settle(node, node.outputs[i], context.outputs[i], context.values[i]));
+        if (op->deterministic && op->eval)
+            follow(node, context);
+        return {};
+    }
+
+    InferContext contextFor(const Node& node) const {
+        std::vector<TensorType> types(node.inputs.size());
+        std::vector<Tensor> constants(node.inputs.size());
+        for (std::size_t i = 0; i < node.inputs.size(); ++i)
+            if (node.hasInput(i)) {
+                types[i] = types_[node.inputs[i].index()];
+                constants[i] = known_[node.inputs[i].index()];
+            }
+        InferContext context(node, effectiveOpset(graph_, node.domain), std::move(types), std::move(constants));
+        context.outputs.resize(node.outputs.size());
+        context.values.resize(node.outputs.size());
+        return context;
+    }
+
+    Result<Node> withInferredBodies(NodeId id) {
+        Node node = graph_.node(id);
+        bool changed = false;
+        for (auto& [key, attribute] : node.attributes) {
+            const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute);
+            if (!body)
+                continue;
+            std::vector<TensorType> types;
+            for (const auto& value : (*body)->values())
+                types.push_back(value->type);
+            Inference inner(**body, std::move(types), this);
+            TS_TRY(within(inner.run(), node));
+            TS_ASSIGN(InferredGraph inferred, inner.result());
+            attribute = std::make_shared<const Graph>(std::move(inferred.graph));
+            changed = true;
+        }
+        if (changed)
+            rewritten_.emplace(id, node);
+        return node;
+    }
+
+    static Status within(Status status, const Node& node) {
+        return status.ok() ? status : Status(status.error().within("in the body of node '" + node.name + "' (" + node.op + ")"));
+    }
+
+    // Merges what the rule says of one output with what the model declared.
+    Status settle(const Node& node, ValueId id, const TensorType& inferred, const Tensor& value) {
+        TensorType& type = types_[id.index()];
+        const auto merged = mergeTypes(inferred, type);
+        if (!merged.ok())
+            return inputError("node '" + node.name + "' (" + node.op + "): its output '" + graph_.value(id).name + "' is " +
+                              inferred.text() + " but the model declares " + type.text());
+        type = *merged;
+        if (type.isStatic() && !byteSizeOf(type))
+            return inputError("node '" + node.name + "' (" + node.op + "): its output " + type.text() + " is too large");
+        if (!value.absent()) {
+            known_[id.index()] = value;
+            type = TensorType(value.type(), value.shape());
+        }
+        return {};
+    }
+
+    // Computes small nodes whose inputs are all known. A kernel that refuses says so when the model runs.
+    void follow(const Node& node, const InferContext& context) {
+        std::int64_t inputs = 0, outputs = 0;
+        std::vector<Tensor> values;
+        for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+            if (node.hasInput(i) && !context.isConstant(i))
+                return;
+            values.push_back(context.constant(i));
+            inputs += values.back().count();
+        }
+        bool missing = false;
+        for (const ValueId id : node.outputs) {
+            if (!id.valid())
+                continue;
+            const TensorType& type = types_[id.index()];
+            if (!type.isStatic())
+                return;
+            outputs += elementCount(type.shape());
+            missing = missing || known_[id.index()].absent();
+        }
+        if (!missing || inputs > kMaxFollowedInputs || outputs > kMaxFollowedOutputs)
+            return;
+        const auto results = evaluateNode(node, context.opset, values);
+        for (std::size_t i = 0; results.ok() && i < node.outputs.size(); ++i)
+            if (node.outputs[i].valid())
+                known_[node.outputs[i].index()] = (*results)[i];
+    }
+
+    const Graph& graph_;
+    std::vector<TensorType> types_;
+    std::vector<Tensor> known_;
+    const Inference* outer_;
+    std::map<NodeId, Node> rewritten_; // with bodies whose types are inferred
+};
+
+// With other extents than the model was traced with, only element types of intermediate values still hold.
+void forgetShapes(const Graph& graph, std::vector<TensorType>& types) {
+    for (std::size_t i = 0; i < types.size(); ++i)
+        if (graph.values()[i]->producer.valid())
+            types[i].dims.reset();
+}
+
+// Where no rule reached an output, the declaration with bound names is all there is.
+void declareOutputs(const Graph& graph, const Binder& binder, std::vector<TensorType>& types) {
+    for (const ValueId id : graph.outputs()) {
+        TensorType& type = types[id.index()];
+        const auto node = graph.value(id).producer;
+        if (!node.valid() || findOperator(graph.node(node).op, graph.node(node).domain))
+            continue;
+        type = graph.value(id).type;
+        for (std::size_t i = 0; type.dims && i < type.dims->size(); ++i)
+            if (const auto extent = binder.extentOf((*type.dims)[i].symbol))
+                (*type.dims)[i] = Dim(*extent);
+    }
+}
+
+} // namespace
+
+std::vector<std::string> bindableDims(const Graph& graph) {
+    std::vector<std::string> names;
+    for (const ValueId id : graph.inputs()) {
+        const Value& input = graph.value(id);
+        for (std::size_t i = 0; input.type.dims && i < input.type.dims->size(); ++i) {
+            if ((*input.type.dims)[i].known())
+                continue;
+            const std::string name = bindingName(input, i);
+            if (std::find(names.begin(), names.end(), name) == names.end())
+                names.push_back(name);
+        }
+    }
+    return names;
+}
+
+Result<TensorType> mergeTypes(const TensorType& preferred, const TensorType& other) {
+    const Error contradiction = inputError(preferred.text() + " contradicts " + other.text());
+    TensorType merged = preferred;
+    if (merged.dtype == DType::undefined)
+        merged.dtype = other.dtype;
+    else if (other.dtype != DType::undefined && other.dtype != merged.dtype)
+        return contradiction;
+    if (!merged.dims)
+        merged.dims = other.dims;
+    if (!other.dims)
+        return merged;
+    if (merged.dims->size() != other.dims->size())
+        return contradiction;
+    for (std::size_t i = 0; i < merged.dims->size(); ++i) {
+        Dim& dim = (*merged.dims)[i];
+        const Dim& stated = (*other.dims)[i];
+        if (dim.known() && stated.known() && dim.extent != stated.extent)
+            return contradiction;
+        if (!dim.known() && (stated.known() || dim.symbol.empty()))
+            dim = stated;
+    }
+    return merged;
+}
+
+Result<InferredGraph> inferShapesAndValues(const Graph& graph, const DimBindings& bindings) {
+    std::vector<TensorType> types;
+    for (const auto& value : graph.values())
+        types.push_back(value->type);
+    Binder binder(graph, bindings);
+    TS_TRY(binder.run(types));
+    if (!bindings.empty()) {
+        forgetShapes(graph, types);
+        declareOutputs(graph, binder, types);
+    }
+    Inference inference(graph, std::move(types), nullptr);
+    TS_TRY(inference.run());
+    return inference.result();
+}
+
+Result<Graph> inferShapes(const Graph& graph, const DimBindings& bindings) {
+    TS_ASSIGN(InferredGraph inferred, inferShapesAndValues(graph, bindings));
+    return std::move(inferred.graph);
+}
+
+} // namespace tunesmith

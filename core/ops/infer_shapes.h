@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/ops/operator.h"
+
+namespace tunesmith {
+
+// Values for symbolic dimensions of graph inputs: by name ("batch"), or by position ("input.0" is the first dimension of
+// the input named "input").
+using DimBindings = std::map<std::string, std::int64_t>;
+
+// Gives every value its type, as far as it can be known, by running the operators' shape rules in topological order.
+// Shape computations (Shape -> Gather -> Concat -> Reshape) are followed by value. What the model declares is merged with
+// what the rules say; a contradiction is an Error that names the node and both. An unknown operator leaves the declared
+// types of its outputs as they are. Dimensions of inputs without a name get one ("input.0").
+// With bindings, the declared types of intermediate values are forgotten first, for they may speak of other extents.
+// Nodes and values keep their ids.
+Result<Graph> inferShapes(const Graph& graph, const DimBindings& bindings = {});
+
+// The same, and also the values that turned out to be known although they are not constants of the graph.
+struct InferredGraph {
+    Graph graph;
+    std::map<ValueId, Tensor> known;
+};
+Result<InferredGraph> inferShapesAndValues(const Graph& graph, const DimBindings& bindings = {});
+
+// The names that bindings may use: symbols of input dimensions, in order, "input.0" for those without.
+std::vector<std::string> bindableDims(const Graph& graph);
+
+// What two statements about one value say together; an Error (both types as text) when they contradict each other.
+// Where both name a dimension differently, the name of `preferred` stays.
+Result<TensorType> mergeTypes(const TensorType& preferred, const TensorType& other);
+
+} // namespace tunesmith

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/lower_node.h"
+
+#include "core/ops/evaluate_node.h"
+
+namespace tunesmith {
+namespace {
+
+std::vector<TensorType> inputTypes(const Graph& graph, const Node& node) {
+    std::vector<TensorType> types(node.inputs.size());
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.hasInput(i))
+            types[i] = graph.value(node.inputs[i]).type;
+    return types;
+}
+
+std::vector<Tensor> constants(const Graph& graph, const Node& node) {
+    std::vector<Tensor> values(node.inputs.size());
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.hasInput(i))
+            values[i] = graph.value(node.inputs[i]).constant;
+    return values;
+}
+
+Status checkStatic(const Graph& graph, const std::vector<ValueId>& ids, const LowerContext& context) {
+    for (const ValueId id : ids) {
+        if (!id.valid())
+            continue;
+        const Value& value = graph.value(id);
+        if (!value.type.isStatic())
+            return context.unsupported("the shape of '" + value.name + "' is not known: " + value.type.text());
+        if (byteSize(value.type.dtype) == 0)
+            return context.unsupported("'" + value.name + "' is of type " + std::string(dtypeName(value.type.dtype)));
+    }
+    return {};
+}
+
+Status prepare(const Graph& graph, const Node& node, const LowerContext& context) {
+    const Operator* op = findOperator(node.op, node.domain);
+    if (!op)
+        return unknownOperator(node);
+    if (!op->lower)
+        return context.unsupported("the operator is not compiled to loops");
+    TS_TRY(checkStatic(graph, node.inputs, context));
+    TS_TRY(checkStatic(graph, node.outputs, context));
+    return op->lowerable ? op->lowerable(context) : Status();
+}
+
+LowerContext contextFor(const Graph& graph, const Node& node) {
+    return {node, effectiveOpset(graph, node.domain), inputTypes(graph, node), constants(graph, node)};
+}
+
+} // namespace
+
+Result<loops::Program> lowerNode(const Graph& graph, NodeId id) {
+    const Node& node = graph.node(id);
+    LowerContext context = contextFor(graph, node);
+    TS_TRY(prepare(graph, node, context));
+    loops::Program program;
+    program.name = node.name;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const TensorType type = context.type(i);
+        context.inputs.push_back(
+            node.hasInput(i) ? loops::makeTensor(graph.value(node.inputs[i]).name, type.dtype, type.shape()) : nullptr);
+        if (context.inputs.back())
+            program.inputs.push_back(context.inputs.back());
+    }
+    for (const ValueId output : node.outputs)
+        context.outputTypes.push_back(output.valid() ? graph.value(output).type : TensorType());
+    context.outputs.resize(node.outputs.size());
+    TS_TRY(findOperator(node.op, node.domain)->lower(context));
+    program.stages = std::move(context.stages);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+        if (node.outputs[i].valid())
+            program.outputs.push_back(context.outputs[i]);
+    return program;
+}
+
+Status checkLowerable(const Graph& graph, NodeId id) {
+    const Node& node = graph.node(id);
+    LowerContext context = contextFor(graph, node);
+    return prepare(graph, node, context);
+}
+
+} // namespace tunesmith

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/ops/operator.h"
+
+namespace tunesmith {
+
+// The tensor expression of one node of a graph with static types: inputs are the node's inputs in order (each one once per
+// position, none for those left out), outputs the outputs that somebody may read. An Error of kind unsupported names the
+// node and why it cannot be compiled: unknown operator, unsupported attribute, a dimension that is not known.
+Result<loops::Program> lowerNode(const Graph& graph, NodeId id);
+
+// Only whether, without making the expression where the operator can tell.
+Status checkLowerable(const Graph& graph, NodeId id);
+
+} // namespace tunesmith
