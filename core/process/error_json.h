@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/base/result.h"
+#include <nlohmann/json.hpp>
+
+namespace tunesmith {
+
+// An Error on its way between processes: {"kind": "unsupported", "message": "…"}. Whatever else arrives becomes an
+// internal error that quotes it.
+nlohmann::json errorToJson(const Error& error);
+Error errorFromJson(const nlohmann::json& json);
+
+} // namespace tunesmith

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/process/worker_process.h"
+#include "core/base/log.h"
+#include "core/process/worker_path.h"
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace tunesmith {
+namespace {
+
+constexpr std::size_t kErrorTail = 8192;
+constexpr int kReapMilliseconds = 5000; // a process in an uninterruptible system call outlives SIGKILL for a while
+
+class Fd {
+public:
+    explicit Fd(int fd = -1) : fd_(fd) {}
+    ~Fd() { reset(); }
+    Fd(const Fd&) = delete;
+    Fd& operator=(const Fd&) = delete;
+    int get() const { return fd_; }
+    int release() { return std::exchange(fd_, -1); }
+    void reset(int fd = -1) {
+        if (fd_ >= 0)
+            ::close(fd_);
+        fd_ = fd;
+    }
+
+private:
+    int fd_;
+};
+
+Error startError(const std::filesystem::path& executable, int error) {
+    return ioError("cannot start the worker " + executable.string() + ": " + std::strerror(error));
+}
+
+// The ends that the child gets are moved out of the way of the numbers 0 to 3 that it will know them by.
+int liftFd(Fd& fd) {
+    const int lifted = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10);
+    if (lifted >= 0)
+        fd.reset(lifted);
+    return lifted;
+}
+
+std::vector<std::string> childEnvironment(const WorkerOptions& options) {
+    std::map<std::string, std::string> changed{
+        {"OMP_WAIT_POLICY", "passive"}, // must be there before libgomp loads
+    };
+    for (const auto& [name, value] : options.environment)
+        changed[name] = value;
+    changed[worker_environment::kSocketName] = std::to_string(worker_environment::kSocket);
+    changed[worker_environment::kParentName] = std::to_string(::getpid());
+    changed[worker_environment::kMemoryName] = std::to_string(options.memoryLimit);
+    changed[worker_environment::kNicenessName] = std::to_string(options.niceness);
+    std::vector<std::string> result;
+    for (char** entry = environ; *entry; ++entry) {
+        const std::string text = *entry;
+        if (!changed.contains(text.substr(0, text.find('='))))
+            result.push_back(text);
+    }
+    for (const auto& [name, value] : changed)
+        result.push_back(name + "=" + value);
+    return result;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+    std::vector<char*> result;
+    for (std::string& text : strings)
+        result.push_back(text.data());
+    result.push_back(nullptr);
+    return result;
+}
+
+// posix_spawn: no code of ours runs between a fork of this threaded process and the exec.
+int spawnProcess(const WorkerOptions& options, int socket, int errorPipe, pid_t& pid) {
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, errorPipe, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, errorPipe, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, socket, worker_environment::kSocket);
+    posix_spawn_file_actions_addclosefrom_np(&actions, worker_environment::kSocket + 1);
+
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+
+    std::vector<std::string> arguments{options.executable.string()};
+    arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
+    std::vector<std::string> environment = childEnvironment(options);
+    const int error = posix_spawn(&pid, options.executable.c_str(), &actions, &attributes, pointers(arguments).data(),
+                                  pointers(environment).data());
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+} // namespace
+
+std::string ProcessEnd::text() const {
+    if (signal != 0) {
+        const char* name = ::sigabbrev_np(signal);
+        const char* meaning = ::sigdescr_np(signal);
+        return "was killed by " + (name ? "SIG" + std::string(name) : "signal " + std::to_string(signal)) +
+               (meaning ? " (" + std::string(meaning) + ")" : std::string());
+    }
+    return exitStatus ? "exited with status " + std::to_string(*exitStatus) : "ended in an unknown way";
+}
+
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const WorkerOptions& asked) {
+    WorkerOptions options = asked;
+    if (options.executable.empty()) {
+        TS_ASSIGN(options.executable, findWorkerExecutable());
+    }
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return startError(options.executable, errno);
+    Fd ours(ends[0]), theirs(ends[1]);
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return startError(options.executable, errno);
+    Fd errorsOut(ends[0]), errorsIn(ends[1]);
+    if (liftFd(theirs) < 0 || liftFd(errorsIn) < 0 || ::fcntl(errorsOut.get(), F_SETFL, O_NONBLOCK) != 0)
+        return startError(options.executable, errno);
+    pid_t pid = -1;
+    if (const int error = spawnProcess(options, theirs.get(), errorsIn.get(), pid); error != 0)
+        return startError(options.executable, error);
+    return std::unique_ptr<WorkerProcess>(new WorkerProcess(pid, ours.release(), errorsOut.release()));
+}
+
+WorkerProcess::~WorkerProcess() {
+    end();
+    ::close(socket_);
+    if (errorPipe_ >= 0)
+        ::close(errorPipe_);
+}
+
+bool WorkerProcess::running() const {
+    if (end_)
+        return false;
+    siginfo_t info{};
+    // WNOWAIT: it stays a zombie, so that its id, which is its group's id, cannot be given to anybody else before end().
+    const int rc = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+    return rc == 0 ? info.si_pid == 0 : errno == EINTR;
+}
+
+bool WorkerProcess::waitDead(int milliseconds) const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+    while (running()) {
+        if (std::chrono::steady_clock::now() >= deadline)
+            return false;
+        std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+    return true;
+}
+
+void WorkerProcess::drainErrors() {
+    char buffer[16384];
+    while (errorPipe_ >= 0) {
+        const ssize_t count = ::read(errorPipe_, buffer, sizeof buffer);
+        if (count > 0) {
+            errorTail_.append(buffer, static_cast<std::size_t>(count));
+            if (errorTail_.size() > kErrorTail)
+                errorTail_.erase(0, errorTail_.size() - kErrorTail);
+            if (static_cast<std::size_t>(count) < sizeof buffer)
+                return;
+        } else if (count == 0) {
+            ::close(std::exchange(errorPipe_, -1));
+        } else if (errno != EINTR) {
+            return;
+        }
+    }
+}
+
+ProcessEnd WorkerProcess::end(int patienceMilliseconds) {
+    if (end_)
+        return *end_;
+    if (patienceMilliseconds > 0)
+        waitDead(patienceMilliseconds);
+    ::kill(-pid_, SIGKILL); // before reaping: grandchildren live in the same group
+    ProcessEnd result;
+    if (waitDead(kReapMilliseconds)) {
+        siginfo_t info{};
+        if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG) == 0 && info.si_pid == pid_) {
+            if (info.si_code == CLD_EXITED)
+                result.exitStatus = info.si_status;
+            else
+                result.signal = info.si_status;
+        }
+    } else {
+        logMessage(LogLevel::warning, "worker " + std::to_string(pid_) + " does not die; it hangs in a system call");
+    }
+    drainErrors();
+    end_ = result;
+    return result;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/base/result.h"
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace tunesmith {
+
+struct WorkerOptions {
+    std::filesystem::path executable; // empty: findWorkerExecutable()
+    std::vector<std::string> arguments;
+    std::map<std::string, std::string> environment; // added to, or replacing, what this process has
+    std::uint64_t memoryLimit = 0;                  // bytes of private data; 0: none
+    int niceness = 0;
+};
+
+// How a process ended. Neither set: nobody knows (somebody else reaped it).
+struct ProcessEnd {
+    int signal = 0;
+    std::optional<int> exitStatus;
+    std::string text() const; // "was killed by SIGSEGV (Segmentation fault)", "exited with status 3"
+};
+
+// One running worker: an exec'd process that leads its own process group, with a socket to it and the tail of what it
+// printed. For one thread at a time. The destructor kills the group and reaps, however the worker is.
+class WorkerProcess {
+public:
+    static Result<std::unique_ptr<WorkerProcess>> spawn(const WorkerOptions& options);
+    ~WorkerProcess();
+    WorkerProcess(const WorkerProcess&) = delete;
+    WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+    pid_t pid() const { return pid_; }
+    int socket() const { return socket_; }
+    int errorPipe() const { return errorPipe_; } // -1 once the worker has closed it
+    bool running() const;                        // false: dead, though perhaps not yet reaped
+    void drainErrors();                          // takes what the worker has printed; never blocks
+    const std::string& errorTail() const { return errorTail_; }
+
+    // Kills the whole group and reaps. A worker that is dying by itself gets `patience` to do so, so that the report
+    // says why it died.
+    ProcessEnd end(int patienceMilliseconds = 0);
+
+private:
+    WorkerProcess(pid_t pid, int socket, int errorPipe) : pid_(pid), socket_(socket), errorPipe_(errorPipe) {}
+    bool waitDead(int milliseconds) const;
+
+    pid_t pid_;
+    int socket_;
+    int errorPipe_;
+    std::string errorTail_;
+    std::optional<ProcessEnd> end_;
+};
+
+// The contract between WorkerProcess and serveWorker().
+namespace worker_environment {
+inline constexpr int kSocket = 3;
+inline constexpr const char* kSocketName = "TUNESMITH_WORKER_SOCKET";
+inline constexpr const char* kParentName = "TUNESMITH_WORKER_PARENT";
+inline constexpr const char* kMemoryName = "TUNESMITH_WORKER_MEMORY";
+inline constexpr const char* kNicenessName = "TUNESMITH_WORKER_NICENESS";
+} // namespace worker_environment
+
+} // namespace tunesmith

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/process/worker_server.h"
+#include "core/process/error_json.h"
+#include "core/process/worker_process.h"
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <new>
+#include <poll.h>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TS_SANITIZED 1
+#else
+#define TS_SANITIZED 0
+#endif
+
+namespace tunesmith {
+namespace {
+
+constexpr int kParentCheckMilliseconds = 1000;
+constexpr int kBadStream = 3;
+
+[[noreturn]] void dieWithGroup() {
+    if (::getpgrp() == ::getpid())
+        ::kill(0, SIGKILL);
+    ::_exit(0);
+}
+
+// No PR_SET_PDEATHSIG: it fires when the *thread* that started the worker ends. The socket's hang-up is exact, and
+// the parent's id is the second line of defence should somebody else have inherited the other end.
+void watchParent(int socket, pid_t parent) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    for (;;) {
+        pollfd fd{socket, POLLRDHUP, 0};
+        const int ready = ::poll(&fd, 1, kParentCheckMilliseconds);
+        if ((ready > 0 && fd.revents != 0) || (ready < 0 && errno != EINTR) || ::getppid() != parent)
+            dieWithGroup();
+    }
+}
+
+long long takeNumber(const char* name) {
+    const char* text = std::getenv(name);
+    const long long value = text ? std::strtoll(text, nullptr, 10) : 0;
+    ::unsetenv(name); // grandchildren are no workers of that socket
+    return value;
+}
+
+void applyLimits(long long memory, int niceness) {
+    // Candidates crash by the hundred. 1 instead of 0: the value by which the kernel also spares a piped core handler.
+    const rlimit core{1, 1};
+    ::setrlimit(RLIMIT_CORE, &core);
+    if (memory > 0 && !TS_SANITIZED) { // the shadow memory of a sanitizer is terabytes of private data
+        const rlimit data{static_cast<rlim_t>(memory), static_cast<rlim_t>(memory)};
+        ::setrlimit(RLIMIT_DATA, &data);
+    }
+    if (niceness != 0)
+        ::setpriority(PRIO_PROCESS, 0, niceness);
+}
+
+Result<Message> handle(const std::map<std::string, Handler>& handlers, const Message& request) {
+    const auto verb = request.body.is_object() ? request.body.find("verb") : request.body.end();
+    if (verb == request.body.end() || !verb->is_string())
+        return inputError("a request to the worker names no verb");
+    const auto handler = handlers.find(verb->get<std::string>());
+    if (handler == handlers.end())
+        return unsupportedError("the worker knows no verb \"" + verb->get<std::string>() + "\"");
+    try {
+        return handler->second(request);
+    } catch (const std::bad_alloc&) {
+        return internalError("out of memory in the worker");
+    } catch (const std::exception& exception) {
+        return internalError(std::string("the worker failed: ") + exception.what());
+    } catch (...) {
+        return internalError("the worker failed with an exception of unknown type");
+    }
+}
+
+Message errorReply(const Error& error) { return {{{"ok", false}, {"error", errorToJson(error)}}, {}}; }
+
+Status answer(int socket, Result<Message> result) {
+    if (!result.ok())
+        return writeMessage(socket, errorReply(result.error()));
+    try {
+        Message reply = std::move(result).value();
+        reply.body = {{"ok", true}, {"body", std::move(reply.body)}};
+        const Status status = writeMessage(socket, reply);
+        if (status.ok() || status.error().kind != ErrorKind::input)
+            return status;
+        return writeMessage(socket, errorReply(status.error()));
+    } catch (const std::bad_alloc&) { // thrown before the first byte is sent
+        return writeMessage(socket, errorReply(internalError("out of memory in the worker")));
+    }
+}
+
+} // namespace
+
+int serveWorker(const std::map<std::string, Handler>& handlers) {
+    const int socket = static_cast<int>(takeNumber(worker_environment::kSocketName));
+    const auto parent = static_cast<pid_t>(takeNumber(worker_environment::kParentName));
+    const long long memory = takeNumber(worker_environment::kMemoryName);
+    const int niceness = static_cast<int>(takeNumber(worker_environment::kNicenessName));
+    if (socket <= 0 || ::fcntl(socket, F_SETFD, FD_CLOEXEC) != 0) {
+        std::fputs("This program is started by Tunesmith and is of no use by itself.\n", stderr);
+        return 2;
+    }
+    std::setvbuf(stdout, nullptr, _IOLBF, 4096); // what a candidate printed must survive its crash
+    applyLimits(memory, niceness);
+    std::thread(watchParent, socket, parent).detach();
+    for (;;) {
+        const Result<std::optional<Message>> request = readMessage(socket);
+        if (request.ok() && !*request)
+            dieWithGroup();
+        Status status;
+        if (request.ok())
+            status = answer(socket, handle(handlers, **request));
+        else
+            status = request.error();
+        if (!status.ok()) {
+            std::fprintf(stderr, "worker: %s\n", status.error().message.c_str());
+            return kBadStream;
+        }
+    }
+}
+
+} // namespace tunesmith

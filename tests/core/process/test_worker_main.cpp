@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A worker for the tests of core/process. With the argument --parent FILE it plays the workbench instead: starts itself as
+// a worker with a grandchild, writes both process ids to FILE and waits in a call that never returns.
+#include "core/process/measuring_lock.h"
+#include "core/process/worker_client.h"
+#include "core/process/worker_server.h"
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <dirent.h>
+#include <fstream>
+#include <new>
+#include <spawn.h>
+#include <stdexcept>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace tunesmith;
+
+namespace {
+
+pid_t startSleeper() {
+    char name[] = "sleep", time[] = "600";
+    char* arguments[] = {name, time, nullptr};
+    pid_t pid = -1;
+    posix_spawnp(&pid, name, nullptr, nullptr, arguments, environ);
+    return pid;
+}
+
+[[noreturn]] void spin() {
+    std::atomic<unsigned> turns{0};
+    for (;;)
+        ++turns;
+}
+
+std::vector<int> openDescriptors() {
+    std::vector<int> result;
+    DIR* folder = opendir("/proc/self/fd");
+    while (const dirent* entry = readdir(folder))
+        if (entry->d_name[0] != '.' && std::atoi(entry->d_name) != dirfd(folder))
+            result.push_back(std::atoi(entry->d_name));
+    closedir(folder);
+    return result;
+}
+
+Result<Message> crash(const Message& request) {
+    const int number = request.body.value("signal", SIGSEGV);
+    std::puts("about to crash");
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+    return internalError("survived");
+}
+
+Result<Message> allocate(const Message& request) {
+    const auto size = request.body.value("bytes", std::size_t(0));
+    std::vector<std::byte> memory(size, std::byte{1});
+    return Message{{{"size", memory.size()}}, {}};
+}
+
+Result<Message> garbage(const Message& request) {
+    const std::string text = request.body.value("text", std::string(4096, 'x'));
+    if (::send(3, text.data(), text.size(), MSG_NOSIGNAL) < 0)
+        return internalError("cannot send");
+    if (request.body.value("exit", false))
+        std::_Exit(0);
+    spin();
+}
+
+Result<Message> printLines(const Message& request) {
+    for (int i = 0; i < request.body.value("lines", 1); ++i)
+        std::printf("line %d of what a candidate kernel prints when it feels talkative\n", i);
+    return Message{{{"printed", true}}, {}};
+}
+
+Result<Message> closeSocket(const Message&) {
+    ::close(3);
+    spin();
+}
+
+Result<Message> about(const Message&) {
+    rlimit core{};
+    getrlimit(RLIMIT_CORE, &core);
+    const char* omp = std::getenv("OMP_WAIT_POLICY");
+    const char* extra = std::getenv("TEST_EXTRA");
+    char input = 0;
+    return Message{{{"pid", getpid()},
+                    {"group", getpgrp()},
+                    {"descriptors", openDescriptors()},
+                    {"core", core.rlim_cur},
+                    {"nice", getpriority(PRIO_PROCESS, 0)},
+                    {"omp", omp ? omp : ""},
+                    {"extra", extra ? extra : ""},
+                    {"stdin", ::read(0, &input, 1)}},
+                   {}};
+}
+
+Result<Message> holdLock(const Message& request) {
+    static std::optional<MeasuringKey> held;
+    const auto lock = MeasuringLock::openIn(request.body.value("folder", std::string()));
+    if (!lock.ok())
+        return lock.error();
+    TS_ASSIGN(auto key, lock->acquire());
+    held.emplace(std::move(key));
+    return Message{{{"pid", getpid()}}, {}};
+}
+
+std::map<std::string, Handler> handlers() {
+    using namespace std::chrono;
+    return {
+        {"echo", [](const Message& request) -> Result<Message> { return request; }},
+        {"refuse", [](const Message&) -> Result<Message> { return unsupportedError("not with me"); }},
+        {"throw", [](const Message&) -> Result<Message> { throw std::runtime_error("thrown"); }},
+        {"throw-int", [](const Message&) -> Result<Message> { throw 7; }},
+        {"throw-bad-alloc", [](const Message&) -> Result<Message> { throw std::bad_alloc(); }},
+        {"crash", crash},
+        {"exit", [](const Message& request) -> Result<Message> { std::_Exit(request.body.value("status", 3)); }},
+        {"hang", [](const Message&) -> Result<Message> { spin(); }},
+        {"stop-self", [](const Message&) -> Result<Message> {
+             ::raise(SIGSTOP);
+             return internalError("continued");
+         }},
+        {"sleep", [](const Message& request) -> Result<Message> {
+             std::this_thread::sleep_for(milliseconds(request.body.value("ms", 0)));
+             return request;
+         }},
+        {"grandchild", [](const Message&) -> Result<Message> { return Message{{{"pid", startSleeper()}}, {}}; }},
+        {"allocate", allocate},
+        {"print", printLines},
+        {"huge", [](const Message& request) -> Result<Message> {
+             return Message{{{"size", true}}, {std::vector<std::byte>(request.body.value("bytes", std::size_t(0)), std::byte{7})}};
+         }},
+        {"huge-body", [](const Message& request) -> Result<Message> {
+             return Message{std::string(request.body.value("bytes", std::size_t(0)), 'y'), {}};
+         }},
+        {"garbage", garbage},
+        {"close-socket", closeSocket},
+        {"about", about},
+        {"hold-lock", holdLock},
+    };
+}
+
+int playWorkbench(const char* file) {
+    WorkerOptions options;
+    options.executable = "/proc/self/exe";
+    auto client = WorkerClient::start(options);
+    if (!client.ok())
+        return 1;
+    const auto grandchild = (*client)->call({{{"verb", "grandchild"}}, {}}, std::chrono::seconds(20));
+    if (!grandchild.ok())
+        return 1;
+    const std::string temporary = std::string(file) + ".part";
+    std::ofstream(temporary) << (*client)->pid() << " " << grandchild->body["pid"].get<pid_t>() << std::endl;
+    std::rename(temporary.c_str(), file);
+    const auto never = (*client)->call({{{"verb", "hang"}}, {}}, std::chrono::hours(1));
+    return never.ok() ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 3 && std::strcmp(argv[1], "--parent") == 0)
+        return playWorkbench(argv[2]);
+    return serveWorker(handlers());
+}
