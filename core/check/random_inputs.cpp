@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/check/random_inputs.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+#include <string_view>
+
+#include "core/base/hash.h"
+#include "core/base/rng.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr std::int64_t kIntegerBound = 10;
+constexpr std::int64_t kLargestCount = std::int64_t{1} << 33;
+
+bool passesValues(const Node& node) {
+    constexpr std::array<std::string_view, 9> kPassing{"Cast",    "Flatten", "Expand",    "Identity", "Reshape",
+                                                       "Squeeze", "Slice",   "Transpose", "Unsqueeze"};
+    return node.domain.empty() && std::find(kPassing.begin(), kPassing.end(), node.op) != kPassing.end();
+}
+
+// The smallest extent that a value used as an index must stay below, or the general bound.
+class IndexBound {
+public:
+    explicit IndexBound(const Graph& graph) : graph_(graph) {}
+
+    std::int64_t of(ValueId id) {
+        follow(id);
+        return std::max<std::int64_t>(found_ ? bound_ : kIntegerBound, 1);
+    }
+
+private:
+    void follow(ValueId id) {
+        if (!seen_.insert(id).second)
+            return;
+        for (const NodeId consumer : graph_.consumers(id)) {
+            const Node& node = graph_.node(consumer);
+            if (node.hasInput(1) && node.inputs[1] == id && node.hasInput(0))
+                limit(node, graph_.value(node.inputs[0]).type);
+            if (passesValues(node) && node.hasInput(0) && node.inputs[0] == id && node.outputs[0].valid())
+                follow(node.outputs[0]);
+        }
+    }
+
+    void limit(const Node& node, const TensorType& data) {
+        if (!data.dims || data.dims->empty() || !node.domain.empty())
+            return;
+        const auto rank = static_cast<std::int64_t>(data.dims->size());
+        if (node.op == "Gather" || node.op == "GatherElements") {
+            const std::int64_t axis = node.intAttr("axis", 0);
+            if (axis >= -rank && axis < rank)
+                take((*data.dims)[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+        } else if (node.op == "GatherND" || node.op == "ScatterND") {
+            for (const Dim& dim : *data.dims)
+                take(dim);
+        }
+    }
+    void take(const Dim& dim) {
+        const std::int64_t extent = dim.known() ? dim.extent : 1; // unknown: only 0 is surely legal
+        bound_ = found_ ? std::min(bound_, extent) : extent;
+        found_ = true;
+    }
+
+    const Graph& graph_;
+    std::set<ValueId> seen_;
+    std::int64_t bound_ = 0;
+    bool found_ = false;
+};
+
+template <class T> T draw(Rng& rng, std::int64_t bound) {
+    if constexpr (std::is_same_v<T, bool>)
+        return rng.chance(0.5);
+    else if constexpr (std::is_same_v<T, Half>)
+        return floatToHalf(rng.uniform(0, 1));
+    else if constexpr (std::is_same_v<T, BFloat>)
+        return floatToBfloat(rng.uniform(0, 1));
+    else if constexpr (std::is_same_v<T, float>)
+        return rng.uniform(0, 1);
+    else if constexpr (std::is_same_v<T, double>)
+        return rng.uniform();
+    else {
+        const auto largest = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+        return static_cast<T>(rng.below(std::min(static_cast<std::uint64_t>(bound) - 1, largest) + 1));
+    }
+}
+
+Status requireDrawable(const Value& input) {
+    const std::string name = "input '" + input.name + "'";
+    if (!input.type.dims)
+        return inputError(name + " has no known rank, so no value can be drawn for it");
+    for (std::size_t axis = 0; axis < input.type.dims->size(); ++axis)
+        if (const Dim& dim = (*input.type.dims)[axis]; !dim.known())
+            return inputError(name + " has the open dimension '" + (dim.symbol.empty() ? input.name + "." + std::to_string(axis) : dim.symbol) +
+                              "': give it a value with dims");
+    if (input.type.dtype == DType::undefined || input.type.dtype == DType::string)
+        return unsupportedError(name + " is of type " + std::string(dtypeName(input.type.dtype)) + ", which cannot be drawn");
+    const auto count = checkedElementCount(input.type.shape());
+    if (!count || *count > kLargestCount)
+        return inputError(name + " of type " + input.type.text() + " is too large");
+    return {};
+}
+
+} // namespace
+
+Result<std::vector<Tensor>> randomInputs(const Graph& graph, std::uint64_t seed) {
+    std::vector<Tensor> inputs;
+    for (const ValueId id : graph.inputs()) {
+        const Value& value = graph.value(id);
+        TS_TRY(requireDrawable(value));
+        Rng rng(Hasher().add(seed).add(inputs.size()).value());
+        const std::int64_t bound = IndexBound(graph).of(id);
+        Tensor tensor = Tensor::zeros(value.type.dtype, value.type.shape());
+        visitDType(tensor.type(), [&](auto tag) {
+            using T = decltype(tag);
+            for (T& element : tensor.mutableData<T>())
+                element = draw<T>(rng, bound);
+        });
+        inputs.push_back(std::move(tensor));
+    }
+    return inputs;
+}
+
+} // namespace tunesmith

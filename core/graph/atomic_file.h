@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace tunesmith {
+
+// A file that appears whole or not at all: written under a temporary name in the same folder and renamed by commit().
+// Destroyed without commit(), it leaves nothing behind and the old file untouched. A target that is a device or a pipe
+// is written directly. Errors name the target and what the system said (no space, no permission).
+class AtomicFile {
+public:
+    static Result<AtomicFile> create(const std::filesystem::path& target);
+    AtomicFile(AtomicFile&& other) noexcept;
+    AtomicFile& operator=(AtomicFile&&) = delete;
+    ~AtomicFile();
+
+    Status write(std::span<const std::byte> bytes);
+    Status commit();
+
+    int descriptor() const { return descriptor_; }
+    Error failure(int errorNumber) const; // "cannot write 'out.onnx': No space left on device"
+
+private:
+    AtomicFile() = default;
+    std::filesystem::path target_, temporary_; // no temporary: the target itself is open
+    int descriptor_ = -1;
+};
+
+// "cannot read 'x': ..." and "cannot write 'x': ..." with the system's words for an errno.
+Error readFailure(const std::filesystem::path& path, int errorNumber);
+Error writeFailure(const std::filesystem::path& path, int errorNumber);
+
+// A regular file opened for reading; folders, pipes and devices are refused so that nobody waits for them forever.
+class InputFile {
+public:
+    static Result<InputFile> open(const std::filesystem::path& path);
+    InputFile(InputFile&& other) noexcept;
+    InputFile& operator=(InputFile&&) = delete;
+    ~InputFile();
+
+    std::size_t size() const { return size_; }
+    int descriptor() const { return descriptor_; }
+    Status read(std::span<std::byte> bytes); // exactly so many, from where the last read ended
+
+private:
+    InputFile() = default;
+    std::filesystem::path path_;
+    int descriptor_ = -1;
+    std::size_t size_ = 0;
+};
+
+} // namespace tunesmith
