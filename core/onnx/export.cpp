@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/onnx/export.h"
+
+#include <limits>
+#include <new>
+#include <optional>
+
+#include "core/graph/atomic_file.h"
+#include "core/onnx/graph_writer.h"
+#include "core/onnx/proto.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr std::uint64_t kLargestMessage = std::numeric_limits<int>::max();
+
+// The oldest IR version that knows the opset: older runtimes can then load the model.
+std::int64_t irVersionFor(std::int64_t opset) { return opset >= 19 ? 9 : opset >= 15 ? 8 : 7; }
+
+Status writeModel(const Graph& graph, onnx::ModelProto& model, ExternalSink* sink) {
+    model.set_ir_version(irVersionFor(graph.opset()));
+    model.set_producer_name("tunesmith");
+    for (const auto& [domain, version] : graph.opsets()) {
+        auto* import = model.add_opset_import();
+        import->set_domain(domain);
+        import->set_version(version);
+    }
+    for (const auto& [key, value] : graph.metadata()) {
+        auto* entry = model.add_metadata_props();
+        entry->set_key(key);
+        entry->set_value(value);
+    }
+    return writeGraph(graph, *model.mutable_graph(), sink);
+}
+
+Result<std::vector<std::byte>> serialize(const onnx::ModelProto& model) {
+    const std::size_t size = model.ByteSizeLong();
+    if (size > kLargestMessage)
+        return unsupportedError("the model takes " + std::to_string(size) + " bytes, more than the 2 GB that one ONNX file can hold");
+    std::vector<std::byte> bytes(size);
+    model.SerializeWithCachedSizesToArray(reinterpret_cast<google::protobuf::uint8*>(bytes.data()));
+    return bytes;
+}
+
+Status writeExternal(AtomicFile& file, const ExternalSink& sink) {
+    static constexpr std::byte kPadding[64] = {};
+    std::uint64_t position = 0;
+    for (const auto& entry : sink.entries()) {
+        TS_TRY(file.write(std::span(kPadding).first(entry.offset - position)));
+        TS_TRY(file.write(entry.tensor.bytes()));
+        position = entry.offset + entry.tensor.byteCount();
+    }
+    return {};
+}
+
+Status writeFiles(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
+    std::filesystem::path dataPath = path;
+    dataPath += ".data";
+    std::optional<ExternalSink> sink;
+    if (weightBytes(graph) > options.inlineLimit)
+        sink.emplace(dataPath.filename().string(), options.externalThreshold);
+    std::vector<std::byte> bytes;
+    {
+        onnx::ModelProto model;
+        TS_TRY(writeModel(graph, model, sink ? &*sink : nullptr));
+        TS_ASSIGN(bytes, serialize(model));
+    }
+    TS_ASSIGN(AtomicFile file, AtomicFile::create(path));
+    TS_TRY(file.write(bytes));
+    if (sink) {
+        TS_ASSIGN(AtomicFile data, AtomicFile::create(dataPath));
+        TS_TRY(writeExternal(data, *sink));
+        TS_TRY(data.commit());
+    }
+    return file.commit();
+}
+
+} // namespace
+
+Result<std::vector<std::byte>> exportOnnxBytes(const Graph& graph) {
+    try {
+        if (weightBytes(graph) > kLargestMessage)
+            return unsupportedError("the weights take " + std::to_string(weightBytes(graph)) +
+                                    " bytes, more than the 2 GB that one ONNX file can hold");
+        onnx::ModelProto model;
+        TS_TRY(writeModel(graph, model, nullptr));
+        return serialize(model);
+    } catch (const std::bad_alloc&) {
+        return ioError("there is not enough memory to write the model");
+    }
+}
+
+Status exportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
+    try {
+        const Status written = writeFiles(graph, path, options);
+        if (written.ok() || written.error().kind == ErrorKind::io)
+            return written;
+        return written.error().within("cannot write '" + path.string() + "'");
+    } catch (const std::bad_alloc&) {
+        return ioError("cannot write '" + path.string() + "': there is not enough memory");
+    }
+}
+
+} // namespace tunesmith

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+
+namespace tunesmith {
+
+// Writes a graph as an ONNX model that any runtime loads. Importing it again gives a graph of the same hash; the same
+// graph always gives the same bytes. Cheap enough for single kernels that travel between processes.
+// An error when the model would be over protobuf's limit of 2 GB.
+Result<std::vector<std::byte>> exportOnnxBytes(const Graph& graph);
+
+struct ExportOptions {
+    std::uint64_t inlineLimit = 1'900'000'000; // weights of more bytes go to the external data file NAME.data
+    std::size_t externalThreshold = 1024;      // tensors of fewer bytes stay in the model all the same
+};
+
+// The file appears whole or not at all; an external data file beside it is put in place first.
+Status exportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
+
+} // namespace tunesmith

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/onnx/graph_reader.h"
+
+#include <set>
+#include <unordered_map>
+
+#include "core/graph/graph_builder.h"
+#include "core/onnx/proto.h"
+#include "core/onnx/utf8.h"
+
+namespace tunesmith {
+namespace {
+
+std::string normalDomain(const std::string& domain) { return domain == "ai.onnx" ? std::string() : domain; }
+
+bool isConstantNode(const onnx::NodeProto& node) {
+    return node.op_type() == "Constant" && normalDomain(node.domain()).empty();
+}
+
+std::string nodeText(const onnx::NodeProto& node) {
+    const std::string name = !node.name().empty() ? node.name() : node.output_size() ? node.output(0) : std::string();
+    return "node '" + name + "' (" + node.op_type() + ")";
+}
+
+// Names that a subgraph reads from the graphs around it.
+std::set<std::string> freeNames(const onnx::GraphProto& graph) {
+    std::set<std::string> defined, read;
+    for (const auto& input : graph.input())
+        defined.insert(input.name());
+    for (const auto& initializer : graph.initializer())
+        defined.insert(initializer.name());
+    for (const auto& initializer : graph.sparse_initializer())
+        defined.insert(initializer.values().name());
+    for (const auto& node : graph.node()) {
+        defined.insert(node.output().begin(), node.output().end());
+        read.insert(node.input().begin(), node.input().end());
+        for (const auto& attribute : node.attribute())
+            if (attribute.has_g())
+                read.merge(freeNames(attribute.g()));
+    }
+    for (const auto& output : graph.output())
+        read.insert(output.name());
+    read.erase("");
+    for (const std::string& name : defined)
+        read.erase(name);
+    return read;
+}
+
+TensorType readType(const onnx::TypeProto& proto) {
+    if (!proto.has_tensor_type())
+        return {};
+    const int element = proto.tensor_type().elem_type();
+    TensorType type(element > 0 && element < 256 ? static_cast<DType>(element) : DType::undefined);
+    if (byteSize(type.dtype) == 0 && type.dtype != DType::string)
+        type.dtype = DType::undefined;
+    if (!proto.tensor_type().has_shape())
+        return type;
+    type.dims.emplace();
+    for (const auto& dim : proto.tensor_type().shape().dim()) {
+        if (dim.has_dim_value() && dim.dim_value() >= 0)
+            type.dims->push_back(Dim(dim.dim_value()));
+        else
+            type.dims->push_back(isUtf8(dim.dim_param()) ? Dim::named(dim.dim_param()) : Dim());
+    }
+    return type;
+}
+
+bool contradicts(const TensorType& declared, const Tensor& tensor) {
+    if (declared.dtype != DType::undefined && declared.dtype != tensor.type())
+        return true;
+    if (!declared.dims)
+        return false;
+    if (declared.dims->size() != tensor.rank())
+        return true;
+    for (std::size_t i = 0; i < tensor.rank(); ++i)
+        if ((*declared.dims)[i].known() && (*declared.dims)[i].extent != tensor.shape()[i])
+            return true;
+    return false;
+}
+
+class GraphReader {
+public:
+    GraphReader(onnx::GraphProto& proto, const ReaderContext& context, const GraphReader* outer)
+        : proto_(proto), context_(context), outer_(outer), builder_(graphName(proto)) {}
+
+    Result<Graph> run() {
+        for (const auto& [domain, version] : context_.opsets)
+            builder_.setOpset(domain, version);
+        for (const auto& info : proto_.value_info())
+            types_[info.name()] = readType(info.type());
+        for (const auto& output : proto_.output())
+            types_[output.name()] = readType(output.type());
+        TS_TRY(readInitializers());
+        TS_TRY(readInputs());
+        if (outer_)
+            addCaptures();
+        TS_TRY(declareOutputs());
+        TS_TRY(readNodes());
+        TS_TRY(readOutputs());
+        return builder_.build();
+    }
+
+    void setMetadata() {
+        for (const auto& [key, value] : context_.metadata)
+            builder_.setMetadata(key, value);
+    }
+
+private:
+    static std::string graphName(const onnx::GraphProto& proto) {
+        return proto.name().empty() || !isUtf8(proto.name()) ? "graph" : proto.name();
+    }
+
+    Status requireNew(const std::string& name, const std::string& what) const {
+        if (name.empty())
+            return inputError(what + " has no name");
+        if (!isUtf8(name))
+            return inputError(what + " has a name that is not text");
+        if (ids_.contains(name))
+            return inputError("the name '" + name + "' is given to two values, the second time by " + what);
+        return {};
+    }
+
+    Status addConstant(const std::string& name, const std::string& what, Result<Tensor> tensor) {
+        TS_TRY(requireNew(name, what));
+        TS_TRY(tensor);
+        ids_[name] = builder_.addConstant(name, std::move(tensor).value());
+        return {};
+    }
+
+    Status readInitializers() {
+        for (auto& initializer : *proto_.mutable_initializer()) {
+            if (context_.stop.stopRequested())
+                return cancelledError();
+            const std::string name = initializer.name();
+            const std::string what = "initializer '" + (isUtf8(name) ? name : "?") + "'";
+            TS_TRY(addConstant(name, what, context_.tensors.read(initializer, what)));
+        }
+        for (auto& initializer : *proto_.mutable_sparse_initializer()) {
+            const std::string name = initializer.values().name();
+            const std::string what = "sparse initializer '" + (isUtf8(name) ? name : "?") + "'";
+            TS_TRY(addConstant(name, what, context_.tensors.readSparse(initializer, what)));
+        }
+        return {};
+    }
+
+    Status readInputs() {
+        std::set<std::string> seen;
+        for (const auto& input : proto_.input()) {
+            const TensorType type = readType(input.type());
+            if (!seen.insert(input.name()).second)
+                return inputError("the input '" + input.name() + "' is listed twice");
+            if (const auto known = ids_.find(input.name()); known != ids_.end()) {
+                const Value& constant = builder_.value(known->second);
+                if (contradicts(type, constant.constant))
+                    return inputError("initializer '" + input.name() + "' is " + constant.type.text() + ", but is declared as " + type.text());
+                continue;
+            }
+            TS_TRY(requireNew(input.name(), "an input"));
+            if (!outer_ && type.dtype == DType::undefined)
+                return unsupportedError("input '" + input.name() + "' is not a tensor of a supported type");
+            ids_[input.name()] = builder_.addInput(input.name(), type);
+        }
+        return {};
+    }
+
+    void addCaptures() {
+        for (const std::string& name : freeNames(proto_))
+            if (const auto found = outer_->ids_.find(name); found != outer_->ids_.end())
+                ids_[name] = builder_.addCapture(name, outer_->builder_.value(found->second).type);
+    }
+
+    // All outputs get their values before any node is read: nodes may stand in any order.
+    Status declareOutputs() {
+        for (auto& node : *proto_.mutable_node()) {
+            if (node.op_type().empty() || !isUtf8(node.op_type()) || !isUtf8(node.name()) || !isUtf8(node.domain()))
+                return inputError("the model has a node without a readable operator or name");
+            if (isConstantNode(node)) {
+                TS_TRY(readConstantNode(node));
+                continue;
+            }
+            for (const std::string& name : node.output()) {
+                if (name.empty())
+                    continue;
+                TS_TRY(requireNew(name, nodeText(node)));
+                const auto type = types_.find(name);
+                ids_[name] = builder_.addValue(name, type == types_.end() ? TensorType() : type->second);
+            }
+        }
+        return {};
+    }
+
+    Status readConstantNode(onnx::NodeProto& node) {
+        if (node.output_size() != 1 || node.attribute_size() != 1)
+            return inputError(nodeText(node) + ": a Constant has one attribute and one output");
+        const std::string name = node.output(0), what = nodeText(node);
+        return addConstant(name, what, constantValue(*node.mutable_attribute(0), what));
+    }
+
+    Result<Tensor> constantValue(onnx::AttributeProto& attribute, const std::string& what) {
+        const std::string& key = attribute.name();
+        if (key == "value" && attribute.has_t())
+            return context_.tensors.read(*attribute.mutable_t(), what);
+        if (key == "sparse_value" && attribute.has_sparse_tensor())
+            return context_.tensors.readSparse(*attribute.mutable_sparse_tensor(), what);
+        if (key == "value_float")
+            return Tensor::scalar<float>(attribute.f());
+        if (key == "value_int")
+            return Tensor::scalar<std::int64_t>(attribute.i());
+        if (key == "value_string")
+            return Tensor::ofStrings({}, {attribute.s()});
+        if (key == "value_floats")
+            return Tensor::of<float>({attribute.floats_size()}, {attribute.floats().begin(), attribute.floats().end()});
+        if (key == "value_ints")
+            return Tensor::ofInts({attribute.ints().begin(), attribute.ints().end()});
+        if (key == "value_strings")
+            return Tensor::ofStrings({attribute.strings_size()}, {attribute.strings().begin(), attribute.strings().end()});
+        return unsupportedError(what + ": a Constant with attribute '" + key + "' is not supported");
+    }
+
+    ValueId valueOf(const std::string& name) {
+        if (name.empty())
+            return {};
+        if (const auto found = ids_.find(name); found != ids_.end())
+            return found->second;
+        return ids_[name] = builder_.addValue(isUtf8(name) ? name : "?"); // build() says who reads it
+    }
+
+    Status readNodes() {
+        for (auto& proto : *proto_.mutable_node()) {
+            if (context_.stop.stopRequested())
+                return cancelledError();
+            if (isConstantNode(proto))
+                continue;
+            Node node;
+            node.name = proto.name();
+            node.op = proto.op_type();
+            node.domain = normalDomain(proto.domain());
+            if (node.domain.empty() && !context_.opsets.contains(""))
+                return inputError(nodeText(proto) + ": the model does not say which opset of ONNX it uses");
+            for (const std::string& name : proto.input())
+                node.inputs.push_back(valueOf(name));
+            for (const std::string& name : proto.output())
+                node.outputs.push_back(valueOf(name));
+            for (auto& attribute : *proto.mutable_attribute())
+                TS_TRY(addAttribute(node, attribute, nodeText(proto)));
+            builder_.addNode(std::move(node));
+        }
+        return {};
+    }
+
+    Status addAttribute(Node& node, onnx::AttributeProto& proto, const std::string& what) {
+        const std::string where = what + ": attribute '" + (isUtf8(proto.name()) ? proto.name() : "?") + "'";
+        if (proto.name().empty() || !isUtf8(proto.name()))
+            return inputError(what + " has an attribute without a readable name");
+        if (!proto.ref_attr_name().empty())
+            return inputError(where + " refers to an attribute of a function, but stands in none");
+        TS_ASSIGN(Attribute attribute, readAttribute(proto, where));
+        if (!node.attributes.emplace(proto.name(), std::move(attribute)).second)
+            return inputError(where + " is given twice");
+        return {};
+    }
+
+    // Files of the first IR versions leave the type out: it is then what is there.
+    static onnx::AttributeProto::AttributeType kindOf(const onnx::AttributeProto& proto) {
+        using A = onnx::AttributeProto;
+        if (proto.type() != A::UNDEFINED)
+            return proto.type();
+        return proto.has_f() ? A::FLOAT : proto.has_i() ? A::INT : proto.has_s() ? A::STRING : proto.has_t() ? A::TENSOR
+             : proto.has_g() ? A::GRAPH : proto.floats_size() ? A::FLOATS : proto.ints_size() ? A::INTS
+             : proto.strings_size() ? A::STRINGS : A::UNDEFINED;
+    }
+
+    Result<Attribute> readAttribute(onnx::AttributeProto& proto, const std::string& where) {
+        using A = onnx::AttributeProto;
+        switch (kindOf(proto)) {
+        case A::FLOAT: return Attribute(proto.f());
+        case A::INT: return Attribute(static_cast<std::int64_t>(proto.i()));
+        case A::STRING: return Attribute(proto.s());
+        case A::FLOATS: return Attribute(std::vector<float>(proto.floats().begin(), proto.floats().end()));
+        case A::INTS: return Attribute(std::vector<std::int64_t>(proto.ints().begin(), proto.ints().end()));
+        case A::STRINGS: return Attribute(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
+        case A::TENSOR: {
+            TS_ASSIGN(Tensor tensor, context_.tensors.read(*proto.mutable_t(), where));
+            return Attribute(std::move(tensor));
+        }
+        case A::GRAPH: return readSubgraph(*proto.mutable_g(), where);
+        case A::TYPE_PROTO:
+        case A::TYPE_PROTOS:
+        case A::SPARSE_TENSOR:
+        case A::SPARSE_TENSORS: return Attribute(kOpaqueAttribute + proto.SerializeAsString());
+        default: return unsupportedError(where + " is of a kind that is not supported");
+        }
+    }
+
+    Result<Attribute> readSubgraph(onnx::GraphProto& proto, const std::string& where) {
+        auto graph = GraphReader(proto, context_, this).run();
+        if (!graph.ok())
+            return graph.error().isCancelled() ? graph.error() : graph.error().within(where);
+        return Attribute(std::make_shared<const Graph>(std::move(graph).value()));
+    }
+
+    Status readOutputs() {
+        std::vector<ValueId> outputs;
+        for (const auto& output : proto_.output()) {
+            if (output.name().empty() || !isUtf8(output.name()))
+                return inputError("the model has an output without a readable name");
+            outputs.push_back(valueOf(output.name()));
+        }
+        if (outputs.empty() && !outer_)
+            return inputError("the model has no outputs, so there is nothing to compute");
+        builder_.setOutputs(std::move(outputs));
+        return {};
+    }
+
+    onnx::GraphProto& proto_;
+    const ReaderContext& context_;
+    const GraphReader* outer_;
+    GraphBuilder builder_;
+    std::unordered_map<std::string, ValueId> ids_;
+    std::unordered_map<std::string, TensorType> types_;
+};
+
+} // namespace
+
+Result<Graph> readGraph(onnx::GraphProto& proto, const ReaderContext& context) {
+    GraphReader reader(proto, context, nullptr);
+    reader.setMetadata();
+    return reader.run();
+}
+
+} // namespace tunesmith
