@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/store/store.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/store/owner.h"
+#include "core/store/schema.h"
+#include "core/store/store_impl.h"
+
+namespace tunesmith {
+namespace {
+
+namespace fs = std::filesystem;
+using sqlite::Connection;
+using sqlite::OpenFlags;
+
+// Opening a pipe would wait for ever, and SQLite would create what is missing: look first.
+Result<bool> fileExists(const std::string& path) {
+    std::error_code code;
+    const auto status = fs::status(path, code);
+    if (status.type() == fs::file_type::not_found)
+        return false;
+    if (status.type() == fs::file_type::none)
+        return ioError("the store " + path + " cannot be looked at (" + code.message() +
+                       "); check the permissions of its folder, or choose another file with --store");
+    if (status.type() != fs::file_type::regular)
+        return inputError("the store " + path + " is not a regular file; choose another with --store");
+    return true;
+}
+
+Status useWriteAheadLog(Connection& connection) {
+    TS_ASSIGN(auto statement, connection.prepare("PRAGMA journal_mode = WAL"));
+    TS_ASSIGN(const bool row, statement.step());
+    if (row && statement.text(0) == "wal")
+        return {};
+    return ioError("the store " + connection.path() +
+                   " is on a file system without shared memory files; "
+                   "choose a file on a local disk with --store");
+}
+
+Result<std::unique_ptr<Connection>> openForWriting(const std::string& path, const StoreOptions& options) {
+    TS_ASSIGN(auto connection, Connection::open(path, {true, true, false, options.busyTimeoutMs}));
+    TS_ASSIGN(const auto identity, schema::identify(*connection, schema::currentVersion()));
+    if (connection->readOnly())
+        return ioError("the store " + path +
+                       " is not writable; change the permissions of the file and its folder, "
+                       "or choose another file with --store");
+    if (identity.empty)
+        TS_TRY(connection->execute(
+            "PRAGMA page_size = 4096; PRAGMA auto_vacuum = NONE; PRAGMA encoding = 'UTF-8'"));
+    if (options.maxPages > 0)
+        TS_TRY(connection->execute("PRAGMA max_page_count = " + std::to_string(options.maxPages)));
+    if (identity.version < schema::currentVersion())
+        TS_TRY(schema::migrate(*connection, schema::migrations()));
+    TS_TRY(useWriteAheadLog(*connection));
+    TS_TRY(connection->execute("PRAGMA journal_size_limit = 67108864"));
+    return connection;
+}
+
+Status checkReadable(Connection& connection) {
+    TS_ASSIGN(const auto identity, schema::identify(connection, schema::currentVersion()));
+    if (identity.empty)
+        return inputError("the store " + connection.path() +
+                          " is empty; tune a model into it first, or choose another file with --store");
+    if (identity.version < schema::currentVersion())
+        return inputError("the store " + connection.path() +
+                          " is of an older version; open it once for writing to upgrade it");
+    return {};
+}
+
+// In a folder without write permission SQLite cannot make the log's files. If there is no log either, nobody
+// can be writing, and the file can be read as an unchanging one.
+Result<OpenFlags> readableWith(const std::string& path, const StoreOptions& options) {
+    OpenFlags flags{false, false, false, options.busyTimeoutMs};
+    const auto attempt = [&]() -> Status {
+        TS_ASSIGN(auto connection, Connection::open(path, flags));
+        return checkReadable(*connection);
+    };
+    Status status = attempt();
+    std::error_code code;
+    if (!status.ok() && status.error().kind == ErrorKind::io && !fs::exists(path + "-wal", code)) {
+        flags.immutable = true;
+        status = attempt();
+    }
+    if (!status.ok())
+        return status.error();
+    return flags;
+}
+
+} // namespace
+
+Store::Impl::Impl(std::string storePath, StoreMode storeMode, const OpenFlags& readFlags)
+    : path(std::move(storePath)), mode(storeMode), owner(currentOwner()), readers(path, readFlags) {}
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::~Store() = default;
+const std::string& Store::path() const {
+    return impl_->path;
+}
+StoreMode Store::mode() const {
+    return impl_->mode;
+}
+
+Result<std::shared_ptr<Store>> Store::open(const std::string& path, StoreMode mode,
+                                           const StoreOptions& options) {
+    TS_ASSIGN(const bool exists, fileExists(path));
+    if (mode == StoreMode::readOnly) {
+        if (!exists)
+            return inputError("there is no store at " + path +
+                              " yet; tune a model first, or name another file with --store");
+        TS_ASSIGN(const auto flags, readableWith(path, options));
+        return std::shared_ptr<Store>(new Store(std::make_unique<Impl>(path, mode, flags)));
+    }
+    auto connection = openForWriting(path, options);
+    if (!connection.ok()) {
+        std::error_code code;
+        if (!exists && fs::is_regular_file(path, code) && fs::file_size(path, code) == 0)
+            fs::remove(path, code); // nothing half-written remains
+        return connection.error();
+    }
+    auto impl = std::make_unique<Impl>(path, mode, OpenFlags{false, false, false, options.busyTimeoutMs});
+    impl->writer = std::make_unique<StoreWriter>(std::move(connection).value());
+    return std::shared_ptr<Store>(new Store(std::move(impl)));
+}
+
+Result<std::string> defaultStorePath() {
+    const char* data = std::getenv("XDG_DATA_HOME");
+    const char* home = std::getenv("HOME");
+    fs::path folder;
+    if (data && fs::path(data).is_absolute()) // the XDG rules say that a relative path is to be ignored
+        folder = data;
+    else if (home && *home)
+        folder = fs::path(home) / ".local" / "share";
+    else
+        return inputError(
+            "there is no home folder to keep the store in; set HOME or name a file with --store");
+    folder /= "tunesmith";
+    std::error_code code;
+    fs::create_directories(folder, code);
+    if (code)
+        return ioError("the folder " + folder.string() + " for the store cannot be created (" +
+                       code.message() + "); change its permissions or name a file with --store");
+    return (folder / "tunesmith.db").string();
+}
+
+} // namespace tunesmith

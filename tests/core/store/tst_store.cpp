@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTemporaryDir>
+#include <QtTest>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "tests/core/store/store_samples.h"
+
+using namespace tunesmith;
+
+#define REQUIRE_OK(result) QVERIFY2((result).ok(), (result).ok() ? "" : (result).error().message.c_str())
+#define REQUIRE_CLEAN(store)                                                                                 \
+    do {                                                                                                     \
+        const auto checked = (store).check();                                                                \
+        REQUIRE_OK(checked);                                                                                 \
+        QVERIFY2(checked.value().ok,                                                                         \
+                 checked.value().problems.empty() ? "" : checked.value().problems.front().c_str());          \
+    } while (false)
+
+class TestStore : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+    std::shared_ptr<Store> store_;
+    std::string path_;
+    int files_ = 0;
+
+private slots:
+    void init() {
+        path_ = folder_.filePath(QString::number(++files_) + ".db").toStdString();
+        auto store = Store::open(path_);
+        REQUIRE_OK(store);
+        store_ = store.value();
+    }
+    void cleanup() { store_.reset(); }
+
+    void thingsComeBackAsTheyWere();
+    void addingAgainGivesTheSameId();
+    void trialsComeBackAsTheyWere();
+    void refusesTrialsThatBreakTheRules_data();
+    void refusesTrialsThatBreakTheRules();
+    void recordIsTheFastestTrial();
+    void recordsAreKeptPerMachine();
+    void removingARunGivesTheRecordBack();
+    void runsEndAndResume();
+    void batchClosesWithItsState();
+    void curveFalls();
+    void pagesThroughTrials_data();
+    void pagesThroughTrials();
+    void summariesCount();
+    void checkFindsGaps();
+    void garbageGoes();
+    void readsWhileWriting();
+    void manyThreadsWrite();
+};
+
+void TestStore::thingsComeBackAsTheyWere() {
+    const auto run = samples::beginRun(*store_);
+    REQUIRE_OK(run);
+    const auto machines = store_->machines();
+    REQUIRE_OK(machines);
+    QCOMPARE(machines.value().size(), std::size_t(1));
+    QCOMPARE(machines.value()[0].ceilings, std::string(R"({"fma":[100.5,199]})"));
+    const auto found = store_->workload(samples::key(1));
+    REQUIRE_OK(found);
+    QVERIFY(found.value());
+    QCOMPARE(found.value()->graph, samples::workload(1).graph);
+    QCOMPARE(found.value()->flops, 2.3e8);
+    QVERIFY(!store_->workload("0123456789abcdef").value());
+
+    const auto row = store_->run(run.value());
+    REQUIRE_OK(row);
+    QCOMPARE(row.value().seed, std::uint64_t(0xfedcba9876543210ull));
+    QCOMPARE(row.value().options, std::string(R"({"batch":8})"));
+    QCOMPARE(row.value().modelName, std::string("resnet18"));
+    QCOMPARE(row.value().targetKey, std::string("cpu-avx512-t1"));
+    QVERIFY(row.value().state == RunState::running);
+    QVERIFY(!row.value().interrupted);
+    QVERIFY(row.value().startedAt > 1'600'000'000'000);
+    const auto plan = store_->runWorkloads(run.value());
+    REQUIRE_OK(plan);
+    QCOMPARE(plan.value().size(), std::size_t(3));
+    QCOMPARE(plan.value()[2].plan.occurrences, 3);
+    QCOMPARE(plan.value()[2].plan.spaceSize, 1e30 + 2);
+    QVERIFY(!store_->run(RunId(99)).ok());
+    REQUIRE_CLEAN(*store_);
+}
+
+void TestStore::addingAgainGivesTheSameId() {
+    const auto machine = store_->addMachine({{}, "m", "cpu", "avx2", 4, "{}"});
+    REQUIRE_OK(machine);
+    const auto again = store_->addMachine({{}, "m", "cpu", "avx2", 4, R"({"fma":1})"});
+    REQUIRE_OK(again);
+    QVERIFY(machine.value() == again.value());
+    QCOMPARE(store_->machines().value()[0].ceilings, std::string(R"({"fma":1})"));
+    QVERIFY(store_->addTarget({{}, "t", machine.value()}).value() ==
+            store_->addTarget({{}, "t", machine.value()}).value());
+    const auto model = store_->addModel({{}, "a", "p", hexHash(1)}).value();
+    QVERIFY(store_->addModel({{}, "b", "p", hexHash(1)}).value() == model);
+    QCOMPARE(store_->models().value()[0].name, std::string("b"));
+    QVERIFY(!store_->addModel({{}, "a", "p", "short"}).ok());
+    QVERIFY(!store_->addTarget({{}, "t", MachineId(77)}).ok());
+    QVERIFY(!store_->addMachine({{}, "n", "cpu", "avx2", 4, "no json"}).ok());
+    QVERIFY(!store_->beginRun({}, {{samples::key(0), 1, "s", 1, 1}}).ok()); // unknown workload
+    QVERIFY(store_->runs().value().empty());
+}
+
+void TestStore::trialsComeBackAsTheyWere() {
+    const auto run = samples::beginRun(*store_).value();
+    auto trial = samples::trial(run, 0, 0);
+    trial.effective = "tile=[4, 2]";
+    trial.objectives.push_back({"caf\xc3\xa9 \"x\"", -0.1, ""});
+    trial.objectives.push_back({"lost", std::numeric_limits<double>::quiet_NaN(), "ms"});
+    trial.samples = {1.5f, 1e-30f, std::numeric_limits<float>::infinity(), -0.0f};
+    trial.measuredAt = 1'700'000'000'123;
+    const auto id = store_->addTrial(trial);
+    REQUIRE_OK(id);
+    const auto back = store_->trial(id.value());
+    REQUIRE_OK(back);
+    const TrialRow& row = back.value();
+    QVERIFY(row.run == run && row.id == id.value());
+    QCOMPARE(row.workload, trial.workload);
+    QCOMPARE(row.config, trial.config);
+    QCOMPARE(row.configHash, trial.configHash);
+    QVERIFY(row.effective == trial.effective);
+    QVERIFY(row.predicted == trial.predicted);
+    QVERIFY(row.p5Ms == trial.p5Ms);
+    QCOMPARE(row.samples, trial.samples);
+    QVERIFY(std::signbit(row.samples[3]));
+    QCOMPARE(row.objectives.size(), std::size_t(4));
+    QVERIFY(row.objectives[2] == trial.objectives[2]);
+    QVERIFY(std::isnan(row.objectives[3].value));
+    QCOMPARE(row.measuredAt, trial.measuredAt);
+    QCOMPARE(row.featureVersion, 3);
+
+    auto failed = samples::trial(run, 0, 4);
+    failed.predicted = std::numeric_limits<double>::infinity();
+    failed.detail = std::string("error: \xff\0 'quoted'", 18);
+    const auto failedId = store_->addTrial(failed);
+    REQUIRE_OK(failedId);
+    const auto failedBack = store_->trial(failedId.value()).value();
+    QCOMPARE(failedBack.status, std::string("run_timeout"));
+    QCOMPARE(failedBack.detail, failed.detail);
+    QVERIFY(!failedBack.p5Ms && !failedBack.predicted && !failedBack.effective && failedBack.samples.empty());
+    QVERIFY(!store_->trial(TrialId(999)).ok());
+}
+
+void TestStore::refusesTrialsThatBreakTheRules_data() {
+    QTest::addColumn<QString>("what");
+    for (const char* what :
+         {"ok without time", "failed with time", "time is NaN", "ok without samples", "negative index",
+          "no status", "unknown workload", "unknown run", "same index again"})
+        QTest::newRow(what) << what;
+}
+
+void TestStore::refusesTrialsThatBreakTheRules() {
+    QFETCH(QString, what);
+    const auto run = samples::beginRun(*store_).value();
+    REQUIRE_OK(store_->addTrial(samples::trial(run, 0, 0)));
+    auto trial = samples::trial(run, 0, 1);
+    if (what == "ok without time")
+        trial.p5Ms.reset();
+    if (what == "failed with time")
+        trial.status = "crash";
+    if (what == "time is NaN")
+        trial.p5Ms = std::numeric_limits<double>::quiet_NaN();
+    if (what == "ok without samples")
+        trial.samples.clear();
+    if (what == "negative index")
+        trial.index = -1;
+    if (what == "no status")
+        trial.status.clear();
+    if (what == "unknown workload")
+        trial.workload = hexHash(12345);
+    if (what == "unknown run")
+        trial.run = RunId(55);
+    if (what == "same index again")
+        trial.index = 0;
+    const auto added = store_->addTrial(trial);
+    QVERIFY(!added.ok());
+    QVERIFY(!added.error().message.empty());
+    QCOMPARE(store_->stats().value().trials, std::int64_t(1));
+    REQUIRE_OK(store_->addTrial(samples::trial(run, 0, 1))); // the store works on
+    REQUIRE_CLEAN(*store_);
+}
+
+void TestStore::recordIsTheFastestTrial() {
+    const auto run = samples::beginRun(*store_).value();
+    std::optional<double> best;
+    TrialId bestId;
+    for (int index = 0; index < 60; ++index) {
+        const auto trial = samples::trial(run, 0, index);
+        const auto id = store_->addTrial(trial).value();
+        if (trial.p5Ms && (!best || *trial.p5Ms < *best)) {
+            best = trial.p5Ms;
+            bestId = id;
+        }
+        const auto record = store_->bestRecord(samples::key(0), "cpu-avx512-t1");
+        REQUIRE_OK(record);
+        QVERIFY(record.value());
+        QVERIFY(record.value()->trial.id == bestId);
+        QCOMPARE(*record.value()->trial.p5Ms, *best);
+    }
+    const auto record = store_->bestRecord(samples::key(0), "cpu-avx512-t1", "m1").value();
+    QCOMPARE(record->workload.graph, samples::workload(0).graph);
+    QCOMPARE(record->machineKey, std::string("m1"));
+    auto equal = samples::trial(run, 0, 60);
+    equal.p5Ms = best;
+    REQUIRE_OK(store_->addTrial(equal));
+    QVERIFY(store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.id ==
+            bestId); // the oldest of equals
+    QVERIFY(!store_->bestRecord(samples::key(1), "cpu-avx512-t1").value());
+    QVERIFY(!store_->bestRecord(samples::key(0), "cuda").value());
+    QVERIFY(!store_->bestRecord(samples::key(0), "cpu-avx512-t1", "other").value());
+    REQUIRE_OK(store_->addTrial(samples::trial(run, 2, 0)));
+    QCOMPARE(store_->bestRecords("cpu-avx512-t1").value().size(), std::size_t(2));
+    REQUIRE_CLEAN(*store_);
+}
+
+void TestStore::recordsAreKeptPerMachine() {
+    const auto slow = samples::beginRun(*store_).value();
+    const auto machine = store_->addMachine({{}, "m2", "Other", "avx512", 2, "{}"}).value();
+    RunRow other;
+    other.target = store_->addTarget({{}, "cpu-avx512-t1", machine}).value();
+    const auto fast = store_->beginRun(other, samples::plan()).value();
+    auto trial = samples::trial(slow, 0, 0);
+    trial.p5Ms = 2.0;
+    REQUIRE_OK(store_->addTrial(trial));
+    trial.run = fast;
+    trial.p5Ms = 1.0;
+    REQUIRE_OK(store_->addTrial(trial));
+    QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1", "m1").value()->trial.p5Ms, 2.0);
+    QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1", "m2").value()->trial.p5Ms, 1.0);
+    QCOMPARE(store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->machineKey, std::string("m2"));
+    const auto all = store_->bestRecords("cpu-avx512-t1").value();
+    QCOMPARE(all.size(), std::size_t(1));
+    QCOMPARE(all[0].machineKey, std::string("m2"));
+    QCOMPARE(store_->bestRecords("cpu-avx512-t1", "m1").value().at(0).machineKey, std::string("m1"));
+    const auto none = store_->beginRun({}, samples::plan()).value(); // a run without target makes no record
+    trial.run = none;
+    trial.p5Ms = 0.5;
+    REQUIRE_OK(store_->addTrial(trial));
+    QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms, 1.0);
+    REQUIRE_CLEAN(*store_);
+}
+
+void TestStore::removingARunGivesTheRecordBack() {
+    const auto first = samples::beginRun(*store_).value();
+    const auto second = samples::beginRun(*store_).value();
+    for (int number = 0; number < 2; ++number)
+        for (const auto run : {first, second}) {
+            auto trial = samples::trial(run, number, 0);
+            trial.p5Ms = (run == first ? 3.0 : 2.0) + number;
+            REQUIRE_OK(store_->addTrial(trial));
+        }
+    QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms, 2.0);
+    QVERIFY(!store_->removeRun(second).ok()); // it is running
+    REQUIRE_OK(store_->endRun(second, {RunState::stopped, "user", {}, {}}));
+    REQUIRE_OK(store_->removeRun(second));
+    QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms, 3.0);
+    QCOMPARE(*store_->bestRecord(samples::key(1), "cpu-avx512-t1").value()->trial.p5Ms, 4.0);
+    QCOMPARE(store_->stats().value().trials, std::int64_t(2));
+    REQUIRE_CLEAN(*store_);
+    REQUIRE_OK(store_->endRun(first, {RunState::failed, "no reason", {}, {}}));
+    REQUIRE_OK(store_->removeRun(first));
+    QVERIFY(!store_->bestRecord(samples::key(0), "cpu-avx512-t1").value());
+    QVERIFY(!store_->removeRun(first).ok());
+    QVERIFY(samples::beginRun(*store_).value().value() >
+            second.value()); // numbers of runs are never used again
+    REQUIRE_CLEAN(*store_);
+}
+
+void TestStore::runsEndAndResume() {
+    const auto run = samples::beginRun(*store_).value();
+    REQUIRE_OK(store_->setRunLatency(run, 9.0, std::nullopt));
+    REQUIRE_OK(store_->endRun(run, {RunState::stopped, "user", std::nullopt, 4.0}));
+    auto row = store_->run(run).value();
+    QVERIFY(row.state == RunState::stopped && row.endedAt && *row.endedAt >= row.startedAt);
+    QCOMPARE(row.stopReason, std::string("user"));
+    QCOMPARE(*row.beforeMs, 9.0);
+    QCOMPARE(*row.afterMs, 4.0);
+    QVERIFY(!store_->addTrial(samples::trial(run, 0, 0)).ok()); // it is over
+    QVERIFY(!store_->endRun(run, {RunState::completed, "", {}, {}}).ok());
+    REQUIRE_OK(store_->resumeRun(run));
+    row = store_->run(run).value();
+    QVERIFY(row.state == RunState::running && !row.endedAt && row.stopReason.empty());
+    REQUIRE_OK(store_->addTrial(samples::trial(run, 0, 0)));
+    QVERIFY(!store_->endRun(run, {RunState::running, "", {}, {}}).ok());
+    QVERIFY(!store_->resumeRun(RunId(42)).ok());
+    QVERIFY(!store_->setRunLatency(RunId(42), 1.0, 1.0).ok());
+    REQUIRE_CLEAN(*store_);
+}
+
+void TestStore::batchClosesWithItsState() {
+    const auto run = samples::beginRun(*store_).value();
+    QVERIFY(!store_->runState(run, samples::key(0)).value());
+    QCOMPARE(store_->runState(run, "").value()->state, std::string("{}"));
+    for (int index = 0; index < 16; ++index) {
+        const RunStateRow state{run, samples::key(0), index / 8, index + 1,
+                                "{\"n\":" + std::to_string(index) + "}"};
+        REQUIRE_OK(store_->addTrial(samples::trial(run, 0, index), index % 8 == 7 ? &state : nullptr));
+    }
+    const auto state = store_->runState(run, samples::key(0)).value();
+    QVERIFY(state);
+    QCOMPARE(state->nextIndex, std::int64_t(16));
+    QCOMPARE(state->state, std::string("{\"n\":15}"));
+    REQUIRE_OK(store_->saveRunState({run, "", 0, 0, R"({"queue":[1]})"}));
+    QCOMPARE(store_->runState(run, "").value()->state, std::string(R"({"queue":[1]})"));
+
+    const RunStateRow broken{run, samples::key(0), 2, 17, "no json"};
+    QVERIFY(!store_->addTrial(samples::trial(run, 0, 16), &broken).ok());
+    QCOMPARE(store_->stats().value().trials, std::int64_t(16)); // the trial went with its state
+    REQUIRE_CLEAN(*store_);
+    REQUIRE_OK(store_->saveRunState({run, samples::key(0), 3, 20, "{}"})); // accounts for more than there is
+    QVERIFY(!store_->check().value().ok);
+}
+
+void TestStore::curveFalls() {
+    const auto run = samples::beginRun(*store_).value();
+    for (const int index : {3, 0, 1, 4, 2}) // builds end in any order
+        REQUIRE_OK(store_->addTrial(samples::trial(run, 0, index)));
+    const auto curve = store_->curve(run, samples::key(0));
+    REQUIRE_OK(curve);
+    QCOMPARE(curve.value().size(), std::size_t(5));
+    double best = 1e300;
+    for (std::size_t index = 0; index < 5; ++index) {
+        const auto& point = curve.value()[index];
+        QCOMPARE(point.index, std::int64_t(index));
+        best = std::min(best, point.p5Ms.value_or(1e300));
+        QCOMPARE(*point.bestMs, best);
+        QVERIFY(point.predicted);
+    }
+    QVERIFY(!curve.value()[4].p5Ms);
+    QCOMPARE(curve.value()[4].status, std::string("run_timeout"));
+    QVERIFY(store_->curve(run, samples::key(1)).value().empty());
+}
+
+void TestStore::pagesThroughTrials_data() {
+    QTest::addColumn<bool>("byRun");
+    QTest::addColumn<bool>("byWorkload");
+    QTest::addColumn<QString>("status");
+    QTest::addColumn<int>("order");
+    for (const bool byRun : {false, true})
+        for (const bool byWorkload : {false, true})
+            for (const char* status : {"", "ok", "run_timeout"})
+                for (const auto order :
+                     {TrialOrder::oldestFirst, TrialOrder::newestFirst, TrialOrder::fastestFirst})
+                    if (byWorkload || order != TrialOrder::fastestFirst)
+                        QTest::addRow("run %d, workload %d, status '%s', order %d", byRun, byWorkload, status,
+                                      int(order))
+                            << byRun << byWorkload << QString(status) << int(order);
+}
+
+// Pages of 7 joined together equal a filter and sort in memory.
+void TestStore::pagesThroughTrials() {
+    QFETCH(bool, byRun);
+    QFETCH(bool, byWorkload);
+    QFETCH(QString, status);
+    QFETCH(int, order);
+    std::vector<TrialRow> all;
+    const RunId runs[] = {samples::beginRun(*store_).value(), samples::beginRun(*store_).value()};
+    for (int index = 0; index < 20; ++index)
+        for (const auto run : runs)
+            for (int number = 0; number < 2; ++number) {
+                auto trial = samples::trial(run, number, index);
+                trial.id = store_->addTrial(trial).value();
+                all.push_back(trial);
+            }
+    TrialFilter filter;
+    filter.limit = 7;
+    filter.order = static_cast<TrialOrder>(order);
+    filter.status = status.toStdString();
+    if (byRun)
+        filter.run = runs[1];
+    if (byWorkload)
+        filter.workload = samples::key(1);
+    const bool fastest = filter.order == TrialOrder::fastestFirst;
+    std::vector<TrialRow> expected;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(expected), [&](const TrialRow& row) {
+        return (!byRun || row.run == runs[1]) && (!byWorkload || row.workload == filter.workload) &&
+               (filter.status.empty() || row.status == filter.status) && (!fastest || row.ok());
+    });
+    std::sort(expected.begin(), expected.end(), [&](const TrialRow& a, const TrialRow& b) {
+        if (fastest && a.p5Ms != b.p5Ms)
+            return *a.p5Ms < *b.p5Ms;
+        return filter.order == TrialOrder::newestFirst ? b.id < a.id : a.id < b.id;
+    });
+    std::vector<TrialRow> found;
+    for (;;) {
+        const auto page = store_->trials(filter);
+        REQUIRE_OK(page);
+        if (page.value().empty())
+            break;
+        found.insert(found.end(), page.value().begin(), page.value().end());
+        filter.after = found.back().id;
+        QVERIFY(found.size() <= expected.size());
+    }
+    QCOMPARE(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        QVERIFY(found[i].id == expected[i].id);
+        QCOMPARE(found[i].config, expected[i].config);
+    }
+}
+
+void TestStore::summariesCount() {
+    const auto run = samples::beginRun(*store_).value();
+    for (int index = 0; index < 10; ++index)
+        REQUIRE_OK(store_->addTrial(samples::trial(run, 1, index)));
+    const auto summaries = store_->runWorkloads(run).value();
+    QCOMPARE(summaries[0].trials, std::int64_t(0));
+    QVERIFY(!summaries[0].bestMs && !summaries[0].best);
+    QCOMPARE(summaries[1].trials, std::int64_t(10));
+    QCOMPARE(summaries[1].failed, std::int64_t(2));
+    const auto record = store_->bestRecord(samples::key(1), "cpu-avx512-t1").value();
+    QCOMPARE(*summaries[1].bestMs, *record->trial.p5Ms);
+    QVERIFY(*summaries[1].best == record->trial.id);
+    const auto stats = store_->stats().value();
+    QCOMPARE(stats.trials, std::int64_t(10));
+    QCOMPARE(stats.records, std::int64_t(1));
+    QCOMPARE(stats.workloads, std::int64_t(3));
+    QCOMPARE(stats.trialsByStatus.size(), std::size_t(2));
+    QVERIFY(stats.fileBytes > 0);
+    TrialFilter again;
+    again.workload = samples::key(1);
+    again.configHash = samples::trial(run, 1, 6).configHash;
+    QCOMPARE(store_->trials(again).value().size(), std::size_t(1));
+    again.configHash = 1;
+    QVERIFY(store_->trials(again).value().empty());
+    again.workload.clear();
+    QVERIFY(!store_->trials(again).ok());
+    QVERIFY(!store_->trials({.limit = 0}).ok());
+    QVERIFY(!store_->trials({.order = TrialOrder::fastestFirst}).ok());
+}
+
+void TestStore::checkFindsGaps() {
+    const auto run = samples::beginRun(*store_).value();
+    for (const int index : {0, 2})
+        REQUIRE_OK(store_->addTrial(samples::trial(run, 0, index)));
+    REQUIRE_CLEAN(*store_); // an open batch may have gaps
+    REQUIRE_OK(store_->endRun(run, {RunState::completed, "budget", {}, {}}));
+    const auto check = store_->check().value();
+    QVERIFY(!check.ok);
+    QCOMPARE(check.problems.size(), std::size_t(1));
+    QVERIFY(check.problems[0].find("lacks 1 trials") != std::string::npos);
+    REQUIRE_OK(store_->resumeRun(run));
+    auto late = samples::trial(run, 0, 1);
+    late.batch = 7; // later than that of the trial after it
+    REQUIRE_OK(store_->addTrial(late));
+    const auto again = store_->check().value();
+    QVERIFY(!again.ok && again.problems[0].find("earlier batch") != std::string::npos);
+}
+
+void TestStore::garbageGoes() {
+    const auto keep = samples::beginRun(*store_).value();
+    REQUIRE_OK(store_->addTrial(samples::trial(keep, 0, 0)));
+    REQUIRE_OK(store_->addWorkload(samples::workload(17)));
+    REQUIRE_OK(store_->addModel({{}, "unused", "x.onnx", hexHash(9)}));
+    const auto machine = store_->addMachine({{}, "gone", "cpu", "sse", 1, "{}"}).value();
+    REQUIRE_OK(store_->addTarget({{}, "cpu-sse-t1", machine}));
+    const auto big = samples::beginRun(*store_).value();
+    for (int index = 0; index < 300; ++index) {
+        auto trial = samples::trial(big, 0, index);
+        trial.samples.assign(trial.ok() ? 500 : 0, 1.0f);
+        REQUIRE_OK(store_->addTrial(trial));
+    }
+    REQUIRE_OK(store_->endRun(big, {RunState::stopped, "user", {}, {}}));
+    REQUIRE_OK(store_->gc()); // everything into the file
+    REQUIRE_OK(store_->addModel({{}, "unused", "x.onnx", hexHash(9)}));
+    REQUIRE_OK(store_->removeRun(big));
+    const auto gone = store_->gc();
+    REQUIRE_OK(gone);
+    QCOMPARE(gone.value().models, std::int64_t(1));
+    QVERIFY(gone.value().bytesFreed > 400'000);
+    const auto stats = store_->stats().value();
+    QCOMPARE(stats.machines, std::int64_t(1));
+    QCOMPARE(stats.targets, std::int64_t(1));
+    QCOMPARE(stats.workloads, std::int64_t(3));
+    QCOMPARE(stats.freeBytes, std::int64_t(0));
+    QVERIFY(store_->bestRecord(samples::key(0), "cpu-avx512-t1").value());
+    REQUIRE_CLEAN(*store_);
+}
+
+// Readers of this process and through a second, read-only store see only whole states while the writer works.
+void TestStore::readsWhileWriting() {
+    const auto run = samples::beginRun(*store_).value();
+    const auto other = Store::open(path_, StoreMode::readOnly);
+    REQUIRE_OK(other);
+    QVERIFY(!other.value()->addWorkload(samples::workload(9)).ok());
+    QVERIFY(!other.value()->gc().ok());
+    std::atomic<bool> done = false;
+    std::atomic<int> bad = 0;
+    std::atomic<std::int64_t> reported = 0;
+    const auto read = [&](const Store& store) {
+        while (!done) {
+            const auto before = reported.load();
+            const auto curve = store.curve(run, samples::key(0));
+            const auto best = store.bestRecord(samples::key(0), "cpu-avx512-t1");
+            bad += !curve.ok() || !best.ok() || std::int64_t(curve.value().size()) < before;
+            bad += best.ok() && before > 0 && (!best.value() || best.value()->trial.samples.size() != 20);
+        }
+    };
+    std::vector<std::thread> readers;
+    for (int reader = 0; reader < 4; ++reader)
+        readers.emplace_back(read, std::cref(reader % 2 ? *store_ : *other.value()));
+    bool written = true;
+    for (int index = 0; index < 200; ++index) {
+        written = store_->addTrial(samples::trial(run, 0, index)).ok() && written;
+        reported = index + 1;
+    }
+    done = true;
+    for (auto& reader : readers)
+        reader.join();
+    QVERIFY(written);
+    QCOMPARE(bad.load(), 0);
+    REQUIRE_CLEAN(*other.value());
+}
+
+void TestStore::manyThreadsWrite() {
+    const auto run = samples::beginRun(*store_).value();
+    std::atomic<int> failed = 0;
+    std::vector<std::thread> writers;
+    for (int number = 0; number < 3; ++number)
+        writers.emplace_back([&, number] {
+            for (int index = 0; index < 50; ++index)
+                failed += !store_->addTrial(samples::trial(run, number, index)).ok();
+        });
+    for (auto& writer : writers)
+        writer.join();
+    QCOMPARE(failed.load(), 0);
+    QCOMPARE(store_->stats().value().trials, std::int64_t(150));
+    REQUIRE_OK(store_->endRun(run, {RunState::completed, "budget", {}, {}}));
+    REQUIRE_CLEAN(*store_);
+}
+
+QTEST_GUILESS_MAIN(TestStore)
+#include "tst_store.moc"
