@@ -41,11 +41,11 @@ Status useWriteAheadLog(Connection& connection) {
 
 Result<std::unique_ptr<Connection>> openForWriting(const std::string& path, const StoreOptions& options) {
     TS_ASSIGN(auto connection, Connection::open(path, {true, true, false, options.busyTimeoutMs}));
-    TS_ASSIGN(const auto identity, schema::identify(*connection, schema::currentVersion()));
     if (connection->readOnly())
         return ioError("the store " + path +
                        " is not writable; change the permissions of the file and its folder, "
                        "or choose another file with --store");
+    TS_ASSIGN(const auto identity, schema::identify(*connection, schema::currentVersion()));
     if (identity.empty)
         TS_TRY(connection->execute(
             "PRAGMA page_size = 4096; PRAGMA auto_vacuum = NONE; PRAGMA encoding = 'UTF-8'"));

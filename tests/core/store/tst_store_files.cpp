@@ -166,7 +166,8 @@ void TestStoreFiles::refusesWhatIsNoStore() {
     }
     if (kind == "no name")
         path.clear();
-    const QByteArray before = kind == "pipe" ? QByteArray() : read(path);
+    const bool readable = kind != "pipe" && !path.empty();
+    const QByteArray before = readable ? read(path) : QByteArray();
     for (const auto mode : {StoreMode::readOnly, StoreMode::readWrite}) {
         const auto store = Store::open(path, mode);
         QVERIFY(!store.ok());
@@ -176,7 +177,7 @@ void TestStoreFiles::refusesWhatIsNoStore() {
         QVERIFY2(message.contains(QString::fromStdString(path)), qPrintable(message));
         QVERIFY2(!message.contains('\n'), qPrintable(message));
     }
-    if (kind != "pipe")
+    if (readable)
         QCOMPARE(read(path), before); // not ours, not touched
     fs::remove_all(path);
 }

@@ -71,5 +71,5 @@ CREATE INDEX trial_config ON trial(workload_id, config_hash);
 CREATE INDEX record_target ON record(target_id);
 CREATE INDEX record_trial ON record(trial_id);
 COMMIT;
-PRAGMA application_id = 1416983405;
+PRAGMA application_id = 1416975213;
 PRAGMA user_version = 1;
