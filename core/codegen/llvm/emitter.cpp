@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/codegen/llvm/emitter.h"
+
+#include <unordered_map>
+
+#include "core/codegen/llvm/vector_math.h"
+#include "core/loops/simplify.h"
+
+namespace tunesmith {
+namespace {
+
+using loops::Expr;
+using loops::Op;
+using loops::Stmt;
+using loops::StmtKind;
+using loops::Var;
+using llvm::Value;
+
+constexpr int kMaxLanes = 64;
+
+class PhaseEmitter {
+public:
+    PhaseEmitter(llvm::Module& module, const loops::LoopNest& nest, const loops::Phase& phase, const std::string& name)
+        : context_(module.getContext()), builder_(context_), nest_(nest) {
+        auto* pointer = builder_.getPtrTy();
+        auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, builder_.getInt64Ty(), builder_.getInt64Ty()}, false);
+        function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+        function_->addFnAttr(llvm::Attribute::NoUnwind);
+        builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
+        bindBuffers();
+        emitLoop(phase.parallelVar, function_->getArg(1), function_->getArg(2), phase.body);
+        builder_.CreateRetVoid();
+    }
+
+    llvm::Function* function() { return function_; }
+
+private:
+    // Types -----------------------------------------------------------------------------------------------------------
+    llvm::Type* valueType(DType type) {
+        switch (type) {
+        case DType::f32: return builder_.getFloatTy();
+        case DType::f64: return builder_.getDoubleTy();
+        case DType::boolean: return builder_.getInt1Ty();
+        default: return builder_.getIntNTy(static_cast<unsigned>(byteSize(type) * 8));
+        }
+    }
+    llvm::Type* memoryType(DType type) { return type == DType::boolean ? builder_.getInt8Ty() : valueType(type); }
+    static llvm::Type* vectorOf(llvm::Type* type, int lanes) {
+        return llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes));
+    }
+    static bool isVector(Value* value) { return value->getType()->isVectorTy(); }
+    Value* widen(Value* value) { return isVector(value) ? value : builder_.CreateVectorSplat(static_cast<unsigned>(lanes_), value); }
+    void matchWidths(Value*& a, Value*& b) {
+        if (isVector(a) != isVector(b)) {
+            a = widen(a);
+            b = widen(b);
+        }
+    }
+
+    void bindBuffers() {
+        for (std::size_t i = 0; i < nest_.arguments.size(); ++i) {
+            Value* slot = builder_.CreateConstGEP1_64(builder_.getPtrTy(), function_->getArg(0), i);
+            auto* pointer = builder_.CreateAlignedLoad(builder_.getPtrTy(), slot, llvm::Align(8), nest_.arguments[i]->name);
+            buffers_[nest_.arguments[i].get()] = pointer;
+        }
+        for (const auto& local : nest_.locals) {
+            auto* type = llvm::ArrayType::get(memoryType(local->type), static_cast<std::uint64_t>(local->shape[0]));
+            auto* slot = builder_.CreateAlloca(type, nullptr, local->name);
+            slot->setAlignment(llvm::Align(64));
+            buffers_[local.get()] = slot;
+        }
+    }
+
+    // Statements ------------------------------------------------------------------------------------------------------
+    void emit(const Stmt& stmt) {
+        if (!stmt)
+            return;
+        switch (stmt->kind) {
+        case StmtKind::block:
+            for (const Stmt& child : stmt->body)
+                emit(child);
+            return;
+        case StmtKind::store: return emitStore(stmt);
+        case StmtKind::guard: return emitGuard(stmt);
+        case StmtKind::loop: break;
+        }
+        if (stmt->loopKind == loops::LoopKind::vectorized && canVectorize(stmt))
+            return emitVectorized(stmt);
+        emitLoop(stmt->var, emitIndex(stmt->begin), emitIndex(stmt->end), stmt->body[0]);
+    }
+
+    // A rotated loop: one test before, one at the end of each iteration.
+    void emitLoop(const Var& var, Value* begin, Value* end, const Stmt& stmt) {
+        auto* before = builder_.GetInsertBlock();
+        auto* body = llvm::BasicBlock::Create(context_, var->name, function_);
+        auto* after = llvm::BasicBlock::Create(context_, "after." + var->name, function_);
+        builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), body, after);
+        builder_.SetInsertPoint(body);
+        auto* index = builder_.CreatePHI(builder_.getInt64Ty(), 2, var->name);
+        index->addIncoming(begin, before);
+        vars_[var.get()] = index;
+        emit(stmt);
+        Value* next = builder_.CreateAdd(index, builder_.getInt64(1), "", true, true);
+        index->addIncoming(next, builder_.GetInsertBlock());
+        builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), body, after);
+        builder_.SetInsertPoint(after);
+        vars_.erase(var.get());
+    }
+
+    void emitGuard(const Stmt& stmt) {
+        auto* body = llvm::BasicBlock::Create(context_, "then", function_);
+        auto* after = llvm::BasicBlock::Create(context_, "after.if", function_);
+        builder_.CreateCondBr(emitExpr(stmt->condition), body, after);
+        builder_.SetInsertPoint(body);
+        emit(stmt->body[0]);
+        builder_.CreateBr(after);
+        builder_.SetInsertPoint(after);
+    }
+
+    // Lanes may not diverge, and each must store to a place of its own.
+    bool canVectorize(const Stmt& loop) const {
+        const auto begin = loops::constantValue(loop->begin), end = loops::constantValue(loop->end);
+        return !vectorVar_ && begin && end && *end - *begin <= kMaxLanes && uniform(loop->body[0], loop->var);
+    }
+
+    bool uniform(const Stmt& stmt, const Var& var) const {
+        switch (stmt->kind) {
+        case StmtKind::store: return loops::usesVar(stmt->offset, var);
+        case StmtKind::guard:
+            if (loops::usesVar(stmt->condition, var))
+                return false;
+            break;
+        case StmtKind::loop:
+            if (loops::usesVar(stmt->begin, var) || loops::usesVar(stmt->end, var))
+                return false;
+            break;
+        default: break;
+        }
+        return std::all_of(stmt->body.begin(), stmt->body.end(), [&](const Stmt& child) { return uniform(child, var); });
+    }
+
+    void emitVectorized(const Stmt& stmt) {
+        vectorVar_ = stmt->var;
+        firstLane_ = *loops::constantValue(stmt->begin);
+        lanes_ = static_cast<int>(*loops::constantValue(stmt->end) - firstLane_);
+        emit(stmt->body[0]);
+        vectorVar_ = nullptr;
+    }
+
+    void emitStore(const Stmt& stmt) {
+        Value* value = emitExpr(stmt->value);
+        if (stmt->value->type == DType::boolean) {
+            llvm::Type* type = isVector(value) ? vectorOf(builder_.getInt8Ty(), lanes_) : builder_.getInt8Ty();
+            value = builder_.CreateZExt(value, type);
+        }
+        llvm::Type* element = memoryType(stmt->buffer->type);
+        Value* base = buffers_.at(stmt->buffer.get());
+        const llvm::Align align(byteSize(stmt->buffer->type));
+        const auto stride = laneStride(stmt->offset);
+        if (stride == 0) {
+            builder_.CreateAlignedStore(value, address(base, element, stmt->offset, firstLane_), align);
+        } else if (stride == 1) {
+            builder_.CreateAlignedStore(widen(value), address(base, element, stmt->offset, firstLane_), align);
+        } else {
+            for (int lane = 0; lane < lanes_; ++lane) {
+                Value* one = isVector(value) ? builder_.CreateExtractElement(value, static_cast<std::uint64_t>(lane)) : value;
+                builder_.CreateAlignedStore(one, address(base, element, stmt->offset, firstLane_ + lane), align);
+            }
+        }
+    }
+
+    // Addresses -------------------------------------------------------------------------------------------------------
+    // Elements between neighbouring lanes; nullopt when it is no constant.
+    std::optional<std::int64_t> laneStride(const Expr& offset) const {
+        if (!vectorVar_ || !loops::usesVar(offset, vectorVar_))
+            return 0;
+        loops::LinearForm form = loops::toLinear(offset, loops::VarRanges());
+        const std::int64_t stride = form.coefficient(vectorVar_);
+        form.add(Expr(vectorVar_), -stride);
+        for (const auto& [atom, factor] : form.terms)
+            if (loops::usesVar(atom, vectorVar_))
+                return std::nullopt;
+        return stride;
+    }
+
+    // Variable part first, constant part as a second step: the back end folds the latter into the instruction.
+    Value* address(Value* base, llvm::Type* element, const Expr& offset, std::int64_t lane) {
+        Expr scalar = offset;
+        if (vectorVar_)
+            scalar = loops::substitute(offset, [&](const Var& var) { return var == vectorVar_ ? Expr(lane) : Expr(); });
+        loops::LinearForm form = loops::toLinear(scalar, loops::VarRanges());
+        Value* pointer = base;
+        for (const auto& [atom, factor] : form.terms) {
+            Value* term = emitScalarIndex(atom);
+            if (factor != 1)
+                term = builder_.CreateMul(term, builder_.getInt64(static_cast<std::uint64_t>(factor)), "", false, true);
+            pointer = builder_.CreateInBoundsGEP(element, pointer, term);
+        }
+        if (form.constant != 0)
+            pointer = builder_.CreateConstInBoundsGEP1_64(element, pointer, static_cast<std::uint64_t>(form.constant));
+        return pointer;
+    }
+
+    Value* emitIndex(const Expr& e) { return emitExpr(e); }
+
+    // An index that is the same for all lanes, even while a vectorised loop is emitted.
+    Value* emitScalarIndex(const Expr& e) {
+        const Var kept = std::exchange(vectorVar_, nullptr);
+        Value* value = emitExpr(e);
+        vectorVar_ = kept;
+        return value;
+    }
+
+    // Expressions -----------------------------------------------------------------------------------------------------
+    Value* emitExpr(const Expr& e) {
+        switch (e->op) {
+        case Op::constant: return constant(e);
+        case Op::var: return variable(e->var);
+        case Op::load: return emitLoad(e);
+        case Op::select: return emitSelect(e);
+        case Op::cast: return emitCast(e);
+        default: break;
+        }
+        if (e->op == Op::add && isFloat(e->type))
+            if (Value* fused = fusedMultiplyAdd(e->args[0], e->args[1]))
+                return fused;
+        Value* a = emitExpr(e->args[0]);
+        const DType type = e->args[0]->type;
+        if (e->args.size() == 1)
+            return isFloat(type) ? emitFloatUnary(builder_, e->op, a) : emitIntUnary(e->op, a, type);
+        Value* b = emitExpr(e->args[1]);
+        matchWidths(a, b);
+        return isFloat(type) ? emitFloatBinary(builder_, e->op, a, b) : emitIntBinary(e->op, a, b, type);
+    }
+
+    Value* constant(const Expr& e) {
+        if (isFloat(e->type))
+            return llvm::ConstantFP::get(valueType(e->type), e->floatValue);
+        return llvm::ConstantInt::get(valueType(e->type), static_cast<std::uint64_t>(e->intValue), true);
+    }
+
+    Value* variable(const Var& var) {
+        if (var != vectorVar_)
+            return vars_.at(var.get());
+        std::vector<llvm::Constant*> lanes;
+        for (int lane = 0; lane < lanes_; ++lane)
+            lanes.push_back(builder_.getInt64(static_cast<std::uint64_t>(firstLane_ + lane)));
+        return llvm::ConstantVector::get(lanes);
+    }
+
+    Value* emitLoad(const Expr& e) {
+        llvm::Type* element = memoryType(e->type);
+        Value* base = buffers_.at(e->tensor.get());
+        const llvm::Align align(byteSize(e->type));
+        const auto stride = laneStride(e->args[0]);
+        Value* value = nullptr;
+        if (stride == 0) {
+            value = builder_.CreateAlignedLoad(element, address(base, element, e->args[0], firstLane_), align);
+        } else if (stride == 1) {
+            value = builder_.CreateAlignedLoad(vectorOf(element, lanes_), address(base, element, e->args[0], firstLane_), align);
+        } else {
+            value = llvm::PoisonValue::get(vectorOf(element, lanes_));
+            for (int lane = 0; lane < lanes_; ++lane) {
+                Value* one = builder_.CreateAlignedLoad(element, address(base, element, e->args[0], firstLane_ + lane), align);
+                value = builder_.CreateInsertElement(value, one, static_cast<std::uint64_t>(lane));
+            }
+        }
+        return e->type == DType::boolean ? builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())) : value;
+    }
+
+    Value* fusedMultiplyAdd(const Expr& a, const Expr& b) {
+        const bool left = a->op == Op::mul;
+        if (!left && b->op != Op::mul)
+            return nullptr;
+        const Expr& product = left ? a : b;
+        Value* x = emitExpr(product->args[0]);
+        Value* y = emitExpr(product->args[1]);
+        Value* z = emitExpr(left ? b : a);
+        if (isVector(x) || isVector(y) || isVector(z)) {
+            x = widen(x);
+            y = widen(y);
+            z = widen(z);
+        }
+        return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
+    }
+
+    Value* emitSelect(const Expr& e) {
+        Value* condition = emitExpr(e->args[0]);
+        if (!isVector(condition) && readsMemory(e))
+            return emitBranchingSelect(e, condition);
+        Value* a = emitExpr(e->args[1]);
+        Value* b = emitExpr(e->args[2]);
+        matchWidths(a, b);
+        if (isVector(condition) && !isVector(a)) {
+            a = widen(a);
+            b = widen(b);
+        }
+        return builder_.CreateSelect(condition, a, b);
+    }
+
+    static bool readsMemory(const Expr& e) {
+        return e->op == Op::load || std::any_of(e->args.begin(), e->args.end(), readsMemory);
+    }
+
+    // The side that is not taken may read out of bounds (a padded read), so it must not be evaluated.
+    Value* emitBranchingSelect(const Expr& e, Value* condition) {
+        auto* thenBlock = llvm::BasicBlock::Create(context_, "select.then", function_);
+        auto* elseBlock = llvm::BasicBlock::Create(context_, "select.else", function_);
+        auto* join = llvm::BasicBlock::Create(context_, "select.join", function_);
+        builder_.CreateCondBr(condition, thenBlock, elseBlock);
+        const auto emitSide = [&](llvm::BasicBlock* block, const Expr& side) {
+            builder_.SetInsertPoint(block);
+            Value* value = emitExpr(side);
+            if (vectorVar_)
+                value = widen(value);
+            auto* end = builder_.GetInsertBlock();
+            builder_.CreateBr(join);
+            return std::pair(value, end);
+        };
+        const auto [a, aEnd] = emitSide(thenBlock, e->args[1]);
+        const auto [b, bEnd] = emitSide(elseBlock, e->args[2]);
+        builder_.SetInsertPoint(join);
+        auto* phi = builder_.CreatePHI(a->getType(), 2);
+        phi->addIncoming(a, aEnd);
+        phi->addIncoming(b, bEnd);
+        return phi;
+    }
+
+    Value* emitCast(const Expr& e) {
+        Value* value = emitExpr(e->args[0]);
+        const DType from = e->args[0]->type, to = e->type;
+        llvm::Type* type = valueType(to);
+        if (isVector(value))
+            type = vectorOf(type, lanes_);
+        if (to == DType::boolean)
+            return isFloat(from) ? builder_.CreateFCmpUNE(value, llvm::Constant::getNullValue(value->getType()))
+                                 : builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
+        if (isFloat(from) && isFloat(to))
+            return builder_.CreateFPCast(value, type);
+        if (isFloat(from))
+            return emitFloatToInt(value, type);
+        const bool isSignedSource = isSigned(from);
+        if (isFloat(to))
+            return isSignedSource ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
+        return builder_.CreateIntCast(value, type, isSignedSource);
+    }
+
+    // Through int64 as the processor does it, so that what does not fit is the same as in the reference kernel.
+    Value* emitFloatToInt(Value* value, llvm::Type* type) {
+        llvm::Type* wide = builder_.getInt64Ty();
+        if (isVector(value))
+            wide = vectorOf(wide, lanes_);
+        Value* bound = llvm::ConstantFP::get(value->getType(), 9.2e18);
+        Value* fits = builder_.CreateAnd(builder_.CreateFCmpOLT(value, bound), builder_.CreateFCmpOGT(value, builder_.CreateFNeg(bound)));
+        Value* safe = builder_.CreateSelect(fits, value, llvm::Constant::getNullValue(value->getType()));
+        Value* converted = builder_.CreateFPToSI(safe, wide);
+        Value* lowest = llvm::ConstantInt::get(wide, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::min()));
+        return builder_.CreateIntCast(builder_.CreateSelect(fits, converted, lowest), type, true);
+    }
+
+    Value* emitIntUnary(Op op, Value* x, DType type) {
+        Value* zero = llvm::Constant::getNullValue(x->getType());
+        switch (op) {
+        case Op::neg: return builder_.CreateNeg(x);
+        case Op::bitNot:
+        case Op::logicalNot: return builder_.CreateNot(x);
+        case Op::abs:
+            return isSigned(type) ? builder_.CreateSelect(builder_.CreateICmpSLT(x, zero), builder_.CreateNeg(x), x) : x;
+        case Op::sign: {
+            Value* one = llvm::ConstantInt::get(x->getType(), 1);
+            Value* positive = builder_.CreateSelect(builder_.CreateICmpNE(x, zero), one, zero);
+            return isSigned(type) ? builder_.CreateSelect(builder_.CreateICmpSLT(x, zero), builder_.CreateNeg(one), positive) : positive;
+        }
+        case Op::isNan:
+        case Op::isInf: {
+            llvm::Type* bit = builder_.getInt1Ty();
+            return llvm::Constant::getNullValue(isVector(x) ? vectorOf(bit, lanes_) : bit);
+        }
+        default: return x;
+        }
+    }
+
+    // Quotient and remainder towards minus infinity; dividing by zero yields zero instead of a trap.
+    Value* emitDivision(Op op, Value* a, Value* b, bool isSignedType) {
+        Value* zero = llvm::Constant::getNullValue(a->getType());
+        Value* one = llvm::ConstantInt::get(a->getType(), 1);
+        Value* divides = llvm::isa<llvm::Constant>(b) ? nullptr : builder_.CreateICmpNE(b, zero);
+        Value* safe = divides ? builder_.CreateSelect(divides, b, one) : b;
+        Value* quotient = isSignedType ? builder_.CreateSDiv(a, safe) : builder_.CreateUDiv(a, safe);
+        Value* remainder = builder_.CreateSub(a, builder_.CreateMul(quotient, safe));
+        Value* result = op == Op::div || op == Op::truncDiv ? quotient : remainder;
+        if (isSignedType && (op == Op::div || op == Op::mod)) {
+            Value* inexact = builder_.CreateICmpNE(remainder, zero);
+            Value* opposite = builder_.CreateICmpSLT(builder_.CreateXor(remainder, safe), zero);
+            Value* correct = builder_.CreateAnd(inexact, opposite);
+            Value* corrected = op == Op::div ? builder_.CreateSub(quotient, one) : builder_.CreateAdd(remainder, safe);
+            result = builder_.CreateSelect(correct, corrected, result);
+        }
+        return divides ? builder_.CreateSelect(divides, result, zero) : result;
+    }
+
+    Value* emitIntBinary(Op op, Value* a, Value* b, DType type) {
+        const bool isSignedType = isSigned(type);
+        switch (op) {
+        case Op::add: return builder_.CreateAdd(a, b);
+        case Op::sub: return builder_.CreateSub(a, b);
+        case Op::mul: return builder_.CreateMul(a, b);
+        case Op::div:
+        case Op::mod:
+        case Op::truncDiv:
+        case Op::truncMod: return emitDivision(op, a, b, isSignedType);
+        case Op::min:
+        case Op::max: {
+            const bool less = op == Op::min;
+            Value* condition = isSignedType ? (less ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpSGT(a, b))
+                                            : (less ? builder_.CreateICmpULT(a, b) : builder_.CreateICmpUGT(a, b));
+            return builder_.CreateSelect(condition, a, b);
+        }
+        case Op::bitAnd:
+        case Op::logicalAnd: return builder_.CreateAnd(a, b);
+        case Op::bitOr:
+        case Op::logicalOr: return builder_.CreateOr(a, b);
+        case Op::bitXor: return builder_.CreateXor(a, b);
+        case Op::shiftLeft: return builder_.CreateShl(a, b);
+        case Op::shiftRight: return isSignedType ? builder_.CreateAShr(a, b) : builder_.CreateLShr(a, b);
+        case Op::equal: return builder_.CreateICmpEQ(a, b);
+        case Op::notEqual: return builder_.CreateICmpNE(a, b);
+        case Op::less: return isSignedType ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
+        case Op::lessEqual: return isSignedType ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
+        case Op::greater: return isSignedType ? builder_.CreateICmpSGT(a, b) : builder_.CreateICmpUGT(a, b);
+        case Op::greaterEqual: return isSignedType ? builder_.CreateICmpSGE(a, b) : builder_.CreateICmpUGE(a, b);
+        default: return emitIntPower(a, b, type);
+        }
+    }
+
+    Value* emitIntPower(Value* a, Value* b, DType type) {
+        llvm::Type* real = builder_.getDoubleTy();
+        if (isVector(a))
+            real = vectorOf(real, lanes_);
+        const bool isSignedType = isSigned(type);
+        Value* x = isSignedType ? builder_.CreateSIToFP(a, real) : builder_.CreateUIToFP(a, real);
+        Value* y = isSignedType ? builder_.CreateSIToFP(b, real) : builder_.CreateUIToFP(b, real);
+        return emitFloatToInt(emitFloatBinary(builder_, Op::pow, x, y), a->getType());
+    }
+
+    llvm::LLVMContext& context_;
+    llvm::IRBuilder<> builder_;
+    const loops::LoopNest& nest_;
+    llvm::Function* function_ = nullptr;
+    std::unordered_map<const loops::TensorDecl*, Value*> buffers_;
+    std::unordered_map<const loops::VarInfo*, Value*> vars_;
+    Var vectorVar_;
+    std::int64_t firstLane_ = 0;
+    int lanes_ = 1;
+};
+
+Status checkTypes(const loops::LoopNest& nest) {
+    for (const auto* group : {&nest.arguments, &nest.locals})
+        for (const auto& buffer : *group)
+            if (byteSize(buffer->type) == 0 || buffer->type == DType::f16 || buffer->type == DType::bf16)
+                return unsupportedError("kernel '" + nest.name + "': no code can be generated for tensors of " +
+                                        std::string(dtypeName(buffer->type)) + " ('" + buffer->name + "')");
+    return {};
+}
+
+} // namespace
+
+Status emitKernel(llvm::Module& module, const loops::LoopNest& nest, const Target& target, const std::string& name) {
+    TS_TRY(checkTypes(nest));
+    for (std::size_t i = 0; i < nest.phases.size(); ++i) {
+        PhaseEmitter emitter(module, nest, nest.phases[i], name + "_" + std::to_string(i));
+        llvm::Function* function = emitter.function();
+        function->addFnAttr("target-cpu", target.isa == Isa::avx512 ? "x86-64-v4" : "x86-64-v3");
+        if (!target.tuneCpu.empty())
+            function->addFnAttr("tune-cpu", target.tuneCpu);
+        function->addFnAttr("prefer-vector-width", std::to_string(target.vectorBytes() * 8));
+        function->addFnAttr("no-trapping-math", "true");
+    }
+    return {};
+}
+
+} // namespace tunesmith

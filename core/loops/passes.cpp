@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/loops/passes.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace tunesmith::loops {
+
+std::vector<Expr> conjuncts(const Expr& condition) {
+    if (condition->op != Op::logicalAnd)
+        return {condition};
+    std::vector<Expr> terms = conjuncts(condition->args[0]);
+    for (Expr& term : conjuncts(condition->args[1]))
+        terms.push_back(std::move(term));
+    return terms;
+}
+
+Expr conjunction(const std::vector<Expr>& terms) {
+    Expr all = constantInt(DType::boolean, 1);
+    for (const Expr& term : terms)
+        all = all && term;
+    return all;
+}
+
+namespace {
+
+std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
+    const std::int64_t quotient = a / b;
+    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+// Puts a loop variable in scope for as long as a body is looked at.
+class InScope {
+public:
+    InScope(VarRanges& ranges, const Stmt& loop) : ranges_(ranges), var_(loop->var) {
+        const Range begin = rangeOf(loop->begin, ranges), end = rangeOf(loop->end, ranges);
+        ranges_.set(var_, {begin.min, std::max(begin.min, end.max - 1)});
+    }
+    InScope(VarRanges& ranges, const Var& var, Range range) : ranges_(ranges), var_(var) { ranges_.set(var, range); }
+    ~InScope() { ranges_.erase(var_); }
+    InScope(const InScope&) = delete;
+    InScope& operator=(const InScope&) = delete;
+
+private:
+    VarRanges& ranges_;
+    Var var_;
+};
+
+Stmt rebuildChildren(const Stmt& stmt, std::vector<Stmt> children) {
+    switch (stmt->kind) {
+    case StmtKind::block: return makeBlock(std::move(children));
+    case StmtKind::loop: return makeLoop(stmt->loopKind, stmt->var, stmt->begin, stmt->end, std::move(children[0]));
+    case StmtKind::guard: return makeGuard(stmt->condition, std::move(children[0]));
+    default: return stmt;
+    }
+}
+
+// Applies `pass` to the children, loop variables in scope.
+template <class Pass> Stmt mapChildren(const Stmt& stmt, VarRanges& ranges, const Pass& pass) {
+    std::vector<Stmt> children;
+    if (stmt->kind == StmtKind::loop) {
+        const InScope scope(ranges, stmt);
+        children.push_back(pass(stmt->body[0]));
+    } else {
+        for (const Stmt& child : stmt->body)
+            children.push_back(pass(child));
+    }
+    return rebuildChildren(stmt, std::move(children));
+}
+
+std::optional<std::int64_t> constantExtent(const Stmt& loop) {
+    const auto begin = constantValue(loop->begin), end = constantValue(loop->end);
+    if (!begin || !end)
+        return std::nullopt;
+    return *end - *begin;
+}
+
+} // namespace
+
+Stmt simplifyStmt(const Stmt& stmt, VarRanges& ranges) {
+    if (!stmt)
+        return stmt;
+    switch (stmt->kind) {
+    case StmtKind::store:
+        return makeStore(stmt->buffer, simplify(stmt->offset, ranges), simplify(stmt->value, ranges));
+    case StmtKind::guard: {
+        std::vector<Expr> kept; // an equal condition need not be tested twice
+        for (const Expr& term : conjuncts(simplify(stmt->condition, ranges)))
+            if (std::none_of(kept.begin(), kept.end(), [&](const Expr& other) { return sameExpr(other, term); }))
+                kept.push_back(term);
+        return makeGuard(conjunction(kept), simplifyStmt(stmt->body[0], ranges));
+    }
+    case StmtKind::block: return mapChildren(stmt, ranges, [&](const Stmt& child) { return simplifyStmt(child, ranges); });
+    case StmtKind::loop: break;
+    }
+    const Expr begin = simplify(stmt->begin, ranges), end = simplify(stmt->end, ranges);
+    const Stmt loop = makeLoop(stmt->loopKind, stmt->var, begin, end, stmt->body[0]);
+    const auto extent = constantExtent(loop);
+    if (extent && *extent <= 0)
+        return nullptr;
+    if (extent && *extent == 1)
+        return simplifyStmt(substituteVar(stmt->body[0], stmt->var, begin), ranges);
+    return mapChildren(loop, ranges, [&](const Stmt& child) { return simplifyStmt(child, ranges); });
+}
+
+Stmt hoistGuards(const Stmt& stmt) {
+    if (!stmt || stmt->kind == StmtKind::store)
+        return stmt;
+    std::vector<Stmt> children;
+    for (const Stmt& child : stmt->body)
+        children.push_back(hoistGuards(child));
+    if (stmt->kind == StmtKind::guard && children[0] && children[0]->kind == StmtKind::guard)
+        return makeGuard(stmt->condition && children[0]->condition, children[0]->body[0]);
+    if (stmt->kind != StmtKind::loop || !children[0] || children[0]->kind != StmtKind::guard)
+        return rebuildChildren(stmt, std::move(children));
+    std::vector<Expr> inside, outside;
+    for (const Expr& term : conjuncts(children[0]->condition))
+        (usesVar(term, stmt->var) ? inside : outside).push_back(term);
+    Stmt body = makeGuard(conjunction(inside), children[0]->body[0]);
+    return makeGuard(conjunction(outside), makeLoop(stmt->loopKind, stmt->var, stmt->begin, stmt->end, std::move(body)));
+}
+
+namespace {
+
+// A comparison as form >= 0; nullopt for anything else.
+std::optional<LinearForm> asNonNegative(const Expr& comparison, const VarRanges& ranges) {
+    if (comparison->args.size() != 2 || comparison->args[0]->type != DType::i64)
+        return std::nullopt;
+    const LinearForm a = toLinear(comparison->args[0], ranges), b = toLinear(comparison->args[1], ranges);
+    const bool less = comparison->op == Op::less || comparison->op == Op::lessEqual;
+    const bool greater = comparison->op == Op::greater || comparison->op == Op::greaterEqual;
+    if (!less && !greater)
+        return std::nullopt;
+    LinearForm form = less ? b : a;
+    form.add(less ? a : b, -1);
+    form.constant -= comparison->op == Op::less || comparison->op == Op::greater;
+    return form;
+}
+
+bool mentions(const LinearForm& form, const Var& var) {
+    return std::any_of(form.terms.begin(), form.terms.end(), [&](const auto& term) { return usesVar(term.first, var); });
+}
+
+bool onlyUses(const Expr& e, const std::set<const VarInfo*>& vars) {
+    if (e->op == Op::var)
+        return vars.contains(e->var.get());
+    return e->op != Op::load && std::all_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return onlyUses(arg, vars); });
+}
+
+// For one loop: the values of its variable for which every guard inside that is decided by it and by loops further in holds.
+class SteadyRange {
+public:
+    SteadyRange(const Var& var, Range range, VarRanges& ranges) : steady(range), var_(var), ranges_(ranges) {}
+    Range steady;
+
+    void collect(const Stmt& stmt) {
+        if (!stmt || stmt->kind == StmtKind::store)
+            return;
+        if (stmt->kind == StmtKind::guard)
+            for (const Expr& term : conjuncts(stmt->condition))
+                narrow(term);
+        if (stmt->kind == StmtKind::loop) {
+            const InScope scope(ranges_, stmt);
+            inner_.insert(stmt->var.get());
+            collect(stmt->body[0]);
+            inner_.erase(stmt->var.get());
+            return;
+        }
+        for (const Stmt& child : stmt->body)
+            collect(child);
+    }
+
+private:
+    void narrow(const Expr& term) {
+        const auto form = asNonNegative(term, ranges_);
+        const std::int64_t factor = form ? form->coefficient(var_) : 0;
+        if (factor == 0)
+            return;
+        LinearForm rest = *form;
+        rest.add(Expr(var_), -factor);
+        for (const auto& [atom, coefficient] : rest.terms)
+            if (!onlyUses(atom, inner_))
+                return;
+        const std::int64_t least = rangeOf(rest, ranges_).min;
+        Range candidate = steady;
+        if (factor > 0)
+            candidate.min = std::max(steady.min, -floorDivide(least, factor));
+        else
+            candidate.max = std::min(steady.max, floorDivide(least, -factor));
+        if (candidate.min <= candidate.max)
+            steady = candidate;
+    }
+
+    const Var& var_;
+    VarRanges& ranges_;
+    std::set<const VarInfo*> inner_;
+};
+
+constexpr std::int64_t kPeelLimit = 2; // so many iterations at an end are written out, more stay a loop
+
+void appendPiece(std::vector<Stmt>& pieces, const Stmt& loop, std::int64_t begin, std::int64_t end, bool peel, VarRanges& ranges) {
+    const auto finish = [&](const Stmt& piece) { return partitionLoops(simplifyStmt(piece, ranges), ranges); };
+    if (end <= begin)
+        return;
+    if (peel && end - begin <= kPeelLimit) {
+        for (std::int64_t i = begin; i < end; ++i)
+            pieces.push_back(finish(substituteVar(loop->body[0], loop->var, Expr(i))));
+        return;
+    }
+    Stmt piece = simplifyStmt(makeLoop(loop->loopKind, loop->var, Expr(begin), Expr(end), loop->body[0]), ranges);
+    if (piece && piece->kind == StmtKind::loop && piece->var == loop->var)
+        piece = mapChildren(piece, ranges, [&](const Stmt& child) { return partitionLoops(child, ranges); });
+    else
+        piece = partitionLoops(piece, ranges);
+    pieces.push_back(std::move(piece));
+}
+
+} // namespace
+
+Stmt partitionLoops(const Stmt& stmt, VarRanges& ranges) {
+    if (!stmt || stmt->kind == StmtKind::store)
+        return stmt;
+    const auto recurse = [&](const Stmt& child) { return partitionLoops(child, ranges); };
+    if (stmt->kind != StmtKind::loop || stmt->loopKind != LoopKind::serial || !constantExtent(stmt))
+        return mapChildren(stmt, ranges, recurse);
+    const std::int64_t begin = *constantValue(stmt->begin), end = *constantValue(stmt->end);
+    const InScope scope(ranges, stmt);
+    SteadyRange finder(stmt->var, {begin, end - 1}, ranges);
+    finder.collect(stmt->body[0]);
+    const Range steady = finder.steady;
+    if (steady.min == begin && steady.max == end - 1)
+        return mapChildren(stmt, ranges, recurse);
+    std::vector<Stmt> pieces;
+    appendPiece(pieces, stmt, begin, steady.min, true, ranges);
+    appendPiece(pieces, stmt, steady.min, steady.max + 1, false, ranges);
+    appendPiece(pieces, stmt, steady.max + 1, end, true, ranges);
+    return makeBlock(std::move(pieces));
+}
+
+namespace {
+
+// v's bounds after a condition factor*v + rest >= 0 is folded into them.
+void foldIntoBounds(Expr& begin, Expr& end, std::int64_t factor, const LinearForm& rest, const VarRanges& ranges) {
+    if (factor > 0) { // v >= ceil(-rest / factor)
+        LinearForm bound;
+        bound.add(rest, -1);
+        bound.constant += factor - 1;
+        begin = max(begin, simplify(fromLinear(bound, ranges) / Expr(factor), ranges));
+    } else { // v <= floor(rest / -factor)
+        end = min(end, simplify(fromLinear(rest, ranges) / Expr(-factor), ranges) + Expr(1));
+    }
+}
+
+} // namespace
+
+Stmt tightenLoops(const Stmt& stmt, VarRanges& ranges) {
+    if (!stmt || stmt->kind == StmtKind::store)
+        return stmt;
+    const Stmt inner = mapChildren(stmt, ranges, [&](const Stmt& child) { return tightenLoops(child, ranges); });
+    if (!inner || inner->kind != StmtKind::loop || inner->loopKind == LoopKind::unrolled || inner->body[0]->kind != StmtKind::guard)
+        return inner;
+    Expr begin = inner->begin, end = inner->end;
+    std::vector<Expr> kept;
+    for (const Expr& term : conjuncts(inner->body[0]->condition)) {
+        const auto form = asNonNegative(term, ranges);
+        const std::int64_t factor = form ? form->coefficient(inner->var) : 0;
+        LinearForm rest = form.value_or(LinearForm());
+        rest.add(Expr(inner->var), -factor);
+        if (factor == 0 || mentions(rest, inner->var))
+            kept.push_back(term);
+        else
+            foldIntoBounds(begin, end, factor, rest, ranges);
+    }
+    begin = simplify(begin, ranges);
+    end = simplify(end, ranges);
+    const bool constant = constantValue(begin) && constantValue(end);
+    // Lanes cannot come and go: a vectorised loop with variable bounds is run one by one.
+    const LoopKind kind = inner->loopKind == LoopKind::vectorized && !constant ? LoopKind::serial : inner->loopKind;
+    return makeLoop(kind, inner->var, begin, end, makeGuard(conjunction(kept), inner->body[0]->body[0]));
+}
+
+Stmt unrollLoops(const Stmt& stmt, VarRanges& ranges) {
+    if (!stmt || stmt->kind == StmtKind::store)
+        return stmt;
+    const Stmt inner = mapChildren(stmt, ranges, [&](const Stmt& child) { return unrollLoops(child, ranges); });
+    if (!inner || inner->kind != StmtKind::loop || inner->loopKind != LoopKind::unrolled || !constantExtent(inner))
+        return inner;
+    std::vector<Stmt> copies;
+    for (std::int64_t i = *constantValue(inner->begin); i < *constantValue(inner->end); ++i)
+        copies.push_back(simplifyStmt(substituteVar(inner->body[0], inner->var, Expr(i)), ranges));
+    return makeBlock(std::move(copies));
+}
+
+namespace {
+
+Stmt optimizeBody(Stmt body, VarRanges& ranges) {
+    body = hoistGuards(simplifyStmt(body, ranges));
+    body = partitionLoops(body, ranges);
+    body = tightenLoops(hoistGuards(body), ranges);
+    body = simplifyStmt(unrollLoops(body, ranges), ranges);
+    return simplifyStmt(tightenLoops(hoistGuards(body), ranges), ranges);
+}
+
+Stmt optimizeFor(const Phase& phase, Range range, VarRanges& ranges) {
+    if (range.min == range.max)
+        return optimizeBody(substituteVar(phase.body, phase.parallelVar, Expr(range.min)), ranges);
+    const InScope scope(ranges, phase.parallelVar, range);
+    return optimizeBody(phase.body, ranges);
+}
+
+} // namespace
+
+// The parallel loop stays whole, but iterations at its ends may get a body of their own.
+Phase optimizePhase(Phase phase) {
+    VarRanges ranges;
+    const Range whole{0, phase.extent - 1};
+    Range steady = whole;
+    {
+        const InScope scope(ranges, phase.parallelVar, whole);
+        phase.body = simplifyStmt(phase.body, ranges);
+        if (!phase.body)
+            return phase;
+        SteadyRange finder(phase.parallelVar, whole, ranges);
+        finder.collect(phase.body);
+        steady = finder.steady;
+    }
+    const Expr p(phase.parallelVar);
+    std::vector<Stmt> versions;
+    if (steady.min > whole.min)
+        versions.push_back(makeGuard(p < Expr(steady.min), optimizeFor(phase, {whole.min, steady.min - 1}, ranges)));
+    Stmt main = optimizeFor(phase, steady, ranges);
+    if (steady.min > whole.min || steady.max < whole.max)
+        main = makeGuard(p >= Expr(steady.min) && p <= Expr(steady.max), std::move(main));
+    versions.push_back(std::move(main));
+    if (steady.max < whole.max)
+        versions.push_back(makeGuard(p > Expr(steady.max), optimizeFor(phase, {steady.max + 1, whole.max}, ranges)));
+    phase.body = makeBlock(std::move(versions));
+    return phase;
+}
+
+} // namespace tunesmith::loops

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/loops/layout.h"
+#include "core/loops/program.h"
+#include "core/loops/stmt.h"
+
+namespace tunesmith::loops {
+
+// How a program is computed, in the classic primitives (Halide, PLDI'13; TVM, OSDI'18): each stage has a list of loops that
+// starts as its axes followed by its reduction axes and is reshaped by split, fuse and reorder; loops are annotated; a stage
+// runs on its own, is inlined into its consumers, or is computed at a loop of one consumer into a small local buffer that
+// covers just what that iteration reads. Wrong use of a primitive is a bug of a template and asserts.
+class StageSchedule {
+public:
+    const std::vector<Var>& axes() const { return axes_; }             // the output's dimensions
+    const std::vector<Var>& reduceAxes() const { return reduceAxes_; }
+    const std::vector<Var>& loops() const { return leaves_; }          // outermost first
+
+    std::pair<Var, Var> split(const Var& loop, std::int64_t factor); // outer, inner; the inner one has `factor` iterations
+    Var fuse(const Var& outer, const Var& inner);                    // must be adjacent
+    void reorder(const std::vector<Var>& order);                     // the named loops take their places in this order
+    void vectorize(const Var& loop) { kinds_[loop] = LoopKind::vectorized; }
+    void unroll(const Var& loop) { kinds_[loop] = LoopKind::unrolled; }
+    void parallel(const Var& loop) { kinds_[loop] = LoopKind::parallel; } // outermost loop of a stage of its own only
+    void computeAt(const TensorRef& consumer, const Var& loop);
+
+private:
+    friend class Schedule;
+    friend class Lowering;
+    friend class StageNest;
+    struct Relation { // split (factor > 0): parent = outer * factor + inner; fuse: parent is the fused loop
+        std::int64_t factor;
+        Var parent, outer, inner;
+    };
+    std::size_t positionOf(const Var& loop) const;
+
+    std::vector<Var> axes_, reduceAxes_, leaves_;
+    std::vector<Relation> relations_;
+    std::map<Var, LoopKind> kinds_;
+    TensorRef attachStage_; // null: a phase of its own
+    Var attachLoop_;
+};
+
+class Schedule {
+public:
+    explicit Schedule(Program program);
+
+    const Program& program() const { return program_; }
+    StageSchedule& operator[](const TensorRef& tensor);
+    // Where a tensor lies in memory: for inputs and outputs a contract with the caller, for local buffers in terms of the
+    // region that they hold. Row-major unless set.
+    void setLayout(const TensorRef& tensor, Layout layout) { layouts_[tensor] = std::move(layout); }
+    Layout layoutOf(const TensorRef& tensor) const;
+    void inlineStage(const TensorRef& tensor); // into every consumer; not for reductions
+    // Splits a stage in two: the computation, into a tensor of its own (returned), and a copy to `tensor`.
+    TensorRef cacheWrite(const TensorRef& tensor);
+
+    Result<LoopNest> lower() const;
+
+private:
+    friend class Lowering;
+    friend class StageNest;
+    std::size_t indexOf(const TensorRef& tensor) const;
+    StageSchedule initial(const Stage& stage) const;
+
+    Program program_;
+    std::vector<StageSchedule> stages_; // parallel to program_.stages
+    std::map<TensorRef, Layout> layouts_;
+};
+
+} // namespace tunesmith::loops

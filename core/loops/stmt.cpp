@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/loops/stmt.h"
+
+namespace tunesmith::loops {
+
+const char* loopKindName(LoopKind kind) {
+    switch (kind) {
+    case LoopKind::serial: return "for";
+    case LoopKind::vectorized: return "vectorized";
+    case LoopKind::unrolled: return "unrolled";
+    case LoopKind::parallel: return "parallel";
+    }
+    return "";
+}
+
+Stmt makeBlock(std::vector<Stmt> statements) {
+    std::vector<Stmt> flat;
+    for (Stmt& stmt : statements) {
+        if (!stmt)
+            continue;
+        if (stmt->kind == StmtKind::block)
+            flat.insert(flat.end(), stmt->body.begin(), stmt->body.end());
+        else
+            flat.push_back(std::move(stmt));
+    }
+    if (flat.empty())
+        return nullptr;
+    if (flat.size() == 1)
+        return flat.front();
+    return std::make_shared<const StmtNode>(StmtNode{.kind = StmtKind::block, .body = std::move(flat), .var = {}, .begin = {},
+        .end = {}, .buffer = {}, .offset = {}, .value = {}, .condition = {}});
+}
+
+Stmt makeLoop(LoopKind kind, const Var& var, Expr begin, Expr end, Stmt body) {
+    if (!body)
+        return nullptr;
+    return std::make_shared<const StmtNode>(StmtNode{.kind = StmtKind::loop, .body = {std::move(body)}, .loopKind = kind,
+        .var = var, .begin = std::move(begin), .end = std::move(end), .buffer = {}, .offset = {}, .value = {}, .condition = {}});
+}
+
+Stmt makeStore(const TensorRef& buffer, Expr offset, Expr value) {
+    return std::make_shared<const StmtNode>(StmtNode{.kind = StmtKind::store, .body = {}, .var = {}, .begin = {}, .end = {},
+        .buffer = buffer, .offset = std::move(offset), .value = std::move(value), .condition = {}});
+}
+
+Stmt makeGuard(Expr condition, Stmt body) {
+    if (!body || isConstant(condition, 0))
+        return nullptr;
+    if (isConstant(condition, 1))
+        return body;
+    return std::make_shared<const StmtNode>(StmtNode{.kind = StmtKind::guard, .body = {std::move(body)}, .var = {}, .begin = {},
+        .end = {}, .buffer = {}, .offset = {}, .value = {}, .condition = std::move(condition)});
+}
+
+Stmt substituteVar(const Stmt& stmt, const Var& var, const Expr& value) {
+    if (!stmt)
+        return stmt;
+    const auto replace = [&](const Expr& e) {
+        return substitute(e, [&](const Var& v) { return v == var ? value : Expr(); });
+    };
+    if (stmt->kind == StmtKind::store)
+        return makeStore(stmt->buffer, replace(stmt->offset), replace(stmt->value));
+    std::vector<Stmt> body;
+    for (const Stmt& child : stmt->body)
+        body.push_back(substituteVar(child, var, value));
+    switch (stmt->kind) {
+    case StmtKind::loop: return makeLoop(stmt->loopKind, stmt->var, replace(stmt->begin), replace(stmt->end), body[0]);
+    case StmtKind::guard: return makeGuard(replace(stmt->condition), body[0]);
+    default: return makeBlock(std::move(body));
+    }
+}
+
+std::string toText(const Stmt& stmt, int indent) {
+    if (!stmt)
+        return {};
+    const std::string pad(static_cast<std::size_t>(indent) * 2, ' ');
+    std::string text;
+    switch (stmt->kind) {
+    case StmtKind::store:
+        return pad + stmt->buffer->name + "[" + toText(stmt->offset) + "] = " + toText(stmt->value) + "\n";
+    case StmtKind::loop:
+        text = pad + loopKindName(stmt->loopKind) + " " + stmt->var->name + " in [" + toText(stmt->begin) + ", " +
+               toText(stmt->end) + ")\n";
+        return text + toText(stmt->body[0], indent + 1);
+    case StmtKind::guard: return pad + "if " + toText(stmt->condition) + "\n" + toText(stmt->body[0], indent + 1);
+    case StmtKind::block:
+        for (const Stmt& child : stmt->body)
+            text += toText(child, indent);
+        return text;
+    }
+    return text;
+}
+
+std::string toText(const LoopNest& nest) {
+    std::string text = nest.name + "(";
+    for (std::size_t i = 0; i < nest.arguments.size(); ++i) {
+        const char* role = i < nest.inputCount ? "in " : i < nest.inputCount + nest.outputCount ? "out " : "scratch ";
+        text += (i ? ", " : "") + std::string(role) + nest.arguments[i]->name + "[" + shapeText(nest.arguments[i]->shape) + "]";
+    }
+    text += ")\n";
+    for (const TensorRef& local : nest.locals)
+        text += "  local " + local->name + "[" + shapeText(local->shape) + "]\n";
+    for (const Phase& phase : nest.phases)
+        text += "  parallel " + phase.parallelVar->name + " in [0, " + std::to_string(phase.extent) + ")\n" + toText(phase.body, 2);
+    return text;
+}
+
+} // namespace tunesmith::loops
