@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/codegen/kernel.h"
+#include "core/graph/tensor.h"
+
+namespace tunesmith {
+
+// A compiled model as plain data: which kernels run in which order on which memory. Made by module/build, executed by
+// runtime/ (in an exported module or a worker), described in module.json.
+
+// A piece of memory that kernels see. Inputs, outputs and constants are memory of their own; everything else lies in the
+// arena, where buffers that are never alive together share bytes.
+struct PlanBuffer {
+    enum class Place : std::uint8_t { arena, input, output, constant };
+    std::string name;
+    Place place = Place::arena;
+    std::int64_t offset = 0; // bytes: in the arena, in the weights file; the index of the input or output otherwise
+    std::int64_t bytes = 0;  // what kernels may touch; offsets are multiples of 64
+    std::string layout;      // for people: "NCHW16c"
+};
+
+// One call of a kernel. Arguments in the order of the loop nest: inputs, outputs, scratch.
+struct PlanStep {
+    std::string name;      // of the graph nodes it computes: "conv1+relu"
+    std::size_t kernel = 0;
+    std::vector<std::size_t> arguments; // indices of buffers
+    std::int64_t flops = 0;
+    std::string workload;  // key of its workload
+    std::string config;    // text of the schedule's config
+    double expectedMs = 0; // of the record that it was chosen by; 0: default schedule, not measured
+};
+
+struct PlanTensor { // an input or output of the model, always row-major at the interface
+    std::string name;
+    DType type;
+    Shape shape;
+    std::size_t buffer;
+};
+
+struct PlanConstant {
+    std::size_t buffer;
+    Tensor packed; // bytes as kernels read them
+};
+
+struct ModulePlan {
+    std::string name;
+    Target target;
+    std::vector<PlanBuffer> buffers;
+    std::vector<KernelObject> kernels; // distinct; symbol names are unique
+    std::vector<PlanStep> steps;
+    std::vector<PlanTensor> inputs, outputs;
+    std::vector<PlanConstant> constants;
+    std::int64_t arenaBytes = 0;
+    std::int64_t weightBytes = 0;
+};
+
+} // namespace tunesmith
