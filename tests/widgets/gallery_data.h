@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "widgets/graph/graph_scene.h"
+#include "widgets/graph/properties_panel.h"
+#include "widgets/tune/tune_data.h"
+
+namespace tunesmith {
+
+GraphScene sampleNetwork(const QFont& font);       // drawn like a ResNet-18
+GraphScene denseNetwork(const QFont& font);        // drawn like a DenseNet block with a shared constant
+QVector<double> sampleTimes(const GraphScene& scene);
+NodeProperties sampleProperties();
+QVector<WorkloadRow> sampleWorkloads();
+QVector<TrialPoint> sampleTrials(int workload, int count);
+
+} // namespace tunesmith

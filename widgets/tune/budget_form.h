@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <QVector>
+#include <QWidget>
+
+class QComboBox;
+class QLabel;
+class QSpinBox;
+class QLineEdit;
+
+namespace tunesmith {
+
+enum class BudgetKind { trialsPerWorkload, totalTrials, seconds };
+
+struct BudgetChoice {
+    BudgetKind kind = BudgetKind::trialsPerWorkload;
+    int amount = 64;
+    QString strategy; // key
+    int threads = 1;
+    quint64 seed = 1;
+    bool operator==(const BudgetChoice&) const = default;
+};
+
+struct StrategyChoice {
+    QString key, name, help;
+};
+
+// How much to spend on tuning and how. Always holds a valid choice.
+class BudgetForm : public QWidget {
+    Q_OBJECT
+public:
+    explicit BudgetForm(QWidget* parent = nullptr);
+
+    void setStrategies(const QVector<StrategyChoice>& strategies);
+    void setMaximumThreads(int threads);
+    BudgetChoice choice() const;
+    void setChoice(const BudgetChoice& choice);
+
+signals:
+    void changed();
+
+private:
+    void kindChanged();
+
+    QComboBox *kind_, *strategy_;
+    QSpinBox *amount_, *threads_;
+    QLineEdit* seed_;
+    QLabel* help_;
+    int remembered_[3] = {64, 1000, 300}; // amount of each kind
+    BudgetKind shown_ = BudgetKind::trialsPerWorkload;
+};
+
+} // namespace tunesmith
