@@ -49,7 +49,8 @@ void TestStoreCrash::reportedTrialsSurvive() {
     for (int round = 0; round < 20; ++round) {
         QProcess child;
         startChild(child, "trials", path);
-        QTest::qSleep(static_cast<int>(20 + rng.below(180)));
+        QVERIFY2(child.waitForReadyRead(), child.readAllStandardError().constData());
+        QTest::qSleep(static_cast<int>(+rng.below(150)));
         QVERIFY2(child.state() == QProcess::Running, child.readAllStandardError().constData());
         killChild(child);
         const auto store =

@@ -27,6 +27,8 @@ private slots:
     void planUsesIndex();
     void firstRowsComeAtOnce_data();
     void firstRowsComeAtOnce();
+    void pagesThroughTrials_data();
+    void pagesThroughTrials();
     void pagesCoverEverything();
     void checkAndRecordsAtSize();
 };
@@ -144,6 +146,75 @@ void TestStoreQueries::firstRowsComeAtOnce() {
     }
     qInfo("first 500 of %d trials: %.1f ms", kTrials, double(best) / 1000);
     QVERIFY(best <= 100'000);
+}
+
+void TestStoreQueries::pagesThroughTrials_data() {
+    QTest::addColumn<bool>("byRun");
+    QTest::addColumn<bool>("byWorkload");
+    QTest::addColumn<QString>("status");
+    QTest::addColumn<int>("order");
+    for (const bool byRun : {false, true})
+        for (const bool byWorkload : {false, true})
+            for (const char* status : {"", "ok", "run_timeout"})
+                for (const auto order :
+                     {TrialOrder::oldestFirst, TrialOrder::newestFirst, TrialOrder::fastestFirst})
+                    if (byWorkload || order != TrialOrder::fastestFirst)
+                        QTest::addRow("run %d, workload %d, status '%s', order %d", byRun, byWorkload, status,
+                                      int(order))
+                            << byRun << byWorkload << QString(status) << int(order);
+}
+
+// Pages of 7 joined together equal a filter and sort in memory.
+void TestStoreQueries::pagesThroughTrials() {
+    QFETCH(bool, byRun);
+    QFETCH(bool, byWorkload);
+    QFETCH(QString, status);
+    QFETCH(int, order);
+    QTemporaryDir folder;
+    const auto store = Store::open(folder.filePath("small.db").toStdString()).value();
+    std::vector<TrialRow> all;
+    const RunId runs[] = {samples::beginRun(*store).value(), samples::beginRun(*store).value()};
+    for (int index = 0; index < 20; ++index)
+        for (const auto run : runs)
+            for (int number = 0; number < 2; ++number) {
+                auto trial = samples::trial(run, number, index);
+                trial.id = store->addTrial(trial).value();
+                all.push_back(trial);
+            }
+    TrialFilter filter;
+    filter.limit = 7;
+    filter.order = static_cast<TrialOrder>(order);
+    filter.status = status.toStdString();
+    if (byRun)
+        filter.run = runs[1];
+    if (byWorkload)
+        filter.workload = samples::key(1);
+    const bool fastest = filter.order == TrialOrder::fastestFirst;
+    std::vector<TrialRow> expected;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(expected), [&](const TrialRow& row) {
+        return (!byRun || row.run == runs[1]) && (!byWorkload || row.workload == filter.workload) &&
+               (filter.status.empty() || row.status == filter.status) && (!fastest || row.ok());
+    });
+    std::sort(expected.begin(), expected.end(), [&](const TrialRow& a, const TrialRow& b) {
+        if (fastest && a.p5Ms != b.p5Ms)
+            return *a.p5Ms < *b.p5Ms;
+        return filter.order == TrialOrder::newestFirst ? b.id < a.id : a.id < b.id;
+    });
+    std::vector<TrialRow> found;
+    for (;;) {
+        const auto page = store->trials(filter);
+        REQUIRE_OK(page);
+        if (page.value().empty())
+            break;
+        found.insert(found.end(), page.value().begin(), page.value().end());
+        filter.after = found.back().id;
+        QVERIFY(found.size() <= expected.size());
+    }
+    QCOMPARE(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        QVERIFY(found[i].id == expected[i].id);
+        QCOMPARE(found[i].config, expected[i].config);
+    }
 }
 
 void TestStoreQueries::pagesCoverEverything() {
