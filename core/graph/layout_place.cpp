@@ -11,13 +11,17 @@
 namespace tunesmith::layout {
 namespace {
 
-// How much a link deserves to be straight: bends within a line, then nodes on the longest chains, then the ends of lines.
+// How much a link deserves to be straight: the longest chain of the whole part, then bends within a line, then other nodes
+// by the length of their chains, then the ends of lines.
 int straightness(const Layered& graph, const Link& link, const std::vector<int>& height) {
+    constexpr int bends = 1 << 29;
     const bool upper = graph.isBend(link.upper), lower = graph.isBend(link.lower);
-    const int chain = graph.layer[link.upper] + height[link.lower];
     if (upper && lower)
-        return 1 << 30;
-    return upper || lower ? 0 : 1 + chain;
+        return bends;
+    if (upper || lower)
+        return 0;
+    const int chain = graph.layer[link.upper] + height[link.lower] + 1;
+    return chain + 1 >= static_cast<int>(graph.layers.size()) ? bends + chain : chain;
 }
 
 // Longest way down from each vertex that passes only through nodes.

@@ -232,6 +232,7 @@ private slots:
         auto* action = CommandPalette::createAction(&window);
         QCOMPARE(action->shortcut(), QKeySequence("Ctrl+Shift+P"));
         QVERIFY(window.actions().contains(action));
+        QVERIFY(!CommandPalette::commands(&window).contains(action));
     }
 
     void rowsAnnounceOnlyChanges() {

@@ -109,7 +109,7 @@ private slots:
 
     void tablePaintsItsBars() {
         WorkloadTable table;
-        table.resize(1100, 200);
+        table.resize(1400, 200);
         table.setRows({workload("a", 3, 32), workload("b", 1, 64)});
         const auto image = table.grab().toImage();
         const auto bar = Theme::mix(Theme::instance().color(Theme::Role::accent),
@@ -117,7 +117,7 @@ private slots:
         int blue = 0;
         for (int y = 0; y < image.height(); ++y)
             for (int x = 0; x < image.width(); ++x)
-                blue += image.pixelColor(x, y) == bar;
+                blue += image.pixelColor(x, y).rgb() == bar.rgb();
         QVERIFY2(blue > 300, qPrintable(QString::number(blue)));
     }
 
@@ -258,6 +258,9 @@ private slots:
 
     void budgetRemembersTheAmountOfEachKind() {
         BudgetForm form;
+        QVERIFY(form.choice().strategy.isEmpty());
+        form.setStrategies({{"model", "Model-guided", "learns"}, {"random", "Random", "at random"}});
+        QCOMPARE(form.choice().strategy, QString("model"));
         auto* kind = form.findChild<QComboBox*>();
         auto* amount = form.findChild<QSpinBox*>();
         amount->setValue(99);

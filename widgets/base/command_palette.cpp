@@ -6,7 +6,9 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
+#include <QPainter>
 #include <QSet>
+#include <QStyledItemDelegate>
 #include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -20,10 +22,31 @@ QString plainText(const QAction* action) {
     return text.replace(QLatin1Char('\1'), QLatin1Char('&'));
 }
 
+const QLatin1String kPaletteName("commandPalette"); // does not list itself
+
 bool isCommand(const QAction* action) {
-    return action->isEnabled() && action->isVisible() && !action->isSeparator() && !action->menu() &&
+    return action->objectName() != kPaletteName && action->isEnabled() && action->isVisible() && !action->isSeparator() && !action->menu() &&
            !action->text().isEmpty();
 }
+
+constexpr int kKeysRole = Qt::UserRole + 1;
+
+class CommandDelegate : public QStyledItemDelegate { // the shortcut at the right
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        return {QStyledItemDelegate::sizeHint(option, index).width(), option.fontMetrics.height() * 7 / 4};
+    }
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+        QStyledItemDelegate::paint(painter, option, index);
+        const bool chosen = option.state & QStyle::State_Selected;
+        painter->setPen(Theme::instance().color(chosen ? Theme::Role::onAccent : Theme::Role::muted));
+        painter->drawText(option.rect.adjusted(0, 0, -10, 0), Qt::AlignVCenter | Qt::AlignRight,
+                          index.data(kKeysRole).toString());
+    }
+};
 
 } // namespace
 
@@ -67,6 +90,7 @@ QList<QAction*> CommandPalette::commands(const QWidget* window) {
 
 QAction* CommandPalette::createAction(QWidget* window) {
     auto* action = new QAction(tr("&Command palette…"), window);
+    action->setObjectName(kPaletteName);
     action->setShortcut(QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P));
     action->setStatusTip(tr("Find and run any command by typing a few of its letters"));
     window->addAction(action);
@@ -91,6 +115,7 @@ CommandPalette::CommandPalette(QWidget* window)
     list_->setAccessibleName(tr("Matching commands"));
     list_->setFrameShape(QFrame::NoFrame);
     list_->setUniformItemSizes(true);
+    list_->setItemDelegate(new CommandDelegate(list_));
     list_->setFocusPolicy(Qt::NoFocus);
     connect(input_, &QLineEdit::textChanged, this, &CommandPalette::refill);
     connect(list_, &QListWidget::itemActivated, this, &CommandPalette::run);
@@ -122,9 +147,9 @@ void CommandPalette::refill() {
     for (const auto& hit : hits) {
         const auto* action = commands_[hit.index].data();
         const auto keys = action->shortcut().toString(QKeySequence::NativeText);
-        const auto text = plainText(action);
-        auto* item = new QListWidgetItem(action->icon(), keys.isEmpty() ? text : tr("%1   (%2)").arg(text, keys), list_);
+        auto* item = new QListWidgetItem(action->icon(), plainText(action), list_);
         item->setData(Qt::UserRole, hit.index);
+        item->setData(kKeysRole, keys);
         item->setToolTip(action->statusTip());
     }
     list_->setCurrentRow(0);

@@ -12,7 +12,7 @@ namespace tunesmith {
 EmptyState::EmptyState(const QIcon& icon, const QString& title, const QString& sentence, QWidget* parent)
     : QWidget(parent), button_(new QPushButton(this)) {
     auto* picture = new QLabel(this);
-    picture->setPixmap(icon.pixmap(QSize(64, 64), devicePixelRatioF()));
+    picture->setPixmap(icon.pixmap(QSize(48, 48), devicePixelRatioF()));
     auto* heading = new QLabel(title, this);
     QFont font = Theme::scaled(heading->font(), 1.4);
     font.setWeight(QFont::DemiBold);
@@ -21,15 +21,16 @@ EmptyState::EmptyState(const QIcon& icon, const QString& title, const QString& s
     text->setWordWrap(true);
     text->setAlignment(Qt::AlignHCenter);
     text->setForegroundRole(QPalette::PlaceholderText);
-    text->setMinimumWidth(fontMetrics().averageCharWidth() * 50);
     button_->setObjectName(QStringLiteral("action"));
     button_->setDefault(true);
     button_->hide();
     auto* column = new QVBoxLayout(this);
     column->setSpacing(10);
     column->addStretch(2);
-    for (QWidget* widget : std::initializer_list<QWidget*>{picture, heading, text, button_})
-        column->addWidget(widget, 0, Qt::AlignHCenter);
+    column->addWidget(picture, 0, Qt::AlignHCenter);
+    column->addWidget(heading, 0, Qt::AlignHCenter);
+    column->addWidget(text);
+    column->addWidget(button_, 0, Qt::AlignHCenter);
     picture->setVisible(!icon.isNull());
     column->addStretch(3);
     setAccessibleName(title);

@@ -108,7 +108,8 @@ QPalette Theme::palette() const {
     set(QPalette::Base, Role::surface);
     p.setColor(QPalette::AlternateBase, mix(color(Role::surface), color(Role::raised), 0.4));
     set(QPalette::Text, Role::text);
-    set(QPalette::Button, dark_ ? Role::raised : Role::window);
+    // Fusion lightens dark buttons and the frames of tabs by a fifth.
+    p.setColor(QPalette::Button, dark_ ? color(Role::surface).darker(112) : color(Role::window));
     set(QPalette::ButtonText, Role::text);
     set(QPalette::BrightText, Role::error);
     set(QPalette::ToolTipBase, Role::surface);

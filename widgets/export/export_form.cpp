@@ -41,6 +41,7 @@ ExportForm::ExportForm(QWidget* parent)
     checks_->setAccessibleName(tr("Checks before export"));
     checks_->setHeaderLabels({tr("Check"), tr("Result")});
     checks_->setRootIsDecorated(false);
+    checks_->setUniformRowHeights(true);
     checks_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
     checks_->setMinimumHeight(fontMetrics().height() * 7);
     target_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -80,9 +81,10 @@ void ExportForm::setChecks(const QVector<ExportCheck>& checks) {
                                      QStringLiteral("✗")};
     for (const auto& check : rows_) {
         const auto state = static_cast<int>(check.state);
-        auto* item = new QTreeWidgetItem(checks_, {kMarks[state] + QStringLiteral("  ") + check.name, check.result});
+        auto* item = new QTreeWidgetItem(checks_, {kMarks[state] + QStringLiteral("  ") + check.name + QStringLiteral("    "), check.result});
         item->setForeground(0, Theme::instance().color(kRoles[state]));
         item->setToolTip(1, check.result);
+        item->setSizeHint(0, QSize(0, fontMetrics().height() * 8 / 5));
     }
     refresh();
 }

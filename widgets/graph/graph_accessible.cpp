@@ -14,7 +14,7 @@ public:
         if (kind == QAccessible::Value)
             return selection();
         if (kind == QAccessible::Description)
-            return GraphView::tr("%n node(s). Arrow keys follow edges, Tab goes through the nodes, Control F finds.", nullptr,
+            return GraphView::tr("%n nodes. Arrow keys follow edges, Tab goes through the nodes, Control F finds.", nullptr,
                                  static_cast<int>(view_->scene().nodes.size()));
         return QAccessibleWidget::text(kind);
     }

@@ -51,14 +51,17 @@ void PropertiesPanel::showNode(const NodeProperties& node) {
     subtitle_->setVisible(!node.subtitle.isEmpty());
     tree_->clear();
     tree_->show();
+    const QSize line(0, fontMetrics().height() * 3 / 2);
     for (const auto& section : node.sections) {
         auto* parent = new QTreeWidgetItem(tree_, {section.title});
         QFont bold = tree_->font();
         bold.setWeight(QFont::DemiBold);
         parent->setFont(0, bold);
         parent->setFirstColumnSpanned(true);
+        parent->setSizeHint(0, line);
         for (const auto& row : section.rows) {
             auto* item = new QTreeWidgetItem(parent, {row.name, row.value, row.type});
+            item->setSizeHint(0, line);
             item->setToolTip(1, row.value);
             item->setToolTip(0, row.name);
             item->setToolTip(2, row.type);

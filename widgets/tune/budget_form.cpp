@@ -41,7 +41,6 @@ BudgetForm::BudgetForm(QWidget* parent)
     strategy_->setAccessibleName(tr("Search strategy"));
     threads_->setAccessibleName(tr("Threads"));
     seed_->setAccessibleName(tr("Seed"));
-    setStrategies({{QStringLiteral("random"), tr("Random"), tr("Tries configs at random: a baseline.")}});
     kindChanged();
     connect(kind_, &QComboBox::currentIndexChanged, this, &BudgetForm::kindChanged);
     connect(strategy_, &QComboBox::currentIndexChanged, this, [this](int index) {

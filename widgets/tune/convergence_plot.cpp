@@ -174,7 +174,7 @@ void ConvergencePlot::refresh() {
 }
 
 QString ConvergencePlot::summary() const {
-    QStringList parts{tr("%n trial(s)", nullptr, trials_)};
+    QStringList parts{tr("%n trials", nullptr, trials_)};
     for (const auto& line : lines_)
         if (parts.size() <= kLegendEntries && !std::isnan(line.bestMs))
             parts << tr("%1: %2").arg(line.series.name, msText(line.bestMs));

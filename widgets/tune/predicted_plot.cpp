@@ -70,7 +70,7 @@ QString PredictedMeasuredPlot::title() const {
     const double rho = correlation();
     if (!std::isfinite(rho))
         return tr("Predicted against measured");
-    return tr("Rank correlation %1 over %n trial(s)", nullptr, static_cast<int>(predicted_.size()))
+    return tr("Rank correlation %1 over %n trials", nullptr, static_cast<int>(predicted_.size()))
         .arg(QLocale().toString(rho, 'f', 2));
 }
 
