@@ -11,7 +11,35 @@ using OperatorList = std::vector<Operator>;
 
 #define TS_OPERATOR_FILES(X)                                                                                           \
     X(Activation)                                                                                                      \
-    X(Arithmetic)
+    X(ArgReduce)                                                                                                       \
+    X(Arithmetic)                                                                                                      \
+    X(BatchNorm)                                                                                                       \
+    X(Comparison)                                                                                                      \
+    X(ConcatSplit)                                                                                                     \
+    X(Constant)                                                                                                        \
+    X(ControlFlow)                                                                                                     \
+    X(Conv)                                                                                                            \
+    X(ConvTranspose)                                                                                                   \
+    X(ExpandTile)                                                                                                      \
+    X(Gather)                                                                                                          \
+    X(Gemm)                                                                                                            \
+    X(GlobalPool)                                                                                                      \
+    X(Identity)                                                                                                        \
+    X(LocalNorm)                                                                                                       \
+    X(MatMul)                                                                                                          \
+    X(Normalization)                                                                                                   \
+    X(Pad)                                                                                                             \
+    X(Pool)                                                                                                            \
+    X(Reduce)                                                                                                          \
+    X(Reshape)                                                                                                         \
+    X(Resize)                                                                                                          \
+    X(Scatter)                                                                                                         \
+    X(Selection)                                                                                                       \
+    X(Sequence)                                                                                                        \
+    X(Slice)                                                                                                           \
+    X(Softmax)                                                                                                         \
+    X(Transpose)                                                                                                       \
+    X(Unary)
 
 #define TS_DECLARE_OPERATORS(file) void register##file(OperatorList& list);
 TS_OPERATOR_FILES(TS_DECLARE_OPERATORS)
