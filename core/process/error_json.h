@@ -5,8 +5,8 @@
 
 namespace tunesmith {
 
-// An Error on its way between processes: {"kind": "unsupported", "message": "…"}. Whatever else arrives becomes an
-// internal error that quotes it.
+// An Error on its way between processes: {"kind": "unsupported", "message": "…"}. Whatever else arrives
+// becomes an internal error that quotes it.
 nlohmann::json errorToJson(const Error& error);
 Error errorFromJson(const nlohmann::json& json);
 

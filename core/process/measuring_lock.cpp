@@ -123,7 +123,8 @@ Result<MeasuringLock> MeasuringLock::openIn(const std::filesystem::path& folder)
     return MeasuringLock(folder);
 }
 
-Result<MeasuringKey> MeasuringLock::acquire(const StopToken& stop, std::optional<Clock::duration> timeout) const {
+Result<MeasuringKey> MeasuringLock::acquire(const StopToken& stop,
+                                            std::optional<Clock::duration> timeout) const {
     const auto path = folder_ / "tunesmith-measuring.lock";
     const auto queuePath = folder_ / "tunesmith-measuring.queue";
     const Clock::time_point deadline = timeout ? Clock::now() + *timeout : Clock::time_point::max();

@@ -9,12 +9,12 @@
 
 namespace tunesmith {
 
-// Two measurements at a time disturb each other, be they of one window, of two, or of a command line beside them. Who
-// measures holds the key; all Tunesmith processes of a user on a machine share one lock, and the threads of one process
-// exclude each other too. The kernel takes the lock from a process that dies.
+// Two measurements at a time disturb each other, be they of one window, of two, or of a command line beside
+// them. Who measures holds the key; all Tunesmith processes of a user on a machine share one lock, and the
+// threads of one process exclude each other too. The kernel takes the lock from a process that dies.
 //
-// Taking turns: who waits longest need not be next, but a process that gives the key back and takes it again at
-// once comes after those that are waiting.
+// Taking turns: who waits longest need not be next, but a process that gives the key back and takes it again
+// at once comes after those that are waiting.
 class MeasuringKey {
 public:
     MeasuringKey(MeasuringKey&&) noexcept;
@@ -34,8 +34,9 @@ public:
     static Result<MeasuringLock> openIn(const std::filesystem::path& folder); // for tests
 
     // Waits. Without a timeout until `stop`; the timeout error names the process that holds the key.
-    Result<MeasuringKey> acquire(const StopToken& stop = {},
-                                 std::optional<std::chrono::steady_clock::duration> timeout = std::nullopt) const;
+    Result<MeasuringKey>
+    acquire(const StopToken& stop = {},
+            std::optional<std::chrono::steady_clock::duration> timeout = std::nullopt) const;
     Result<std::optional<MeasuringKey>> tryAcquire() const;
 
 private:

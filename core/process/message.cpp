@@ -27,8 +27,12 @@ struct FrameHeader {
 };
 static_assert(sizeof(FrameHeader) == 16);
 
-Error systemError(const char* what) { return ioError(std::string(what) + ": " + std::strerror(errno)); }
-Error closedError() { return ioError("the other side closed the connection in the middle of a message"); }
+Error systemError(const char* what) {
+    return ioError(std::string(what) + ": " + std::strerror(errno));
+}
+Error closedError() {
+    return ioError("the other side closed the connection in the middle of a message");
+}
 
 int pollTimeout(const Wait& wait) {
     using std::chrono::milliseconds;
@@ -85,7 +89,8 @@ template <class Container> Status readGrowing(int socket, Container& out, std::s
     while (out.size() < size) {
         const std::size_t done = out.size();
         out.resize(std::min(size, std::max(kTrustedAllocation, 2 * done)));
-        TS_ASSIGN(const bool more, readExactly(socket, std::as_writable_bytes(std::span(out).subspan(done)), wait));
+        TS_ASSIGN(const bool more,
+                  readExactly(socket, std::as_writable_bytes(std::span(out).subspan(done)), wait));
         if (!more)
             return closedError();
     }
@@ -150,8 +155,8 @@ Status checkHeader(const FrameHeader& header) {
         return inputError("the other process sent garbage instead of a message");
     if (header.version != kVersion)
         return inputError("the other process speaks version " + std::to_string(header.version) +
-                       " of the worker protocol instead of " + std::to_string(kVersion) +
-                       "; install one version of Tunesmith only");
+                          " of the worker protocol instead of " + std::to_string(kVersion) +
+                          "; install one version of Tunesmith only");
     if (header.bodySize > MessageLimits::body || header.blobCount > MessageLimits::blobs)
         return inputError("the other process sent a message with impossible sizes");
     return {};
@@ -192,7 +197,8 @@ Status writeMessage(int socket, const Message& message, Wait wait) {
         return inputError("the JSON body of a message between processes has " + std::to_string(text.size()) +
                           " bytes, more than " + std::to_string(MessageLimits::body));
     if (message.blobs.size() > MessageLimits::blobs)
-        return inputError("a message between processes has more than " + std::to_string(MessageLimits::blobs) + " parts");
+        return inputError("a message between processes has more than " +
+                          std::to_string(MessageLimits::blobs) + " parts");
     FrameHeader header;
     header.bodySize = static_cast<std::uint32_t>(text.size());
     header.blobCount = static_cast<std::uint32_t>(message.blobs.size());

@@ -75,8 +75,8 @@ Result<std::optional<Message>> WorkerClient::transfer(const Message& request, co
 
 CallReport WorkerClient::exchange(const Message& request, std::chrono::steady_clock::duration timeout,
                                   const StopToken& stop) {
-    const auto deadline = std::chrono::steady_clock::now() +
-                          std::min<std::chrono::steady_clock::duration>(timeout, std::chrono::hours(24 * 365));
+    const auto deadline = std::chrono::steady_clock::now() + std::min<std::chrono::steady_clock::duration>(
+                                                                 timeout, std::chrono::hours(24 * 365));
     if (stop.stopRequested())
         return withError(CallOutcome::cancelled, cancelledError());
     if (!alive())
@@ -114,10 +114,12 @@ CallReport WorkerClient::failed(const Error& error, std::chrono::steady_clock::d
         report.error = cancelledError();
     } else if (error.kind == ErrorKind::timeout) {
         report.outcome = CallOutcome::timedOut;
-        report.error = timeoutError("the worker did not answer within " + seconds(timeout) + " and was killed");
+        report.error =
+            timeoutError("the worker did not answer within " + seconds(timeout) + " and was killed");
     } else {
         report.outcome = CallOutcome::crashed;
-        std::string text = garbage ? "the worker was killed: " + error.message : "the worker " + report.end.text();
+        std::string text =
+            garbage ? "the worker was killed: " + error.message : "the worker " + report.end.text();
         if (const std::string line = lastLine(report.errorTail); !line.empty())
             text += "; it last printed: " + line;
         report.error = internalError(std::move(text));

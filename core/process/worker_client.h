@@ -20,30 +20,31 @@ enum class CallOutcome {
 
 struct CallReport {
     CallOutcome outcome = CallOutcome::notStarted;
-    Message reply;          // replied
-    Error error;            // everything else
-    ProcessEnd end;         // crashed
-    std::string errorTail;  // crashed, timedOut: the last KiBs of what the worker printed
+    Message reply;         // replied
+    Error error;           // everything else
+    ProcessEnd end;        // crashed
+    std::string errorTail; // crashed, timedOut: the last KiBs of what the worker printed
 
     bool replied() const { return outcome == CallOutcome::replied; }
     Result<Message> toResult() &&;
 };
 
-// The workbench's side of one persistent worker, in which everything foreign runs: candidate kernels, compiled modules,
-// plugin programs. It survives each of the worker's deaths. For one thread at a time (WorkerPool for several).
+// The workbench's side of one persistent worker, in which everything foreign runs: candidate kernels,
+// compiled modules, plugin programs. It survives each of the worker's deaths. For one thread at a time
+// (WorkerPool for several).
 //
-// A worker that crashed, hung or was cancelled is gone with its whole process group before call() returns; the next call
-// starts a new one. The worker also dies when this process does, even by kill -9.
+// A worker that crashed, hung or was cancelled is gone with its whole process group before call() returns;
+// the next call starts a new one. The worker also dies when this process does, even by kill -9.
 class WorkerClient {
 public:
     static Result<std::unique_ptr<WorkerClient>> start(WorkerOptions options);
 
-    // Sends {"verb": …, …} and waits on the wall clock for the answer. Overruns `timeout` by no more than the 20 ms of a
-    // tick and what the kernel needs to kill. Timeouts over a year count as one.
+    // Sends {"verb": …, …} and waits on the wall clock for the answer. Overruns `timeout` by no more than the
+    // 20 ms of a tick and what the kernel needs to kill. Timeouts over a year count as one.
     CallReport exchange(const Message& request, std::chrono::steady_clock::duration timeout,
                         const StopToken& stop = {});
-    // The same for callers who need only the answer: a crash is an `internal` error that says how and quotes the last
-    // line that the worker printed.
+    // The same for callers who need only the answer: a crash is an `internal` error that says how and quotes
+    // the last line that the worker printed.
     Result<Message> call(const Message& request, std::chrono::steady_clock::duration timeout,
                          const StopToken& stop = {}) {
         return exchange(request, timeout, stop).toResult();

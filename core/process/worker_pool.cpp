@@ -16,7 +16,9 @@ Result<std::unique_ptr<WorkerPool>> WorkerPool::start(const WorkerOptions& optio
     return pool;
 }
 
-WorkerPool::~WorkerPool() { assert(counts_.busy == 0); }
+WorkerPool::~WorkerPool() {
+    assert(counts_.busy == 0);
+}
 
 CallReport WorkerPool::exchange(const Message& request, std::chrono::steady_clock::duration timeout,
                                 const StopToken& stop) {

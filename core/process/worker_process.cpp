@@ -17,7 +17,8 @@ namespace tunesmith {
 namespace {
 
 constexpr std::size_t kErrorTail = 8192;
-constexpr int kReapMilliseconds = 5000; // a process in an uninterruptible system call outlives SIGKILL for a while
+constexpr int kReapMilliseconds =
+    5000; // a process in an uninterruptible system call outlives SIGKILL for a while
 
 class Fd {
 public:
@@ -96,13 +97,14 @@ int spawnProcess(const WorkerOptions& options, int socket, int errorPipe, pid_t&
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 
     std::vector<std::string> arguments{options.executable.string()};
     arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
     std::vector<std::string> environment = childEnvironment(options);
-    const int error = posix_spawn(&pid, options.executable.c_str(), &actions, &attributes, pointers(arguments).data(),
-                                  pointers(environment).data());
+    const int error = posix_spawn(&pid, options.executable.c_str(), &actions, &attributes,
+                                  pointers(arguments).data(), pointers(environment).data());
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return error;
@@ -151,7 +153,8 @@ bool WorkerProcess::running() const {
     if (end_)
         return false;
     siginfo_t info{};
-    // WNOWAIT: it stays a zombie, so that its id, which is its group's id, cannot be given to anybody else before end().
+    // WNOWAIT: it stays a zombie, so that its id, which is its group's id, cannot be given to anybody else
+    // before end().
     const int rc = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
     return rc == 0 ? info.si_pid == 0 : errno == EINTR;
 }
@@ -200,7 +203,8 @@ ProcessEnd WorkerProcess::end(int patienceMilliseconds) {
                 result.signal = info.si_status;
         }
     } else {
-        logMessage(LogLevel::warning, "worker " + std::to_string(pid_) + " does not die; it hangs in a system call");
+        logMessage(LogLevel::warning,
+                   "worker " + std::to_string(pid_) + " does not die; it hangs in a system call");
     }
     drainErrors();
     end_ = result;

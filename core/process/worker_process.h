@@ -27,8 +27,8 @@ struct ProcessEnd {
     std::string text() const; // "was killed by SIGSEGV (Segmentation fault)", "exited with status 3"
 };
 
-// One running worker: an exec'd process that leads its own process group, with a socket to it and the tail of what it
-// printed. For one thread at a time. The destructor kills the group and reaps, however the worker is.
+// One running worker: an exec'd process that leads its own process group, with a socket to it and the tail of
+// what it printed. For one thread at a time. The destructor kills the group and reaps, however the worker is.
 class WorkerProcess {
 public:
     static Result<std::unique_ptr<WorkerProcess>> spawn(const WorkerOptions& options);
@@ -43,8 +43,8 @@ public:
     void drainErrors();                          // takes what the worker has printed; never blocks
     const std::string& errorTail() const { return errorTail_; }
 
-    // Kills the whole group and reaps. A worker that is dying by itself gets `patience` to do so, so that the report
-    // says why it died.
+    // Kills the whole group and reaps. A worker that is dying by itself gets `patience` to do so, so that the
+    // report says why it died.
     ProcessEnd end(int patienceMilliseconds = 0);
 
 private:

@@ -31,8 +31,8 @@ constexpr int kBadStream = 3;
     ::_exit(0);
 }
 
-// No PR_SET_PDEATHSIG: it fires when the *thread* that started the worker ends. The socket's hang-up is exact, and
-// the parent's id is the second line of defence should somebody else have inherited the other end.
+// No PR_SET_PDEATHSIG: it fires when the *thread* that started the worker ends. The socket's hang-up is
+// exact, and the parent's id is the second line of defence should somebody else have inherited the other end.
 void watchParent(int socket, pid_t parent) {
     sigset_t all;
     sigfillset(&all);
@@ -53,7 +53,8 @@ long long takeNumber(const char* name) {
 }
 
 void applyLimits(long long memory, int niceness) {
-    // Candidates crash by the hundred. 1 instead of 0: the value by which the kernel also spares a piped core handler.
+    // Candidates crash by the hundred. 1 instead of 0: the value by which the kernel also spares a piped core
+    // handler.
     const rlimit core{1, 1};
     ::setrlimit(RLIMIT_CORE, &core);
     if (memory > 0 && !TS_SANITIZED) { // the shadow memory of a sanitizer is terabytes of private data
@@ -82,7 +83,9 @@ Result<Message> handle(const std::map<std::string, Handler>& handlers, const Mes
     }
 }
 
-Message errorReply(const Error& error) { return {{{"ok", false}, {"error", errorToJson(error)}}, {}}; }
+Message errorReply(const Error& error) {
+    return {{{"ok", false}, {"error", errorToJson(error)}}, {}};
+}
 
 Status answer(int socket, Result<Message> result) {
     if (!result.ok())

@@ -15,11 +15,11 @@ constexpr double kValuesBelow = 5;
 Status checkTimes(std::span<const double> times, const char* name) {
     for (std::size_t i = 0; i < times.size(); ++i)
         if (!std::isfinite(times[i]) || times[i] <= 0)
-            return inputError("time " + std::to_string(i) + " of series " + name + " is " + std::to_string(times[i]) +
-                              " and cannot be compared");
+            return inputError("time " + std::to_string(i) + " of series " + name + " is " +
+                              std::to_string(times[i]) + " and cannot be compared");
     if (times.size() < kMinimumPairs)
-        return inputError("series " + std::string(name) + " has " + std::to_string(times.size()) + " times; " +
-                          std::to_string(kMinimumPairs) + " are needed to compare");
+        return inputError("series " + std::string(name) + " has " + std::to_string(times.size()) +
+                          " times; " + std::to_string(kMinimumPairs) + " are needed to compare");
     return {};
 }
 
@@ -32,12 +32,13 @@ double lowOf(std::span<const double> samples, double q) {
     return quantileInPlace(copy, q);
 }
 
-// Start positions of blocks of consecutive samples, as many as are needed to draw `count` samples anew. The series is
-// taken as a circle so that its ends are drawn as often as its middle.
+// Start positions of blocks of consecutive samples, as many as are needed to draw `count` samples anew. The
+// series is taken as a circle so that its ends are drawn as often as its middle.
 class BlockBootstrap {
 public:
     explicit BlockBootstrap(std::size_t count)
-        : count_(count), block_(std::max<std::size_t>(1, static_cast<std::size_t>(std::cbrt(double(count))))) {}
+        : count_(count),
+          block_(std::max<std::size_t>(1, static_cast<std::size_t>(std::cbrt(double(count))))) {}
 
     std::size_t count() const { return count_; }
     void draw(Rng& rng) {
@@ -59,7 +60,8 @@ private:
     std::vector<double> values_;
 };
 
-PairedRatio pointEstimate(std::span<const double> a, std::span<const double> b, const PairedOptions& options) {
+PairedRatio pointEstimate(std::span<const double> a, std::span<const double> b,
+                          const PairedOptions& options) {
     PairedRatio result;
     result.pairs = std::min(a.size(), b.size());
     result.quantile = usedQuantile(options.quantile, result.pairs);
@@ -76,15 +78,17 @@ void setInterval(PairedRatio& result, std::vector<double> ratios, double confide
 }
 
 Status checkOptions(const PairedOptions& options) {
-    if (!(options.quantile >= 0 && options.quantile <= 1) || !(options.confidence > 0 && options.confidence < 1) ||
-        options.resamples < 100)
-        return inputError("a comparison needs a quantile and a confidence between 0 and 1 and at least 100 resamples");
+    if (!(options.quantile >= 0 && options.quantile <= 1) ||
+        !(options.confidence > 0 && options.confidence < 1) || options.resamples < 100)
+        return inputError(
+            "a comparison needs a quantile and a confidence between 0 and 1 and at least 100 resamples");
     return {};
 }
 
 } // namespace
 
-Result<PairedRatio> comparePaired(std::span<const double> a, std::span<const double> b, const PairedOptions& options) {
+Result<PairedRatio> comparePaired(std::span<const double> a, std::span<const double> b,
+                                  const PairedOptions& options) {
     if (a.size() != b.size())
         return inputError("the series differ in length (" + std::to_string(a.size()) + " and " +
                           std::to_string(b.size()) + "); interleaved measurements come in pairs");
@@ -103,7 +107,8 @@ Result<PairedRatio> comparePaired(std::span<const double> a, std::span<const dou
     return result;
 }
 
-Result<PairedRatio> compareSeparate(std::span<const double> a, std::span<const double> b, const PairedOptions& options) {
+Result<PairedRatio> compareSeparate(std::span<const double> a, std::span<const double> b,
+                                    const PairedOptions& options) {
     TS_TRY(checkOptions(options));
     TS_TRY(checkTimes(a, "A"));
     TS_TRY(checkTimes(b, "B"));

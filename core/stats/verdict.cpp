@@ -30,19 +30,22 @@ std::string sizeText(double gainLow, double gainHigh, const char* comparative, c
     return range(low, high, decimals) + " % " + comparative;
 }
 
-// Intervals shrink with the square root of the sample: how many pairs make this one clear of 1, or put it within the
-// tolerance. Rounded up to two digits: it is an estimate.
+// Intervals shrink with the square root of the sample: how many pairs make this one clear of 1, or put it
+// within the tolerance. Rounded up to two digits: it is an estimate.
 std::size_t pairsNeeded(const PairedRatio& ratio, double tolerance) {
     const double half = std::log(ratio.ratioHigh / ratio.ratioLow) / 2;
     const double distance = std::fabs(std::log(ratio.ratio));
-    const double target = std::max({std::fabs(std::log1p(tolerance) - distance), distance, tolerance / 2}) / 1.2;
+    const double target =
+        std::max({std::fabs(std::log1p(tolerance) - distance), distance, tolerance / 2}) / 1.2;
     const auto count = static_cast<double>(ratio.pairs);
     const double more = std::clamp(count * ((half / target) * (half / target) - 1), count / 4, kMostMore);
     const double unit = std::pow(10.0, std::max(0.0, std::floor(std::log10(std::max(more, 1.0))) - 1));
     return static_cast<std::size_t>(std::ceil(more / unit) * unit);
 }
 
-std::string cannotTellText(std::size_t more) { return "cannot tell, measure " + std::to_string(more) + " more"; }
+std::string cannotTellText(std::size_t more) {
+    return "cannot tell, measure " + std::to_string(more) + " more";
+}
 
 } // namespace
 

@@ -5,9 +5,10 @@
 
 namespace tunesmith {
 
-// What a comparison says, the only wording of it in the whole program (measuring, bench --vs, compare): never a bare mean.
+// What a comparison says, the only wording of it in the whole program (measuring, bench --vs, compare): never
+// a bare mean.
 enum class VerdictKind {
-    faster,     // B is faster than A
+    faster, // B is faster than A
     slower,
     same,       // whatever the difference is, it is below the tolerance
     cannotTell, // the interval holds both; `more` pairs may decide
@@ -27,12 +28,13 @@ struct VerdictOptions {
 
 const char* verdictName(VerdictKind kind); // "faster", "slower", "same", "cannot-tell": stable, for JSON
 
-// "x % faster" is meant as throughput (time A / time B - 1), "x % slower" as time (time B / time A - 1): then B is x % faster
-// than A exactly when A is x % slower than B. From a factor of two on, the text says "2.1 to 2.4 times as fast".
+// "x % faster" is meant as throughput (time A / time B - 1), "x % slower" as time (time B / time A - 1): then
+// B is x % faster than A exactly when A is x % slower than B. From a factor of two on, the text says "2.1
+// to 2.4 times as fast".
 Verdict judge(const PairedRatio& ratio, const VerdictOptions& options = {});
 
 // comparePaired and judge; too few pairs are no error here but "cannot tell, measure N more".
-Result<Verdict> judgePaired(std::span<const double> a, std::span<const double> b, const PairedOptions& paired = {},
-                            const VerdictOptions& options = {});
+Result<Verdict> judgePaired(std::span<const double> a, std::span<const double> b,
+                            const PairedOptions& paired = {}, const VerdictOptions& options = {});
 
 } // namespace tunesmith

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A worker for the tests of core/process. With the argument --parent FILE it plays the workbench instead: starts itself as
-// a worker with a grandchild, writes both process ids to FILE and waits in a call that never returns.
+// A worker for the tests of core/process. With the argument --parent FILE it plays the workbench instead:
+// starts itself as a worker with a grandchild, writes both process ids to FILE and waits in a call that never
+// returns.
 #include "core/process/measuring_lock.h"
 #include "core/process/worker_client.h"
 #include "core/process/worker_server.h"
@@ -116,23 +117,33 @@ std::map<std::string, Handler> handlers() {
         {"throw-int", [](const Message&) -> Result<Message> { throw 7; }},
         {"throw-bad-alloc", [](const Message&) -> Result<Message> { throw std::bad_alloc(); }},
         {"crash", crash},
-        {"exit", [](const Message& request) -> Result<Message> { std::_Exit(request.body.value("status", 3)); }},
+        {"exit",
+         [](const Message& request) -> Result<Message> { std::_Exit(request.body.value("status", 3)); }},
         {"hang", [](const Message&) -> Result<Message> { spin(); }},
-        {"stop-self", [](const Message&) -> Result<Message> {
+        {"stop-self",
+         [](const Message&) -> Result<Message> {
              ::raise(SIGSTOP);
              return internalError("continued");
          }},
-        {"sleep", [](const Message& request) -> Result<Message> {
+        {"sleep",
+         [](const Message& request) -> Result<Message> {
              std::this_thread::sleep_for(milliseconds(request.body.value("ms", 0)));
              return request;
          }},
-        {"grandchild", [](const Message&) -> Result<Message> { return Message{{{"pid", startSleeper()}}, {}}; }},
+        {"grandchild",
+         [](const Message&) -> Result<Message> {
+             return Message{{{"pid", startSleeper()}}, {}};
+         }},
         {"allocate", allocate},
         {"print", printLines},
-        {"huge", [](const Message& request) -> Result<Message> {
-             return Message{{{"size", true}}, {std::vector<std::byte>(request.body.value("bytes", std::size_t(0)), std::byte{7})}};
+        {"huge",
+         [](const Message& request) -> Result<Message> {
+             return Message{
+                 {{"size", true}},
+                 {std::vector<std::byte>(request.body.value("bytes", std::size_t(0)), std::byte{7})}};
          }},
-        {"huge-body", [](const Message& request) -> Result<Message> {
+        {"huge-body",
+         [](const Message& request) -> Result<Message> {
              return Message{std::string(request.body.value("bytes", std::size_t(0)), 'y'), {}};
          }},
         {"garbage", garbage},

@@ -53,7 +53,8 @@ private slots:
         const auto late = lock().acquire({}, 50ms);
         QVERIFY(!late.ok());
         QCOMPARE(int(late.error().kind), int(ErrorKind::timeout));
-        QVERIFY2(late.error().message.find("process " + std::to_string((*worker)->pid())) != std::string::npos,
+        QVERIFY2(late.error().message.find("process " + std::to_string((*worker)->pid())) !=
+                     std::string::npos,
                  late.error().message.c_str());
         ::kill((*worker)->pid(), SIGKILL);
         const Stopwatch watch;
@@ -69,8 +70,9 @@ private slots:
         auto worker = WorkerClient::start(testWorker());
         QVERIFY(worker.ok());
         std::atomic<bool> got{false};
-        std::thread waiter(
-            [&] { got = (*worker)->call(request("hold-lock", {{"folder", folder()}}), 20s).ok(); });
+        std::thread waiter([&] {
+            got = (*worker)->call(request("hold-lock", {{"folder", folder()}}), 20s).ok();
+        });
         std::this_thread::sleep_for(500ms);
         QVERIFY(!got);
         mine.reset();

@@ -110,7 +110,8 @@ private slots:
     }
 
     void signalsInterruptNothing() {
-        struct sigaction action {}, old {};
+        struct sigaction action {
+        }, old{};
         action.sa_handler = onAlarm; // without SA_RESTART
         sigaction(SIGALRM, &action, &old);
         const itimerval every{{0, 2000}, {0, 2000}}, never{};
@@ -163,7 +164,8 @@ private slots:
         Rng rng(20);
         for (int i = 0; i < 2000; ++i) {
             Pair pair;
-            std::string bytes = i % 2 ? frame(kMagic, 1, std::uint32_t(rng.below(64)), std::uint32_t(rng.below(4))) : "";
+            std::string bytes =
+                i % 2 ? frame(kMagic, 1, std::uint32_t(rng.below(64)), std::uint32_t(rng.below(4))) : "";
             for (std::uint64_t n = rng.below(200); n > 0; --n)
                 bytes.push_back(char(rng.next()));
             if (!bytes.empty())
@@ -258,8 +260,8 @@ private slots:
     }
 
     void errorsTravel() {
-        for (const ErrorKind kind : {ErrorKind::input, ErrorKind::unsupported, ErrorKind::io, ErrorKind::cancelled,
-                                     ErrorKind::timeout, ErrorKind::internal}) {
+        for (const ErrorKind kind : {ErrorKind::input, ErrorKind::unsupported, ErrorKind::io,
+                                     ErrorKind::cancelled, ErrorKind::timeout, ErrorKind::internal}) {
             const Error back = errorFromJson(errorToJson({kind, "why"}));
             QCOMPARE(int(back.kind), int(kind));
             QCOMPARE(back.message, std::string("why"));

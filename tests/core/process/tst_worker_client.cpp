@@ -87,7 +87,8 @@ private slots:
         const CallReport report = client_->exchange(request(verb.toStdString()), 20s);
         QCOMPARE(int(report.outcome), int(CallOutcome::refused));
         QCOMPARE(int(report.error.kind), kind);
-        QVERIFY2(report.error.message.find(part.toStdString()) != std::string::npos, report.error.message.c_str());
+        QVERIFY2(report.error.message.find(part.toStdString()) != std::string::npos,
+                 report.error.message.c_str());
         verifyUsable();
         QCOMPARE(client_->pid(), pid);
     }
@@ -104,15 +105,24 @@ private slots:
         QTest::addColumn<int>("signal");
         QTest::addColumn<int>("status");
         QTest::addColumn<QString>("part");
-        QTest::newRow("segv") << "crash" << "{}" << SIGSEGV << -1 << "SIGSEGV";
-        QTest::newRow("ill") << "crash" << QString(R"({"signal":%1})").arg(SIGILL) << SIGILL << -1 << "SIGILL";
-        QTest::newRow("fpe") << "crash" << QString(R"({"signal":%1})").arg(SIGFPE) << SIGFPE << -1 << "about to crash";
-        QTest::newRow("kill") << "crash" << QString(R"({"signal":%1})").arg(SIGTERM) << SIGTERM << -1 << "SIGTERM";
-        QTest::newRow("exit 3") << "exit" << "{}" << 0 << 3 << "exited with status 3";
-        QTest::newRow("exit 0") << "exit" << R"({"status":0})" << 0 << 0 << "exited with status 0";
-        QTest::newRow("garbage") << "garbage" << "{}" << SIGKILL << -1 << "garbage";
-        QTest::newRow("garbage, then exit") << "garbage" << R"({"text":"abc","exit":true})" << 0 << 0 << "exited";
-        QTest::newRow("closed socket") << "close-socket" << "{}" << SIGKILL << -1 << "SIGKILL";
+        QTest::newRow("segv") << "crash"
+                              << "{}" << SIGSEGV << -1 << "SIGSEGV";
+        QTest::newRow("ill") << "crash" << QString(R"({"signal":%1})").arg(SIGILL) << SIGILL << -1
+                             << "SIGILL";
+        QTest::newRow("fpe") << "crash" << QString(R"({"signal":%1})").arg(SIGFPE) << SIGFPE << -1
+                             << "about to crash";
+        QTest::newRow("kill") << "crash" << QString(R"({"signal":%1})").arg(SIGTERM) << SIGTERM << -1
+                              << "SIGTERM";
+        QTest::newRow("exit 3") << "exit"
+                                << "{}" << 0 << 3 << "exited with status 3";
+        QTest::newRow("exit 0") << "exit"
+                                << R"({"status":0})" << 0 << 0 << "exited with status 0";
+        QTest::newRow("garbage") << "garbage"
+                                 << "{}" << SIGKILL << -1 << "garbage";
+        QTest::newRow("garbage, then exit") << "garbage"
+                                            << R"({"text":"abc","exit":true})" << 0 << 0 << "exited";
+        QTest::newRow("closed socket") << "close-socket"
+                                       << "{}" << SIGKILL << -1 << "SIGKILL";
     }
     void crashes() {
         QFETCH(QString, verb);
@@ -128,7 +138,8 @@ private slots:
         QCOMPARE(int(report.outcome), int(CallOutcome::crashed));
         QCOMPARE(report.end.signal, signal);
         QCOMPARE(report.end.exitStatus.value_or(-1), status);
-        QVERIFY2(report.error.message.find(part.toStdString()) != std::string::npos, report.error.message.c_str());
+        QVERIFY2(report.error.message.find(part.toStdString()) != std::string::npos,
+                 report.error.message.c_str());
         QVERIFY(processGone(pid));
         QVERIFY(!client_->alive());
         verifyUsable(); // starts a new one
@@ -178,7 +189,8 @@ private slots:
         const double took = std::chrono::duration<double, std::milli>(returned - asked).count();
         QVERIFY2(took < 100, qPrintable(QString::number(took)));
         QVERIFY(processGone(pid));
-        QCOMPARE(int(client_->exchange(request("echo"), 20s, source.token()).outcome), int(CallOutcome::cancelled));
+        QCOMPARE(int(client_->exchange(request("echo"), 20s, source.token()).outcome),
+                 int(CallOutcome::cancelled));
         verifyUsable();
     }
 
@@ -196,7 +208,8 @@ private slots:
         QVERIFY(big.ok());
         QCOMPARE(big->blobs.at(0).size(), std::size_t(100000000));
         QVERIFY(big->blobs[0].back() == std::byte{7});
-        const CallReport tooBig = client_->exchange(request("huge-body", {{"bytes", MessageLimits::body}}), 60s);
+        const CallReport tooBig =
+            client_->exchange(request("huge-body", {{"bytes", MessageLimits::body}}), 60s);
         QCOMPARE(int(tooBig.outcome), int(CallOutcome::refused));
         verifyUsable();
         QCOMPARE(client_->restarts(), 0);

@@ -9,7 +9,8 @@
 using namespace tunesmith;
 using namespace tunesmith::testing;
 
-// Whatever ends a worker or its workbench, nothing is left behind: neither the worker nor what it had started.
+// Whatever ends a worker or its workbench, nothing is left behind: neither the worker nor what it had
+// started.
 class TestWorkerOrphans : public QObject {
     Q_OBJECT
 

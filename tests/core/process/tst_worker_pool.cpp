@@ -94,7 +94,8 @@ private slots:
         for (std::thread& thread : threads)
             thread.join();
         QCOMPARE(cancelled.load(), 3);
-        QVERIFY2(watch.milliseconds() < 100 * (kSanitized ? 5 : 1), qPrintable(QString::number(watch.milliseconds())));
+        QVERIFY2(watch.milliseconds() < 100 * (kSanitized ? 5 : 1),
+                 qPrintable(QString::number(watch.milliseconds())));
         QVERIFY(workers->call(request("echo"), 60s).ok());
     }
 

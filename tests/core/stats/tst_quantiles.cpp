@@ -65,7 +65,8 @@ private slots:
             QCOMPARE(all->p5, *quantile(samples, 0.05));
             QCOMPARE(all->median, *quantile(samples, 0.5));
             QCOMPARE(all->p95, *quantile(samples, 0.95));
-            QVERIFY(all->minimum <= all->p1 && all->p1 <= all->p5 && all->p5 <= all->median && all->median <= all->p95);
+            QVERIFY(all->minimum <= all->p1 && all->p1 <= all->p5 && all->p5 <= all->median &&
+                    all->median <= all->p95);
         }
     }
 };

@@ -63,7 +63,8 @@ private slots:
         options.nameA = "untuned";
         options.nameB = "tuned";
         options.tolerance = 0.1;
-        QCOMPARE(judge(ratioOf(0.95, 1, 1.05), options).text, std::string("untuned and tuned are equally fast within 10 %"));
+        QCOMPARE(judge(ratioOf(0.95, 1, 1.05), options).text,
+                 std::string("untuned and tuned are equally fast within 10 %"));
         QCOMPARE(judge(ratioOf(0.5, 0.6, 0.8), options).text, std::string("tuned is 25 to 100 % faster"));
     }
 
@@ -143,7 +144,8 @@ private slots:
                     decided += verdict->kind == VerdictKind::slower;
                     break;
                 }
-                const auto more = interleaved(machine, 0.0005, 0.0005 * 1.03, int(std::min<std::size_t>(verdict->more, 2000)));
+                const auto more = interleaved(machine, 0.0005, 0.0005 * 1.03,
+                                              int(std::min<std::size_t>(verdict->more, 2000)));
                 a.insert(a.end(), more.first.begin(), more.first.end());
                 b.insert(b.end(), more.second.begin(), more.second.end());
             }

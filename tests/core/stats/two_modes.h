@@ -7,8 +7,8 @@
 
 namespace tunesmith::testing {
 
-// A machine whose run times have two modes, as shared machines have: episodes of a heavy-tailed length during which everything
-// takes 1.75 times as long, and a little noise that only ever adds.
+// A machine whose run times have two modes, as shared machines have: episodes of a heavy-tailed length during
+// which everything takes 1.75 times as long, and a little noise that only ever adds.
 class TwoModeMachine {
 public:
     explicit TwoModeMachine(std::uint64_t seed, double slowShare = 0.5) : rng_(seed), slowShare_(slowShare) {}
@@ -17,7 +17,8 @@ public:
     double run(double seconds) {
         while (left_ <= 0)
             nextEpisode();
-        const double noise = 1 + 0.006 * std::fabs(rng_.normal()) + (rng_.chance(0.02) ? 0.3 * rng_.uniform() : 0);
+        const double noise =
+            1 + 0.006 * std::fabs(rng_.normal()) + (rng_.chance(0.02) ? 0.3 * rng_.uniform() : 0);
         const double took = seconds * (slow_ ? 1.75 : 1.0) * noise;
         left_ -= took;
         return took;
