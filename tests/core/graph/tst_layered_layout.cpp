@@ -116,7 +116,8 @@ GraphLayout layOut(const Sample& sample, const LayoutOptions& options = {}) {
 }
 
 bool overlap(const LayoutRect& a, const LayoutRect& b) {
-    return a.x < b.right() - 0.01f && b.x < a.right() - 0.01f && a.y < b.bottom() - 0.01f && b.y < a.bottom() - 0.01f;
+    return a.x < b.right() - 0.01f && b.x < a.right() - 0.01f && a.y < b.bottom() - 0.01f &&
+           b.y < a.bottom() - 0.01f;
 }
 
 int overlaps(const GraphLayout& layout) {
@@ -129,7 +130,8 @@ int overlaps(const GraphLayout& layout) {
     return count;
 }
 
-// Edges start at their source and end at their target, run downwards (or upwards when reversed), and stay in the picture.
+// Edges start at their source and end at their target, run downwards (or upwards when reversed), and stay in
+// the picture.
 QString edgeFault(const Sample& sample, const GraphLayout& layout) {
     for (std::size_t i = 0; i < sample.edges.size(); ++i) {
         const auto& edge = layout.edges[i];
@@ -140,12 +142,14 @@ QString edgeFault(const Sample& sample, const GraphLayout& layout) {
         if (points.size() < 2)
             return QString("edge %1 has no line").arg(i);
         for (const auto& point : points)
-            if (point.x < -0.1f || point.y < -0.1f || point.x > layout.width + 0.1f || point.y > layout.height + 0.1f)
+            if (point.x < -0.1f || point.y < -0.1f || point.x > layout.width + 0.1f ||
+                point.y > layout.height + 0.1f)
                 return QString("edge %1 leaves the picture").arg(i);
         if (edge.loop)
             continue;
         const float start = edge.reversed ? from.y : from.bottom(), end = edge.reversed ? to.bottom() : to.y;
-        if (std::abs(points.front().y - start) > 0.1f || points.front().x < from.x || points.front().x > from.right())
+        if (std::abs(points.front().y - start) > 0.1f || points.front().x < from.x ||
+            points.front().x > from.right())
             return QString("edge %1 does not start at its source").arg(i);
         if (std::abs(points.back().y - end) > 0.1f || points.back().x < to.x || points.back().x > to.right())
             return QString("edge %1 does not end at its target").arg(i);
@@ -200,8 +204,13 @@ private slots:
     }
     void draws() {
         QFETCH(int, kind);
-        const Sample samples[] = {chain(12),        residual(8),           dense(3, 12),          transformer(600),
-                                  sharedConstant(50, -1), sharedConstant(50, 0), chain(100000)};
+        const Sample samples[] = {chain(12),
+                                  residual(8),
+                                  dense(3, 12),
+                                  transformer(600),
+                                  sharedConstant(50, -1),
+                                  sharedConstant(50, 0),
+                                  chain(100000)};
         const auto& sample = samples[kind];
         const auto layout = layOut(sample);
         QCOMPARE(overlaps(layout), 0);
