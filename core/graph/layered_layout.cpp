@@ -73,7 +73,8 @@ struct OrientedEdge {
     bool loop() const { return upper == lower; }
 };
 
-// The longest span that is still drawn whole, so that all bends together stay within a multiple of the graph's own size.
+// The longest span that is still drawn whole, so that all bends together stay within a multiple of the
+// graph's own size.
 int affordableSpan(const std::vector<OrientedEdge>& edges, const std::vector<int>& layer, int wanted) {
     std::vector<long long> ofSpan(std::max(wanted, 1) + 1, 0);
     for (const auto& edge : edges)
@@ -87,7 +88,7 @@ int affordableSpan(const std::vector<OrientedEdge>& edges, const std::vector<int
     return span;
 }
 
-struct Work { // one connected part on its way through the passes
+struct Work {               // one connected part on its way through the passes
     std::vector<int> nodes; // global index of each local node
     std::vector<int> edges; // global indices
     Layered graph;
@@ -116,8 +117,10 @@ public:
 private:
     void follow(Route& route, int from, int to, int span) {
         std::vector<int> own;
-        auto& trunk = route.trunk < 0 ? own : trunks_[(static_cast<std::uint64_t>(from) << 32) |
-                                                      static_cast<std::uint32_t>(route.trunk)];
+        auto& trunk =
+            route.trunk < 0
+                ? own
+                : trunks_[(static_cast<std::uint64_t>(from) << 32) | static_cast<std::uint32_t>(route.trunk)];
         while (static_cast<int>(trunk.size()) < span - 1)
             trunk.push_back(bendBelow(trunk.empty() ? from : trunk.back()));
         route.vertices.insert(route.vertices.end(), trunk.begin(), trunk.begin() + (span - 1));
@@ -141,8 +144,8 @@ private:
 
 class Layouter {
 public:
-    Layouter(const std::vector<LayoutNode>& nodes, const std::vector<LayoutEdge>& edges, const LayoutOptions& options,
-             const StopToken& stop)
+    Layouter(const std::vector<LayoutNode>& nodes, const std::vector<LayoutEdge>& edges,
+             const LayoutOptions& options, const StopToken& stop)
         : nodes_(nodes), edges_(edges), options_(options), stop_(stop) {}
 
     Result<GraphLayout> run() {
@@ -222,15 +225,16 @@ private:
         return drawPart(graph, work.routes, options_);
     }
 
-    // Parts side by side; when a row gets wider than the widest part and than a landscape page, a new row starts.
+    // Parts side by side; when a row gets wider than the widest part and than a landscape page, a new row
+    // starts.
     void arrange(std::vector<Part>& parts) {
         float widest = 0, area = 0;
         for (const auto& part : parts) {
             widest = std::max(widest, part.width);
             area += (part.width + options_.componentGap) * (part.height + options_.componentGap);
         }
-        const float limit = parts.size() <= 4 ? std::numeric_limits<float>::max()
-                                              : std::max(widest, 1.6f * std::sqrt(area));
+        const float limit =
+            parts.size() <= 4 ? std::numeric_limits<float>::max() : std::max(widest, 1.6f * std::sqrt(area));
         float x = 0, y = 0, rowHeight = 0;
         for (std::size_t i = 0; i < parts.size(); ++i) {
             if (x > 0 && x + parts[i].width > limit) {

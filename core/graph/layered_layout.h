@@ -6,10 +6,10 @@
 
 namespace tunesmith {
 
-// Layered drawing of a directed graph (Sugiyama, Tagawa and Toda, 1981) with a fixed number of passes instead of
-// convergence tests: Graphviz needs 49 s for 5,000 nodes of a transformer, this needs milliseconds, and the same graph
-// always gets the same picture. Only geometry: no fonts, no colours, no Qt. Lengths are in the unit of the node sizes,
-// x to the right, y downwards, the origin at the top left of the picture.
+// Layered drawing of a directed graph (Sugiyama, Tagawa and Toda, 1981) with a fixed number of passes instead
+// of convergence tests: Graphviz needs 49 s for 5,000 nodes of a transformer, this needs milliseconds, and
+// the same graph always gets the same picture. Only geometry: no fonts, no colours, no Qt. Lengths are in the
+// unit of the node sizes, x to the right, y downwards, the origin at the top left of the picture.
 
 struct LayoutPoint {
     float x = 0, y = 0;
@@ -27,8 +27,8 @@ struct LayoutNode {
     float width = 0, height = 0;
 };
 
-// Edges that leave the same node with the same group (>= 0) carry the same value: they share one trunk, so that a tensor
-// with fifty readers is one line with fifty branches.
+// Edges that leave the same node with the same group (>= 0) carry the same value: they share one trunk, so
+// that a tensor with fifty readers is one line with fifty branches.
 struct LayoutEdge {
     int from = 0, to = 0;
     int group = -1;
@@ -45,8 +45,8 @@ struct LayoutOptions {
     int relaxations = 6;     // passes of the horizontal placement
 };
 
-// Consecutive points of a line are meant to be joined by curves whose tangents are vertical at both ends. A cut edge has
-// its first end in `points` and its last in `arrival`; a self loop is a plain polyline.
+// Consecutive points of a line are meant to be joined by curves whose tangents are vertical at both ends. A
+// cut edge has its first end in `points` and its last in `arrival`; a self loop is a plain polyline.
 struct LaidEdge {
     std::vector<LayoutPoint> points;
     std::vector<LayoutPoint> arrival;
@@ -64,9 +64,9 @@ struct GraphLayout {
     bool operator==(const GraphLayout&) const = default;
 };
 
-// Lays the graph out in time near linear in nodes and edges: the number of bends is bounded by cutting the longest edges
-// first. Unconnected parts stand side by side (in rows when they are many). Cycles are opened at their back edges.
-// The ends of edges must be indices into nodes. The only error is `cancelled`.
+// Lays the graph out in time near linear in nodes and edges: the number of bends is bounded by cutting the
+// longest edges first. Unconnected parts stand side by side (in rows when they are many). Cycles are opened
+// at their back edges. The ends of edges must be indices into nodes. The only error is `cancelled`.
 Result<GraphLayout> layeredLayout(const std::vector<LayoutNode>& nodes, const std::vector<LayoutEdge>& edges,
                                   const LayoutOptions& options = {}, const StopToken& stop = {});
 

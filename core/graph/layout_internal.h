@@ -5,8 +5,8 @@
 
 namespace tunesmith::layout {
 
-// The passes of layeredLayout() share this picture of one connected part: real nodes first, then one bend (a vertex
-// without height) for every layer that an edge crosses, so that every link joins neighbouring layers.
+// The passes of layeredLayout() share this picture of one connected part: real nodes first, then one bend (a
+// vertex without height) for every layer that an edge crosses, so that every link joins neighbouring layers.
 struct Link {
     int upper = 0, lower = 0;
 };
@@ -34,15 +34,17 @@ struct Layered {
 
 Adjacency adjacency(int vertices, const std::vector<Link>& links, bool towardsLower);
 
-// Rank of each node by longest path from the sources; sources are then pulled down to their first reader. `links` must be
-// free of cycles.
+// Rank of each node by longest path from the sources; sources are then pulled down to their first reader.
+// `links` must be free of cycles.
 std::vector<int> longestPathLayers(int nodes, const std::vector<Link>& links);
 
-// Fills layers and position: depth-first start order, then barycentre sweeps, keeping the order with the fewest crossings.
+// Fills layers and position: depth-first start order, then barycentre sweeps, keeping the order with the
+// fewest crossings.
 void orderLayers(Layered& graph, int sweeps, const StopToken& stop);
 long long crossings(const Layered& graph);
 
-// Fills x: vertices that are aligned into straight vertical blocks, then blocks relaxed towards their neighbours.
+// Fills x: vertices that are aligned into straight vertical blocks, then blocks relaxed towards their
+// neighbours.
 void placeHorizontally(Layered& graph, const LayoutOptions& options, const StopToken& stop);
 
 // The way of one edge through its part, from the upper to the lower end.

@@ -51,7 +51,8 @@ void updatePositions(Layered& graph, const std::vector<int>& order) {
         graph.position[order[i]] = static_cast<int>(i);
 }
 
-// Vertices in the order in which a depth-first walk from the sources meets them: branches stay together from the start.
+// Vertices in the order in which a depth-first walk from the sources meets them: branches stay together from
+// the start.
 void startOrder(Layered& graph) {
     const int highest = graph.layer.empty() ? -1 : *std::max_element(graph.layer.begin(), graph.layer.end());
     graph.layers.assign(highest + 1, {});

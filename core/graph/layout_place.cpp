@@ -4,15 +4,16 @@
 #include <map>
 #include <tuple>
 
-// Horizontal placement. First every vertex is aligned with at most one neighbour above and one below, long lines and long
-// chains first, never crossing another alignment (as in Brandes and Köpf, 2002): the aligned vertices form blocks that are
-// drawn as straight vertical runs. Then the blocks are moved as wholes: packed to the left, and relaxed a fixed number of
-// times towards the mean of their neighbours, each within the room that its own neighbours leave.
+// Horizontal placement. First every vertex is aligned with at most one neighbour above and one below, long
+// lines and long chains first, never crossing another alignment (as in Brandes and Köpf, 2002): the aligned
+// vertices form blocks that are drawn as straight vertical runs. Then the blocks are moved as wholes: packed
+// to the left, and relaxed a fixed number of times towards the mean of their neighbours, each within the room
+// that its own neighbours leave.
 namespace tunesmith::layout {
 namespace {
 
-// How much a link deserves to be straight: the longest chain of the whole part, then bends within a line, then other nodes
-// by the length of their chains, then the ends of lines.
+// How much a link deserves to be straight: the longest chain of the whole part, then bends within a line,
+// then other nodes by the length of their chains, then the ends of lines.
 int straightness(const Layered& graph, const Link& link, const std::vector<int>& height) {
     constexpr int bends = 1 << 29;
     const bool upper = graph.isBend(link.upper), lower = graph.isBend(link.lower);
@@ -42,7 +43,8 @@ public:
 
     void run() {
         const auto height = nodeHeights(graph_);
-        std::vector<std::tuple<int, int, int, int>> wanted; // layer, -straightness, distance of positions, link
+        std::vector<std::tuple<int, int, int, int>>
+            wanted; // layer, -straightness, distance of positions, link
         wanted.reserve(graph_.links.size());
         for (int i = 0; i < static_cast<int>(graph_.links.size()); ++i) {
             const auto& link = graph_.links[i];

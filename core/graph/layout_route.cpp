@@ -5,8 +5,9 @@
 #include <limits>
 #include <map>
 
-// From places of vertices to rectangles and lines. A line leaves the bottom of a node at a port of its own, passes each
-// layer vertically through its bend, and enters the top of the next node; ports are sorted by where their lines go.
+// From places of vertices to rectangles and lines. A line leaves the bottom of a node at a port of its own,
+// passes each layer vertically through its bend, and enters the top of the next node; ports are sorted by
+// where their lines go.
 namespace tunesmith::layout {
 namespace {
 
@@ -32,7 +33,8 @@ struct Strand { // what wants a port: one per edge, or one per trunk
     std::vector<float*> ports;
 };
 
-// One port below the neighbour that is straight ahead, the others to its left and right in the order of their targets.
+// One port below the neighbour that is straight ahead, the others to its left and right in the order of their
+// targets.
 void spreadPorts(std::vector<Strand>& strands, float x, float width) {
     std::stable_sort(strands.begin(), strands.end(),
                      [](const Strand& a, const Strand& b) { return a.towards < b.towards; });
@@ -89,7 +91,8 @@ void extend(std::vector<LayoutPoint>& line, LayoutPoint point) {
 }
 
 LaidEdge drawLoop(const LayoutRect& node) {
-    const float out = node.right() + 12, upper = node.y + node.height * 0.25f, lower = node.y + node.height * 0.75f;
+    const float out = node.right() + 12, upper = node.y + node.height * 0.25f,
+                lower = node.y + node.height * 0.75f;
     LaidEdge edge;
     edge.loop = true;
     edge.points = {{node.right(), lower}, {out, lower}, {out, upper}, {node.right(), upper}};
@@ -160,11 +163,13 @@ Part drawPart(const Layered& graph, const std::vector<Route>& routes, const Layo
     for (int node = 0; node < graph.realNodes; ++node) {
         const auto& band = bands[graph.layer[node]];
         const float y = band.top + (band.bottom - band.top - graph.height[node]) / 2;
-        part.nodes.push_back({graph.x[node] - graph.width[node] / 2, y, graph.width[node], graph.height[node]});
+        part.nodes.push_back(
+            {graph.x[node] - graph.width[node] / 2, y, graph.width[node], graph.height[node]});
     }
     const auto ports = choosePorts(graph, routes);
     for (std::size_t i = 0; i < routes.size(); ++i)
-        part.edges.push_back(drawRoute(graph, part, bands, routes[i], ports.leave[i], ports.arrive[i], options.stub));
+        part.edges.push_back(
+            drawRoute(graph, part, bands, routes[i], ports.leave[i], ports.arrive[i], options.stub));
     moveToOrigin(part);
     return part;
 }

@@ -47,8 +47,9 @@ QWidget* tunePage() {
     table->setRows(rows);
     auto* lower = new QSplitter;
     auto* form = new BudgetForm;
-    form->setStrategies({{"model", "Model-guided annealing", "Learns which configs are fast and tries the best of them."},
-                         {"random", "Random", "Tries configs at random: a baseline."}});
+    form->setStrategies(
+        {{"model", "Model-guided annealing", "Learns which configs are fast and tries the best of them."},
+         {"random", "Random", "Tries configs at random: a baseline."}});
     auto* convergence = new ConvergencePlot;
     auto* predicted = new PredictedMeasuredPlot;
     QVector<PlotSeries> series;
@@ -77,15 +78,18 @@ QWidget* basePage(QAction* open) {
     const std::tuple<NoticeBar::Kind, const char*, const char*> notices[] = {
         {NoticeBar::Kind::info, "A trained agent for this operator set is available.", ""},
         {NoticeBar::Kind::success, "resnet18 was tuned: 4.1 times faster than before.", "Show module"},
-        {NoticeBar::Kind::warning, "Another program used 40 % of the processor; 12 trials were measured again.", ""},
-        {NoticeBar::Kind::error, "model.onnx: operator Foo of node “foo_1” is not known. Export the model without it.", "Show node"}};
+        {NoticeBar::Kind::warning,
+         "Another program used 40 % of the processor; 12 trials were measured again.", ""},
+        {NoticeBar::Kind::error,
+         "model.onnx: operator Foo of node “foo_1” is not known. Export the model without it.", "Show node"}};
     for (const auto& [kind, text, show] : notices) {
         auto* bar = new NoticeBar;
         bar->showMessage(kind, text, kind == NoticeBar::Kind::error ? "details" : "", show);
         column->addWidget(bar);
     }
-    auto* state = new EmptyState(QApplication::style()->standardIcon(QStyle::SP_DirOpenIcon), "No model is open",
-                                 "Drop an ONNX file on this window, or open one of the built-in samples to try things out.");
+    auto* state = new EmptyState(
+        QApplication::style()->standardIcon(QStyle::SP_DirOpenIcon), "No model is open",
+        "Drop an ONNX file on this window, or open one of the built-in samples to try things out.");
     state->setAction(open);
     column->addWidget(state, 1);
     return page;
@@ -96,10 +100,11 @@ QWidget* exportPage() {
     form->setFolder("/home/ada/modules");
     form->setName("resnet18");
     form->setEstimatedBytes(47'300'000);
-    form->setChecks({{"Outputs agree with the original", "largest error 2.1e-6 over 8 random inputs", CheckState::passed},
-                     {"Every workload has a record", "2 of 21 use the default schedule", CheckState::warning},
-                     {"C example builds and runs", "running…", CheckState::running},
-                     {"Instruction sets", "needs AVX2 and FMA", CheckState::passed}});
+    form->setChecks(
+        {{"Outputs agree with the original", "largest error 2.1e-6 over 8 random inputs", CheckState::passed},
+         {"Every workload has a record", "2 of 21 use the default schedule", CheckState::warning},
+         {"C example builds and runs", "running…", CheckState::running},
+         {"Instruction sets", "needs AVX2 and FMA", CheckState::passed}});
     return form;
 }
 

@@ -40,7 +40,8 @@ public:
             edges.push_back({edge.from, edge.to, 0});
         const auto layout = layeredLayout(nodes, edges).value();
         for (int i = 0; i < scene_.nodes.size(); ++i)
-            scene_.nodes[i].rect = {layout.nodes[i].x, layout.nodes[i].y, layout.nodes[i].width, layout.nodes[i].height};
+            scene_.nodes[i].rect = {layout.nodes[i].x, layout.nodes[i].y, layout.nodes[i].width,
+                                    layout.nodes[i].height};
         for (int i = 0; i < scene_.edges.size(); ++i) {
             for (const auto& point : layout.edges[i].points)
                 scene_.edges[i].points.push_back({point.x, point.y});
@@ -55,7 +56,9 @@ private:
     GraphScene scene_;
 };
 
-QString shape(int channels, int side) { return QStringLiteral("1 × %1 × %2 × %2").arg(channels).arg(side); }
+QString shape(int channels, int side) {
+    return QStringLiteral("1 × %1 × %2 × %2").arg(channels).arg(side);
+}
 
 int convolution(NetworkDrawing& net, int input, int in, int out, int side, int kernel, int stride) {
     return net.add(QStringLiteral("Conv"), GraphCategory::conv, shape(out, side), {input},
@@ -72,7 +75,8 @@ int residualBlock(NetworkDrawing& net, int input, int in, int out, int side, int
     const int first = relu(net, convolution(net, input, in, out, side, 3, stride), out, side);
     const int second = convolution(net, first, out, out, side, 3, 1);
     const int shortcut = in == out ? input : convolution(net, input, in, out, side, 1, stride);
-    const int sum = net.add(QStringLiteral("Add"), GraphCategory::elementwise, shape(out, side), {second, shortcut});
+    const int sum =
+        net.add(QStringLiteral("Add"), GraphCategory::elementwise, shape(out, side), {second, shortcut});
     return relu(net, sum, out, side);
 }
 
@@ -83,7 +87,8 @@ GraphScene sampleNetwork(const QFont& font) {
     int last = net.add(QStringLiteral("input"), GraphCategory::io, shape(3, 224), {});
     last = relu(net, convolution(net, last, 3, 64, 112, 7, 2), 64, 112);
     last = net.add(QStringLiteral("MaxPool"), GraphCategory::pool, shape(64, 56), {last},
-                   {{QStringLiteral("kernel"), QStringLiteral("3, 3")}, {QStringLiteral("strides"), QStringLiteral("2, 2")}});
+                   {{QStringLiteral("kernel"), QStringLiteral("3, 3")},
+                    {QStringLiteral("strides"), QStringLiteral("2, 2")}});
     int channels = 64, side = 56;
     for (int stage = 0; stage < 4; ++stage) {
         for (int block = 0; block < 2; ++block) {
@@ -96,8 +101,9 @@ GraphScene sampleNetwork(const QFont& font) {
     }
     last = net.add(QStringLiteral("GlobalAveragePool"), GraphCategory::pool, shape(512, 1), {last});
     last = net.add(QStringLiteral("Flatten"), GraphCategory::shape, QStringLiteral("1 × 512"), {last});
-    last = net.add(QStringLiteral("Gemm"), GraphCategory::dense, QStringLiteral("1 × 1000"), {last},
-                   {{QStringLiteral("B"), QStringLiteral("1000 × 512")}, {QStringLiteral("C"), QStringLiteral("1000")}});
+    last = net.add(
+        QStringLiteral("Gemm"), GraphCategory::dense, QStringLiteral("1 × 1000"), {last},
+        {{QStringLiteral("B"), QStringLiteral("1000 × 512")}, {QStringLiteral("C"), QStringLiteral("1000")}});
     net.add(QStringLiteral("output"), GraphCategory::io, QStringLiteral("1 × 1000"), {last});
     return net.finish(font);
 }
@@ -107,9 +113,12 @@ GraphScene denseNetwork(const QFont& font) {
     const int constant = net.add(QStringLiteral("scale"), GraphCategory::other, QStringLiteral("1"), {});
     QVector<int> before{net.add(QStringLiteral("input"), GraphCategory::io, shape(64, 56), {})};
     for (int layer = 0; layer < 9; ++layer) {
-        const int joined = net.add(QStringLiteral("Concat"), GraphCategory::shape, shape(64 + 32 * layer, 56), before);
-        const int norm = net.add(QStringLiteral("BatchNormalization"), GraphCategory::norm, shape(64 + 32 * layer, 56), {joined});
-        const int scaled = net.add(QStringLiteral("Mul"), GraphCategory::elementwise, shape(64 + 32 * layer, 56), {norm, constant});
+        const int joined =
+            net.add(QStringLiteral("Concat"), GraphCategory::shape, shape(64 + 32 * layer, 56), before);
+        const int norm = net.add(QStringLiteral("BatchNormalization"), GraphCategory::norm,
+                                 shape(64 + 32 * layer, 56), {joined});
+        const int scaled = net.add(QStringLiteral("Mul"), GraphCategory::elementwise,
+                                   shape(64 + 32 * layer, 56), {norm, constant});
         before.push_back(convolution(net, scaled, 64 + 32 * layer, 32, 56, 3, 1));
     }
     return net.finish(font);
@@ -135,7 +144,8 @@ NodeProperties sampleProperties() {
                {QStringLiteral("pads"), QStringLiteral("1, 1, 1, 1"), QStringLiteral("ints")},
                {QStringLiteral("strides"), QStringLiteral("1, 1"), QStringLiteral("ints")}}},
              {QStringLiteral("Inputs"),
-              {{QStringLiteral("X"), QStringLiteral("/maxpool/MaxPool_output_0"), QStringLiteral("float32 1×64×56×56")},
+              {{QStringLiteral("X"), QStringLiteral("/maxpool/MaxPool_output_0"),
+                QStringLiteral("float32 1×64×56×56")},
                {QStringLiteral("W"), QStringLiteral("onnx::Conv_193"), QStringLiteral("float32 64×64×3×3")},
                {QStringLiteral("B"), QStringLiteral("onnx::Conv_194"), QStringLiteral("float32 64")}}},
              {QStringLiteral("Outputs"),
@@ -169,7 +179,8 @@ QVector<WorkloadRow> sampleWorkloads() {
     } kSamples[] = {
         {"layer1.0.conv1", "Conv", "1×64×56×56, W 64×64×3×3", 1.4e6, 0.231, 64, WorkloadState::done},
         {"layer2.0.conv1", "Conv", "1×64×56×56, W 128×64×3×3, s2", 1.1e6, 0.116, 64, WorkloadState::done},
-        {"layer2.0.downsample", "Conv", "1×64×56×56, W 128×64×1×1, s2", 42000, 0.013, 51, WorkloadState::running},
+        {"layer2.0.downsample", "Conv", "1×64×56×56, W 128×64×1×1, s2", 42000, 0.013, 51,
+         WorkloadState::running},
         {"layer3.1.conv2", "Conv", "1×256×14×14, W 256×256×3×3", 1.9e6, 0.231, 22, WorkloadState::running},
         {"conv1", "Conv", "1×3×224×224, W 64×3×7×7, s2", 380000, 0.236, 12, WorkloadState::failed},
         {"fc", "Gemm", "1×512, B 1000×512", 9600, 0.001, 0, WorkloadState::waiting},

@@ -6,8 +6,8 @@
 
 namespace tunesmith {
 
-GraphScene sampleNetwork(const QFont& font);       // drawn like a ResNet-18
-GraphScene denseNetwork(const QFont& font);        // drawn like a DenseNet block with a shared constant
+GraphScene sampleNetwork(const QFont& font); // drawn like a ResNet-18
+GraphScene denseNetwork(const QFont& font);  // drawn like a DenseNet block with a shared constant
 QVector<double> sampleTimes(const GraphScene& scene);
 NodeProperties sampleProperties();
 QVector<WorkloadRow> sampleWorkloads();

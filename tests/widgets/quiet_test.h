@@ -5,7 +5,8 @@
 
 namespace tunesmith {
 
-// Makes any Qt warning that is printed while a test function runs a failure of it. Use from init() and cleanup().
+// Makes any Qt warning that is printed while a test function runs a failure of it. Use from init() and
+// cleanup().
 class QuietTest {
 public:
     static void start() {

@@ -45,7 +45,9 @@ public:
 
 double contrast(const QColor& a, const QColor& b) {
     const auto light = [](const QColor& c) {
-        const auto linear = [](double v) { return v <= 0.03928 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4); };
+        const auto linear = [](double v) {
+            return v <= 0.03928 ? v / 12.92 : std::pow((v + 0.055) / 1.055, 2.4);
+        };
         return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
     };
     const double x = light(a), y = light(b);
@@ -192,10 +194,18 @@ private slots:
         QTest::addColumn<QString>("pattern");
         QTest::addColumn<QString>("better");
         QTest::addColumn<QString>("worse");
-        QTest::newRow("prefix before word") << "ex" << "Export image" << "Open example";
-        QTest::newRow("word before middle") << "in" << "Zoom in" << "Min size";
-        QTest::newRow("middle before letters") << "port" << "Export" << "Play or try";
-        QTest::newRow("letters before nothing") << "zi" << "Zoom in" << "Quit";
+        QTest::newRow("prefix before word") << "ex"
+                                            << "Export image"
+                                            << "Open example";
+        QTest::newRow("word before middle") << "in"
+                                            << "Zoom in"
+                                            << "Min size";
+        QTest::newRow("middle before letters") << "port"
+                                               << "Export"
+                                               << "Play or try";
+        QTest::newRow("letters before nothing") << "zi"
+                                                << "Zoom in"
+                                                << "Quit";
     }
     void fuzzyOrder() {
         QFETCH(QString, pattern);
@@ -215,6 +225,13 @@ private slots:
         QVERIFY(commands.contains(open));
         QVERIFY(!commands.contains(hidden));
         QVERIFY(!commands.contains(menu->menuAction()));
+        auto* page = new QWidget(&window);
+        auto* remote = new QAction("Optimise", page);
+        page->addAction(remote);
+        page->hide();
+        QVERIFY(!CommandPalette::commands(&window).contains(remote));
+        page->show();
+        QVERIFY(CommandPalette::commands(&window).contains(remote));
         CommandPalette palette(&window);
         auto* input = palette.findChild<QLineEdit*>();
         auto* list = palette.findChild<QListWidget*>();
@@ -238,7 +255,8 @@ private slots:
     void rowsAnnounceOnlyChanges() {
         FruitModel model;
         QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
-        QSignalSpy reset(&model, &QAbstractItemModel::modelReset), inserted(&model, &QAbstractItemModel::rowsInserted),
+        QSignalSpy reset(&model, &QAbstractItemModel::modelReset),
+            inserted(&model, &QAbstractItemModel::rowsInserted),
             changed(&model, &QAbstractItemModel::dataChanged);
         model.setRows({{"a", "Apple", 1}, {"b", "Pear", 2}});
         QCOMPARE(inserted.count(), 1);

@@ -19,11 +19,16 @@ private slots:
         QTest::addColumn<QString>("folder");
         QTest::addColumn<QString>("name");
         QTest::addColumn<bool>("fine");
-        QTest::newRow("complete") << "/tmp" << "resnet18" << true;
-        QTest::newRow("no folder") << " " << "resnet18" << false;
-        QTest::newRow("no name") << "/tmp" << "" << false;
-        QTest::newRow("slash") << "/tmp" << "a/b" << false;
-        QTest::newRow("dots") << "/tmp" << ".." << false;
+        QTest::newRow("complete") << "/tmp"
+                                  << "resnet18" << true;
+        QTest::newRow("no folder") << " "
+                                   << "resnet18" << false;
+        QTest::newRow("no name") << "/tmp"
+                                 << "" << false;
+        QTest::newRow("slash") << "/tmp"
+                               << "a/b" << false;
+        QTest::newRow("dots") << "/tmp"
+                              << ".." << false;
     }
     void saysWhatIsMissing() {
         QFETCH(QString, folder);
@@ -56,7 +61,8 @@ private slots:
         ExportForm form;
         form.setFolder("/tmp");
         form.setName("net");
-        form.setChecks({{"Outputs agree", "2e-6", CheckState::passed}, {"Size", "large", CheckState::warning}});
+        form.setChecks(
+            {{"Outputs agree", "2e-6", CheckState::passed}, {"Size", "large", CheckState::warning}});
         QVERIFY(form.problem().isEmpty());
         QCOMPARE(form.findChild<QTreeWidget*>()->topLevelItemCount(), 2);
         form.setChecks({{"Outputs agree", "0.3", CheckState::failed}});

@@ -108,7 +108,8 @@ private slots:
             scene.nodes.push_back(nodeAt(i, "N", (i % 50) * 160.0, (i / 50) * 90.0));
         scene.size = {50 * 160.0, 60 * 90.0};
         const SceneIndex index(scene);
-        for (const QRectF& area : {QRectF(0, 0, 900, 700), QRectF(3333, 2000, 1234, 567), QRectF(7900, 5300, 500, 500)}) {
+        for (const QRectF& area :
+             {QRectF(0, 0, 900, 700), QRectF(3333, 2000, 1234, 567), QRectF(7900, 5300, 500, 500)}) {
             const auto found = index.nodesIn(area);
             for (int i = 0; i < scene.nodes.size(); ++i)
                 if (scene.nodes[i].rect.intersects(area))

@@ -178,7 +178,8 @@ private slots:
         QCOMPARE(view_->transform().scale, 1.0);
         view_->setTransform({3, {-5000, -5000}});
         view_->action("fit")->trigger();
-        QVERIFY(QRectF(view_->rect()).contains(view_->transform().toView(QRectF({0, 0}, view_->scene().size))));
+        QVERIFY(
+            QRectF(view_->rect()).contains(view_->transform().toView(QRectF({0, 0}, view_->scene().size))));
     }
 
     void everyActionIsComplete() {
@@ -338,12 +339,17 @@ private slots:
 
     void propertiesShowAndCopy() {
         PropertiesPanel panel;
-        panel.showNode({"Conv", "conv1", {{"Attributes", {{"strides", "2, 2", "ints"}}}, {"Inputs", {{"X", "input", "float32 1x3"}}}}});
-        QCOMPARE(panel.asTsv(), QString("Section\tName\tValue\tType\nAttributes\tstrides\t2, 2\tints\nInputs\tX\tinput\tfloat32 1x3\n"));
+        panel.showNode(
+            {"Conv",
+             "conv1",
+             {{"Attributes", {{"strides", "2, 2", "ints"}}}, {"Inputs", {{"X", "input", "float32 1x3"}}}}});
+        QCOMPARE(panel.asTsv(), QString("Section\tName\tValue\tType\nAttributes\tstrides\t2, "
+                                        "2\tints\nInputs\tX\tinput\tfloat32 1x3\n"));
         auto* tree = panel.findChild<QTreeWidget*>();
         tree->topLevelItem(1)->child(0)->setSelected(true);
         panel.actions().first()->trigger();
-        QCOMPARE(QApplication::clipboard()->text(), QString("Section\tName\tValue\tType\nInputs\tX\tinput\tfloat32 1x3\n"));
+        QCOMPARE(QApplication::clipboard()->text(),
+                 QString("Section\tName\tValue\tType\nInputs\tX\tinput\tfloat32 1x3\n"));
         panel.clear();
         QCOMPARE(tree->topLevelItemCount(), 0);
         QVERIFY(tree->isHidden());

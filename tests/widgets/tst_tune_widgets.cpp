@@ -44,14 +44,18 @@ QVector<TrialPoint> trials(int from, int count, double start = 10) {
         TrialPoint trial;
         trial.index = i;
         trial.failed = i % 10 == 9;
-        trial.ms = trial.failed ? kUnknown : start * (0.3 + 0.7 * std::exp(-i / 50.0)) * (1 + 0.4 * ((i * 37) % 11) / 10.0);
+        trial.ms = trial.failed
+                       ? kUnknown
+                       : start * (0.3 + 0.7 * std::exp(-i / 50.0)) * (1 + 0.4 * ((i * 37) % 11) / 10.0);
         trial.predicted = trial.ms * (1 + 0.1 * ((i * 13) % 7));
         result.push_back(trial);
     }
     return result;
 }
 
-QString keyAt(const WorkloadTable& table, int row) { return table.model()->index(row, 0).data(kRowKeyRole).toString(); }
+QString keyAt(const WorkloadTable& table, int row) {
+    return table.model()->index(row, 0).data(kRowKeyRole).toString();
+}
 
 } // namespace
 
@@ -155,7 +159,8 @@ private slots:
         QTest::addColumn<double>("expected");
         QTest::newRow("same order") << QVector<double>{1, 2, 3} << QVector<double>{10, 200, 3000} << 1.0;
         QTest::newRow("opposite") << QVector<double>{1, 2, 3} << QVector<double>{3, 2, 1} << -1.0;
-        QTest::newRow("ties") << QVector<double>{1, 2, 2, 3} << QVector<double>{1, 2, 3, 4} << 4.5 / std::sqrt(4.5 * 5.0);
+        QTest::newRow("ties") << QVector<double>{1, 2, 2, 3} << QVector<double>{1, 2, 3, 4}
+                              << 4.5 / std::sqrt(4.5 * 5.0);
         QTest::newRow("constant") << QVector<double>{1, 1} << QVector<double>{3, 2} << std::nan("");
         QTest::newRow("one") << QVector<double>{1} << QVector<double>{3} << std::nan("");
     }

@@ -24,9 +24,16 @@ QString plainText(const QAction* action) {
 
 const QLatin1String kPaletteName("commandPalette"); // does not list itself
 
+// Commands of a view that cannot be seen (on another page, say) would act out of sight.
+bool isOutOfSight(const QAction* action, const QWidget* window) {
+    const auto* owner = qobject_cast<const QWidget*>(action->parent());
+    return owner && owner != window && !qobject_cast<const QMenu*>(owner) && window->isAncestorOf(owner) &&
+           !owner->isVisibleTo(window);
+}
+
 bool isCommand(const QAction* action) {
-    return action->objectName() != kPaletteName && action->isEnabled() && action->isVisible() && !action->isSeparator() && !action->menu() &&
-           !action->text().isEmpty();
+    return action->objectName() != kPaletteName && action->isEnabled() && action->isVisible() &&
+           !action->isSeparator() && !action->menu() && !action->text().isEmpty();
 }
 
 constexpr int kKeysRole = Qt::UserRole + 1;
@@ -39,7 +46,8 @@ public:
         return {QStyledItemDelegate::sizeHint(option, index).width(), option.fontMetrics.height() * 7 / 4};
     }
 
-    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    void paint(QPainter* painter, const QStyleOptionViewItem& option,
+               const QModelIndex& index) const override {
         QStyledItemDelegate::paint(painter, option, index);
         const bool chosen = option.state & QStyle::State_Selected;
         painter->setPen(Theme::instance().color(chosen ? Theme::Role::onAccent : Theme::Role::muted));
@@ -76,7 +84,7 @@ QList<QAction*> CommandPalette::commands(const QWidget* window) {
     QList<QAction*> result;
     const auto take = [&](const QList<QAction*>& actions) {
         for (QAction* action : actions)
-            if (isCommand(action) && !seen.contains(action)) {
+            if (isCommand(action) && !isOutOfSight(action, window) && !seen.contains(action)) {
                 seen.insert(action);
                 result.push_back(action);
             }

@@ -9,12 +9,13 @@ class QListWidget;
 
 namespace tunesmith {
 
-// How well a pattern fits a text, larger is better, negative not at all: the whole text, then a prefix, then the start of a
-// word, then anywhere, then its letters in order.
+// How well a pattern fits a text, larger is better, negative not at all: the whole text, then a prefix, then
+// the start of a word, then anywhere, then its letters in order.
 int fuzzyScore(const QString& pattern, const QString& text);
 
-// Every command of a window in one list (Ctrl+Shift+P): type a few letters, Enter. Disabled and hidden commands are left
-// out. The command runs after the palette has closed.
+// Every command of a window in one list (Ctrl+Shift+P): type a few letters, Enter. Disabled and hidden
+// commands, and those of views that are not shown, are left out. The command runs after the palette has
+// closed.
 class CommandPalette : public QDialog {
     Q_OBJECT
 public:

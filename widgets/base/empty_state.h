@@ -9,7 +9,8 @@ class QPushButton;
 
 namespace tunesmith {
 
-// What an empty view shows instead of nothing: a picture, one sentence that says what to do next, and a button that does it.
+// What an empty view shows instead of nothing: a picture, one sentence that says what to do next, and a
+// button that does it.
 class EmptyState : public QWidget {
     Q_OBJECT
 public:

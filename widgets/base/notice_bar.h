@@ -16,9 +16,10 @@ public:
 
     explicit NoticeBar(QWidget* parent = nullptr);
 
-    // details: what Copy details puts on the clipboard (no button when empty); showText: label of the button that emits
-    // showRequested() (no button when empty).
-    void showMessage(Kind kind, const QString& text, const QString& details = {}, const QString& showText = {});
+    // details: what Copy details puts on the clipboard (no button when empty); showText: label of the button
+    // that emits showRequested() (no button when empty).
+    void showMessage(Kind kind, const QString& text, const QString& details = {},
+                     const QString& showText = {});
 
 signals:
     void showRequested();

@@ -6,7 +6,7 @@
 
 namespace tunesmith {
 
-constexpr int kSortRole = Qt::UserRole;    // the raw value, for sorting and delegates
+constexpr int kSortRole = Qt::UserRole; // the raw value, for sorting and delegates
 constexpr int kRowKeyRole = Qt::UserRole + 1;
 
 template <class Row> struct TableColumn {
@@ -23,9 +23,9 @@ template <class Row> struct TableColumn {
     Cell toolTip;
 };
 
-// A table of plain structs that does Qt's bookkeeping: setRows() compares with what is shown and announces only what
-// changed (as long as the known rows stay in their order; else it resets). Row needs `key` (comparable, convertible to
-// QVariant) and operator==.
+// A table of plain structs that does Qt's bookkeeping: setRows() compares with what is shown and announces
+// only what changed (as long as the known rows stay in their order; else it resets). Row needs `key`
+// (comparable, convertible to QVariant) and operator==.
 template <class Row> class RowTableModel : public QAbstractTableModel {
 public:
     explicit RowTableModel(QVector<TableColumn<Row>> columns, QObject* parent = nullptr)
@@ -63,12 +63,18 @@ public:
         const auto& column = columns_[index.column()];
         const auto& row = rows_[index.row()];
         switch (role) {
-        case Qt::DisplayRole: return column.display(row);
-        case kSortRole: return column.sort ? column.sort(row) : column.display(row);
-        case kRowKeyRole: return QVariant::fromValue(row.key);
-        case Qt::TextAlignmentRole: return QVariant::fromValue(column.alignment);
-        case Qt::ToolTipRole: return column.toolTip ? column.toolTip(row) : QVariant();
-        default: return {};
+        case Qt::DisplayRole:
+            return column.display(row);
+        case kSortRole:
+            return column.sort ? column.sort(row) : column.display(row);
+        case kRowKeyRole:
+            return QVariant::fromValue(row.key);
+        case Qt::TextAlignmentRole:
+            return QVariant::fromValue(column.alignment);
+        case Qt::ToolTipRole:
+            return column.toolTip ? column.toolTip(row) : QVariant();
+        default:
+            return {};
         }
     }
 

@@ -70,6 +70,8 @@ void StatusProgress::setProgress(double fraction, double remainingSeconds) {
     remaining_->setText(remainingText(remainingSeconds));
 }
 
-void StatusProgress::finish() { hide(); }
+void StatusProgress::finish() {
+    hide();
+}
 
 } // namespace tunesmith

@@ -7,8 +7,8 @@
 
 namespace tunesmith {
 
-// Lets an update through at most once per interval; the first one at once, and the last one is never lost. For views that
-// are fed faster than anybody can look. One thread.
+// Lets an update through at most once per interval; the first one at once, and the last one is never lost.
+// For views that are fed faster than anybody can look. One thread.
 class Throttle : public QObject {
     Q_OBJECT
 public:

@@ -58,10 +58,18 @@ ExportForm::ExportForm(QWidget* parent)
     refresh();
 }
 
-QString ExportForm::folder() const { return folder_->text().trimmed(); }
-QString ExportForm::name() const { return name_->text().trimmed(); }
-void ExportForm::setFolder(const QString& folder) { folder_->setText(folder); }
-void ExportForm::setName(const QString& name) { name_->setText(name); }
+QString ExportForm::folder() const {
+    return folder_->text().trimmed();
+}
+QString ExportForm::name() const {
+    return name_->text().trimmed();
+}
+void ExportForm::setFolder(const QString& folder) {
+    folder_->setText(folder);
+}
+void ExportForm::setName(const QString& name) {
+    name_->setText(name);
+}
 
 void ExportForm::setEstimatedBytes(qint64 bytes) {
     size_->setText(bytes < 0 ? tr("not known yet") : tr("about %1").arg(QLocale().formattedDataSize(bytes)));
@@ -77,14 +85,16 @@ void ExportForm::setChecks(const QVector<ExportCheck>& checks) {
     checks_->clear();
     using Role = Theme::Role;
     constexpr Role kRoles[] = {Role::muted, Role::accent, Role::success, Role::warning, Role::error};
-    static const QString kMarks[] = {QStringLiteral("○"), QStringLiteral("…"), QStringLiteral("✓"), QStringLiteral("!"),
-                                     QStringLiteral("✗")};
+    static const QString kMarks[] = {QStringLiteral("○"), QStringLiteral("…"), QStringLiteral("✓"),
+                                     QStringLiteral("!"), QStringLiteral("✗")};
     for (const auto& check : rows_) {
         const auto state = static_cast<int>(check.state);
-        auto* item = new QTreeWidgetItem(checks_, {kMarks[state] + QStringLiteral("  ") + check.name + QStringLiteral("    "), check.result});
+        auto* item =
+            new QTreeWidgetItem(checks_, {kMarks[state] + QStringLiteral("  ") + check.name, check.result});
         item->setForeground(0, Theme::instance().color(kRoles[state]));
         item->setToolTip(1, check.result);
-        item->setSizeHint(0, QSize(0, fontMetrics().height() * 8 / 5));
+        item->setSizeHint(
+            0, {fontMetrics().horizontalAdvance(item->text(0)) + 12, fontMetrics().height() * 8 / 5});
     }
     refresh();
 }
@@ -98,7 +108,8 @@ QString ExportForm::problem() const {
         return tr("Give the module a name.");
     if (name().contains(QLatin1Char('/')) || name() == QLatin1String(".") || name() == QLatin1String(".."))
         return tr("A name cannot contain a slash or be dots only.");
-    const auto failed = std::find_if(rows_.begin(), rows_.end(), [](const auto& c) { return c.state == CheckState::failed; });
+    const auto failed =
+        std::find_if(rows_.begin(), rows_.end(), [](const auto& c) { return c.state == CheckState::failed; });
     return failed == rows_.end() ? QString() : tr("A check has failed: %1").arg(failed->name);
 }
 
@@ -106,8 +117,9 @@ void ExportForm::refresh() {
     const QString reason = problem();
     problem_->setText(reason);
     export_->setEnabled(reason.isEmpty());
-    target_->setText(folder().isEmpty() || name().isEmpty() ? QString()
-                                                            : QDir::toNativeSeparators(QDir(folder()).filePath(name())));
+    target_->setText(folder().isEmpty() || name().isEmpty()
+                         ? QString()
+                         : QDir::toNativeSeparators(QDir(folder()).filePath(name())));
     emit changed();
 }
 

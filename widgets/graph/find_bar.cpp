@@ -38,7 +38,9 @@ FindBar::FindBar(QWidget* parent) : QFrame(parent), input_(new QLineEdit(this)),
     hide();
 }
 
-QString FindBar::text() const { return input_->text(); }
+QString FindBar::text() const {
+    return input_->text();
+}
 
 void FindBar::popup() {
     show();
@@ -59,12 +61,19 @@ void FindBar::setHits(int current, int count) {
 
 void FindBar::keyPressEvent(QKeyEvent* event) {
     switch (event->key()) {
-    case Qt::Key_Escape: emit closed(); return;
+    case Qt::Key_Escape:
+        emit closed();
+        return;
     case Qt::Key_Return:
     case Qt::Key_Enter:
-    case Qt::Key_Down: emit step(event->modifiers() & Qt::ShiftModifier ? -1 : 1); return;
-    case Qt::Key_Up: emit step(-1); return;
-    default: QFrame::keyPressEvent(event);
+    case Qt::Key_Down:
+        emit step(event->modifiers() & Qt::ShiftModifier ? -1 : 1);
+        return;
+    case Qt::Key_Up:
+        emit step(-1);
+        return;
+    default:
+        QFrame::keyPressEvent(event);
     }
 }
 

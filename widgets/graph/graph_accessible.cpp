@@ -14,8 +14,9 @@ public:
         if (kind == QAccessible::Value)
             return selection();
         if (kind == QAccessible::Description)
-            return GraphView::tr("%n nodes. Arrow keys follow edges, Tab goes through the nodes, Control F finds.", nullptr,
-                                 static_cast<int>(view_->scene().nodes.size()));
+            return GraphView::tr(
+                "%n nodes. Arrow keys follow edges, Tab goes through the nodes, Control F finds.", nullptr,
+                static_cast<int>(view_->scene().nodes.size()));
         return QAccessibleWidget::text(kind);
     }
 

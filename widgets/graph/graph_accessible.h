@@ -4,7 +4,8 @@ class QWidget;
 
 namespace tunesmith {
 
-// Lets screen readers read GraphView: its value is the selected node in words, and a change of it is announced.
+// Lets screen readers read GraphView: its value is the selected node in words, and a change of it is
+// announced.
 void installGraphAccessibility();
 void announceSelection(QWidget* view);
 

@@ -31,11 +31,13 @@ QSizeF cardSize(const GraphNode& node, const QFont& font) {
     bold.setWeight(QFont::DemiBold);
     const QFontMetricsF title(bold), text(Theme::scaled(font, 0.9));
     const double em = title.height();
-    double width = title.horizontalAdvance(node.title) + (node.badge.isEmpty() ? 0 : text.horizontalAdvance(node.badge) + em);
+    double width = title.horizontalAdvance(node.title) +
+                   (node.badge.isEmpty() ? 0 : text.horizontalAdvance(node.badge) + em);
     width = std::max(width, text.horizontalAdvance(node.subtitle));
     const int rows = std::min<int>(kCardDetails, static_cast<int>(node.details.size()));
     for (int i = 0; i < rows; ++i)
-        width = std::max(width, text.horizontalAdvance(node.details[i].name + QStringLiteral("  ") + node.details[i].value));
+        width = std::max(width, text.horizontalAdvance(node.details[i].name + QStringLiteral("  ") +
+                                                       node.details[i].value));
     double height = em * 1.55;
     const int lines = rows + (node.subtitle.isEmpty() ? 0 : 1);
     if (lines > 0)
@@ -67,7 +69,8 @@ ViewTransform ViewTransform::opening(const QRectF& scene, const QSizeF& view, do
     result.scale = std::clamp(wide, readable, 1.0);
     const double height = scene.height() * result.scale;
     result.offset = {view.width() / 2 - scene.center().x() * result.scale,
-                     (height > view.height() ? 24 : (view.height() - height) / 2) - scene.top() * result.scale};
+                     (height > view.height() ? 24 : (view.height() - height) / 2) -
+                         scene.top() * result.scale};
     return result;
 }
 
@@ -79,7 +82,8 @@ ViewTransform ViewTransform::showing(const QRectF& scene, const QSizeF& view, do
             return size / 2 - (low + high) / 2;
         return low < margin ? margin - low : high > size - margin ? size - margin - high : 0;
     };
-    result.offset += QPointF(shift(at.left(), at.right(), view.width()), shift(at.top(), at.bottom(), view.height()));
+    result.offset +=
+        QPointF(shift(at.left(), at.right(), view.width()), shift(at.top(), at.bottom(), view.height()));
     return result;
 }
 
@@ -102,7 +106,8 @@ QPainterPath edgePath(const QVector<QPointF>& points) {
 SceneIndex::SceneIndex(const GraphScene& scene) {
     const double area = std::max(1.0, scene.size.width() * scene.size.height());
     side_ = std::max(400.0, std::sqrt(area / static_cast<double>(4 * scene.nodes.size() + 64)));
-    last_ = {static_cast<int>(scene.size.width() / side_) + 1, static_cast<int>(scene.size.height() / side_) + 1};
+    last_ = {static_cast<int>(scene.size.width() / side_) + 1,
+             static_cast<int>(scene.size.height() / side_) + 1};
     for (int i = 0; i < scene.nodes.size(); ++i)
         add(scene.nodes[i].rect, i, &Cell::nodes);
     for (int i = 0; i < scene.edges.size(); ++i)
@@ -170,7 +175,9 @@ int SceneIndex::edgeAt(const GraphScene& scene, const QPointF& point, double tol
     for (const int edge : edgesIn(around))
         for (const auto* line : {&scene.edges[edge].points, &scene.edges[edge].arrival}) {
             const auto path = edgePath(*line);
-            if (path.controlPointRect().adjusted(-tolerance, -tolerance, tolerance, tolerance).contains(point) &&
+            if (path.controlPointRect()
+                    .adjusted(-tolerance, -tolerance, tolerance, tolerance)
+                    .contains(point) &&
                 stroker.createStroke(path).contains(point))
                 return edge;
         }

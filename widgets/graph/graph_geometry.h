@@ -35,7 +35,7 @@ public:
 
     QVector<int> nodesIn(const QRectF& rect) const; // ascending
     QVector<int> edgesIn(const QRectF& rect) const; // ascending; by bounding boxes of their pieces
-    int nodeAt(const GraphScene& scene, const QPointF& point) const;                    // -1: none
+    int nodeAt(const GraphScene& scene, const QPointF& point) const;                   // -1: none
     int edgeAt(const GraphScene& scene, const QPointF& point, double tolerance) const; // -1: none
 
 private:
@@ -57,8 +57,9 @@ public:
     explicit SceneWalk(const GraphScene& scene);
 
     enum class Direction { up, down, left, right };
-    int step(const GraphScene& scene, int node, Direction direction) const; // the node itself when there is no way
-    int next(int node, int by) const;                                       // reading order; -1 past the ends
+    int step(const GraphScene& scene, int node,
+             Direction direction) const; // the node itself when there is no way
+    int next(int node, int by) const;    // reading order; -1 past the ends
     const QVector<int>& edgesOf(int node) const { return edges_[node]; }
 
 private:

@@ -15,7 +15,9 @@ namespace {
 using Role = Theme::Role;
 constexpr double kRadius = 6;
 
-QColor tone(Role role) { return Theme::instance().color(role); }
+QColor tone(Role role) {
+    return Theme::instance().color(role);
+}
 
 QPainterPath rounded(const QRectF& r, double top, double bottom) {
     QPainterPath path;
@@ -44,7 +46,9 @@ void drawArrow(QPainter& painter, const QVector<QPointF>& line, const QColor& co
     painter.drawPolygon(QPolygonF({tip, tip + back + side, tip + back * 0.72, tip + back - side}));
 }
 
-QString figure(double value) { return QLocale().toString(value, 'g', 3); }
+QString figure(double value) {
+    return QLocale().toString(value, 'g', 3);
+}
 
 } // namespace
 
@@ -61,19 +65,23 @@ void GraphPainter::setScene(const GraphScene& scene, const QFont& font) {
     texts_.reserve(scene.nodes.size());
     for (const auto& node : scene.nodes) {
         const double room = node.rect.width() - titleHeight_ * 1.3;
-        const double badge = node.badge.isEmpty() ? 0 : text.horizontalAdvance(node.badge) + titleHeight_ * 0.9;
+        const double badge =
+            node.badge.isEmpty() ? 0 : text.horizontalAdvance(node.badge) + titleHeight_ * 0.9;
         Texts texts{title.elidedText(node.title, Qt::ElideRight, room - badge),
-                    text.elidedText(node.subtitle, Qt::ElideMiddle, room), {}};
+                    text.elidedText(node.subtitle, Qt::ElideMiddle, room),
+                    {}};
         for (int i = 0; i < std::min<int>(kCardDetails, static_cast<int>(node.details.size())); ++i)
-            texts.values.push_back(text.elidedText(node.details[i].value, Qt::ElideRight,
-                                                   room - text.horizontalAdvance(node.details[i].name + QStringLiteral("  "))));
+            texts.values.push_back(
+                text.elidedText(node.details[i].value, Qt::ElideRight,
+                                room - text.horizontalAdvance(node.details[i].name + QStringLiteral("  "))));
         texts_.push_back(std::move(texts));
     }
 }
 
 void GraphPainter::setOverlay(const GraphOverlay& overlay) {
     overlay_ = overlay;
-    overlay_.values.resize(overlay.values.isEmpty() ? 0 : scene_->nodes.size(), std::numeric_limits<double>::quiet_NaN());
+    overlay_.values.resize(overlay.values.isEmpty() ? 0 : scene_->nodes.size(),
+                           std::numeric_limits<double>::quiet_NaN());
     low_ = std::numeric_limits<double>::max();
     high_ = std::numeric_limits<double>::lowest();
     for (const double value : overlay_.values)
@@ -86,7 +94,8 @@ void GraphPainter::setOverlay(const GraphOverlay& overlay) {
 QString GraphPainter::overlayText(int node) const {
     if (node >= overlay_.values.size() || !std::isfinite(overlay_.values[node]))
         return {};
-    return figure(overlay_.values[node]) + (overlay_.unit.isEmpty() ? QString() : QStringLiteral(" ") + overlay_.unit);
+    return figure(overlay_.values[node]) +
+           (overlay_.unit.isEmpty() ? QString() : QStringLiteral(" ") + overlay_.unit);
 }
 
 QColor GraphPainter::nodeColor(int node) const {
@@ -99,8 +108,8 @@ QColor GraphPainter::nodeColor(int node) const {
     return theme.ramp(high_ > low_ ? (value - low_) / (high_ - low_) : 0.5);
 }
 
-void GraphPainter::paint(QPainter& painter, const ViewTransform& transform, const QRectF& visible, const SceneIndex& index,
-                         const Marks& marks) const {
+void GraphPainter::paint(QPainter& painter, const ViewTransform& transform, const QRectF& visible,
+                         const SceneIndex& index, const Marks& marks) const {
     if (!readable(transform.scale)) {
         paintFar(painter, transform);
         paintMarks(painter, transform, marks);
@@ -160,7 +169,8 @@ void GraphPainter::paintEdges(QPainter& painter, const QVector<int>& edges, int 
         paintEdge(painter, scene_->edges[i], tone(Role::accent), 2.0);
 }
 
-void GraphPainter::paintEdge(QPainter& painter, const GraphEdge& edge, const QColor& color, double width) const {
+void GraphPainter::paintEdge(QPainter& painter, const GraphEdge& edge, const QColor& color,
+                             double width) const {
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(color, width, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin));
     painter.drawPath(edgePath(edge.points));
@@ -181,9 +191,10 @@ void GraphPainter::paintEdge(QPainter& painter, const GraphEdge& edge, const QCo
 void GraphPainter::paintCard(QPainter& painter, int node) const {
     const QRectF rect = scene_->nodes[node].rect;
     painter.setPen(Qt::NoPen);
-    QColor shadow(0, 0, 0, Theme::instance().isDark() ? 60 : 14);
-    painter.setBrush(shadow);
-    painter.drawPath(rounded(rect.adjusted(-1, 1, 1, 3), kRadius + 1, kRadius + 1));
+    if (painter.worldTransform().m11() > 0.65) { // smaller, it costs time and cannot be seen
+        painter.setBrush(QColor(0, 0, 0, Theme::instance().isDark() ? 60 : 14));
+        painter.drawPath(rounded(rect.adjusted(-1, 1, 1, 3), kRadius + 1, kRadius + 1));
+    }
     const double strip = std::min(rect.height(), titleHeight_ * 1.55);
     const bool hasBody = rect.height() - strip > 2;
     const QColor color = nodeColor(node);
@@ -206,15 +217,16 @@ void GraphPainter::paintHeader(QPainter& painter, int node, const QRectF& header
     const QColor ink = Theme::instance().textOn(color);
     painter.setPen(ink);
     painter.setFont(title_);
-    painter.drawText(header.adjusted(side, 0, -side / 2, 0), Qt::AlignVCenter | Qt::AlignLeft | Qt::TextSingleLine,
-                     texts_[node].title);
+    painter.drawText(header.adjusted(side, 0, -side / 2, 0),
+                     Qt::AlignVCenter | Qt::AlignLeft | Qt::TextSingleLine, texts_[node].title);
     const QString over = overlayText(node);
     const QString& badge = over.isEmpty() ? scene_->nodes[node].badge : over;
     if (badge.isEmpty())
         return;
     painter.setFont(text_);
     const double width = QFontMetricsF(text_).horizontalAdvance(badge) + titleHeight_ * 0.6;
-    const QRectF pill(header.right() - width - 5, header.center().y() - textHeight_ * 0.55, width, textHeight_ * 1.1);
+    const QRectF pill(header.right() - width - 5, header.center().y() - textHeight_ * 0.55, width,
+                      textHeight_ * 1.1);
     painter.setPen(Qt::NoPen);
     QColor glass = ink;
     glass.setAlphaF(0.18f);
@@ -241,7 +253,8 @@ void GraphPainter::paintBody(QPainter& painter, int node, QRectF body) const {
     }
     for (int i = 0; i < texts.values.size(); ++i) {
         line(left, tone(Role::muted), data.details[i].name);
-        line(left + metrics.horizontalAdvance(data.details[i].name + QStringLiteral("  ")), tone(Role::text), texts.values[i]);
+        line(left + metrics.horizontalAdvance(data.details[i].name + QStringLiteral("  ")), tone(Role::text),
+             texts.values[i]);
         y += textHeight_;
     }
 }
@@ -279,8 +292,11 @@ void GraphPainter::paintLegend(QPainter& painter, const QRectF& view) const {
     const QRectF inner = box.adjusted(em * 0.6, em * 0.3, -em * 0.6, -em * 0.3);
     painter.setFont(text_);
     painter.setPen(tone(Role::text));
-    const QString heading = overlay_.unit.isEmpty() ? overlay_.title : QStringLiteral("%1 (%2)").arg(overlay_.title, overlay_.unit);
-    painter.drawText(inner, Qt::AlignTop | Qt::AlignLeft, metrics.elidedText(heading, Qt::ElideRight, inner.width()));
+    const QString heading = overlay_.unit.isEmpty()
+                                ? overlay_.title
+                                : QStringLiteral("%1 (%2)").arg(overlay_.title, overlay_.unit);
+    painter.drawText(inner, Qt::AlignTop | Qt::AlignLeft,
+                     metrics.elidedText(heading, Qt::ElideRight, inner.width()));
     const QRectF bar(inner.left(), inner.top() + em * 1.15, inner.width(), em * 0.55);
     QLinearGradient gradient(bar.topLeft(), bar.topRight());
     for (int i = 0; i <= 10; ++i)

@@ -7,8 +7,9 @@ class QPainter;
 
 namespace tunesmith {
 
-// Draws a scene in one of two levels of detail: cards with text when they are readable, and coloured boxes in a few batched
-// calls when they are not (10,000 nodes in a few milliseconds). Knows no widget, so windows, minimaps and files look alike.
+// Draws a scene in one of two levels of detail: cards with text when they are readable, and coloured boxes in
+// a few batched calls when they are not (10,000 nodes in a few milliseconds). Knows no widget, so windows,
+// minimaps and files look alike.
 class GraphPainter {
 public:
     void setScene(const GraphScene& scene, const QFont& font); // borrows the scene
@@ -22,8 +23,8 @@ public:
     bool readable(double scale) const { return scale * titleHeight_ >= 7.0; }
     double readableScale() const { return 7.5 / titleHeight_; }
     // The painter is in view coordinates; only what lies in `visible` (scene units) is drawn.
-    void paint(QPainter& painter, const ViewTransform& transform, const QRectF& visible, const SceneIndex& index,
-               const Marks& marks) const;
+    void paint(QPainter& painter, const ViewTransform& transform, const QRectF& visible,
+               const SceneIndex& index, const Marks& marks) const;
     void paintFar(QPainter& painter, const ViewTransform& transform) const; // everything, without marks
     void paintLegend(QPainter& painter, const QRectF& view) const;
     QString overlayText(int node) const; // value with unit; empty when there is none

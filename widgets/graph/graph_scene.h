@@ -8,8 +8,9 @@
 
 namespace tunesmith {
 
-// What GraphView shows: plain data in drawing order, filled in by whoever knows the graph. Positions are in scene units; one
-// unit is one logical pixel at zoom 1:1. cardSize() says how large a node has to be before it is laid out.
+// What GraphView shows: plain data in drawing order, filled in by whoever knows the graph. Positions are in
+// scene units; one unit is one logical pixel at zoom 1:1. cardSize() says how large a node has to be before
+// it is laid out.
 enum class GraphCategory { conv, dense, pool, norm, elementwise, shape, other, io };
 QString categoryName(GraphCategory category);
 
@@ -30,7 +31,8 @@ struct GraphNode {
 struct GraphEdge {
     int from = 0, to = 0; // indices into nodes
     QString tooltip;      // tensor, type and shape
-    QVector<QPointF> points, arrival; // see core/graph/layered_layout.h; arrival only when the middle is left out
+    QVector<QPointF> points,
+        arrival; // see core/graph/layered_layout.h; arrival only when the middle is left out
 };
 
 struct GraphScene {

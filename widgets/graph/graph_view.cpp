@@ -39,7 +39,8 @@ GraphView::GraphView(QWidget* parent) : QWidget(parent), find_(new FindBar(this)
 
 GraphView::~GraphView() = default;
 
-QAction* GraphView::addCommand(const char* name, const QString& text, const QKeySequence& keys, const QString& tip) {
+QAction* GraphView::addCommand(const char* name, const QString& text, const QKeySequence& keys,
+                               const QString& tip) {
     auto* made = new QAction(text, this);
     made->setObjectName(QLatin1String(name));
     made->setShortcut(keys);
@@ -50,7 +51,8 @@ QAction* GraphView::addCommand(const char* name, const QString& text, const QKey
 }
 
 void GraphView::createActions() {
-    const auto add = [this](const char* name, const QString& text, const QKeySequence& keys, const QString& tip, auto run) {
+    const auto add = [this](const char* name, const QString& text, const QKeySequence& keys,
+                            const QString& tip, auto run) {
         auto* made = addCommand(name, text, keys, tip);
         connect(made, &QAction::triggered, this, run);
         return made;
@@ -59,20 +61,24 @@ void GraphView::createActions() {
     add("actualSize", tr("&Actual size"), Qt::CTRL | Qt::Key_0, tr("Show the graph at 1:1"),
         [this] { zoom(1 / transform_.scale); });
     add("zoomIn", tr("Zoom &in"), Qt::Key_Plus, tr("Show less, larger"), [this] { zoom(1.25); })
-        ->setShortcuts({QKeySequence(Qt::Key_Plus), QKeySequence(Qt::Key_Equal), QKeySequence(QKeySequence::ZoomIn)});
-    add("zoomOut", tr("Zoom &out"), Qt::Key_Minus, tr("Show more, smaller"), [this] { zoom(0.8); })
-        ->setShortcuts({QKeySequence(Qt::Key_Minus), QKeySequence(QKeySequence::ZoomOut)});
+        ->setShortcuts(
+            {QKeySequence(Qt::Key_Plus), QKeySequence(Qt::Key_Equal), QKeySequence(QKeySequence::ZoomIn)});
+    add("zoomOut", tr("Zoom &out"), Qt::Key_Minus, tr("Show more, smaller"), [this] {
+        zoom(0.8);
+    })->setShortcuts({QKeySequence(Qt::Key_Minus), QKeySequence(QKeySequence::ZoomOut)});
     add("find", tr("Fin&d…"), QKeySequence::Find, tr("Find nodes by operator, name, shape or attribute"),
         [this] { showFindBar(); });
     add("findNext", tr("Find &next"), Qt::Key_F3, tr("Go to the next hit"), [this] { stepHit(1); });
-    add("findPrevious", tr("Find &previous"), Qt::SHIFT | Qt::Key_F3, tr("Go to the previous hit"), [this] { stepHit(-1); });
-    add("exportImage", tr("&Export image…"), Qt::CTRL | Qt::SHIFT | Qt::Key_E, tr("Save the whole graph as PNG or SVG"),
-        [this] { chooseExport(); });
+    add("findPrevious", tr("Find &previous"), Qt::SHIFT | Qt::Key_F3, tr("Go to the previous hit"),
+        [this] { stepHit(-1); });
+    add("exportImage", tr("&Export image…"), Qt::CTRL | Qt::SHIFT | Qt::Key_E,
+        tr("Save the whole graph as PNG or SVG"), [this] { chooseExport(); });
 }
 
 QAction* GraphView::action(const QString& name) const {
     const auto all = actions();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const QAction* a) { return a->objectName() == name; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const QAction* a) { return a->objectName() == name; });
     return found == all.end() ? nullptr : *found;
 }
 
@@ -110,7 +116,9 @@ void GraphView::setTransform(const ViewTransform& transform) {
     update();
 }
 
-void GraphView::fit() { setTransform(ViewTransform::fitting(sceneRect(), size(), 24)); }
+void GraphView::fit() {
+    setTransform(ViewTransform::fitting(sceneRect(), size(), 24));
+}
 
 void GraphView::zoom(double factor) {
     const bool mouse = underMouse() && rect().contains(lastMouse_.toPoint());
@@ -118,8 +126,10 @@ void GraphView::zoom(double factor) {
 }
 
 void GraphView::select(qint64 id, bool show) {
-    const auto found = std::find_if(scene_.nodes.begin(), scene_.nodes.end(), [id](const GraphNode& n) { return n.id == id; });
-    selectIndex(id < 0 || found == scene_.nodes.end() ? -1 : static_cast<int>(found - scene_.nodes.begin()), show);
+    const auto found = std::find_if(scene_.nodes.begin(), scene_.nodes.end(),
+                                    [id](const GraphNode& n) { return n.id == id; });
+    selectIndex(id < 0 || found == scene_.nodes.end() ? -1 : static_cast<int>(found - scene_.nodes.begin()),
+                show);
 }
 
 void GraphView::selectIndex(int node, bool show) {
@@ -233,7 +243,8 @@ void GraphView::paintMinimap(QPainter& painter) {
         painter_.paintFar(picture, map);
     }
     painter.drawPixmap(box.topLeft(), minimap_);
-    const QRectF shown = map.toView(transform_.toScene(QRectF(rect()))).translated(box.topLeft()).intersected(box);
+    const QRectF shown =
+        map.toView(transform_.toScene(QRectF(rect()))).translated(box.topLeft()).intersected(box);
     QColor fill = Theme::instance().color(Theme::Role::accent);
     painter.setPen(QPen(fill, 1.5));
     fill.setAlpha(32);

@@ -10,9 +10,10 @@ namespace tunesmith {
 
 class FindBar;
 
-// Shows a laid-out graph and lets a person walk in it. Mouse: drag pans, wheel zooms at the cursor (see setWheelZooms), click
-// selects. Keys: arrows follow edges from the selected node (pan without one, and always with Shift), Tab goes through the
-// nodes in reading order, Enter activates, Esc clears; Space fits. Nodes are named by GraphNode::id.
+// Shows a laid-out graph and lets a person walk in it. Mouse: drag pans, wheel zooms at the cursor (see
+// setWheelZooms), click selects. Keys: arrows follow edges from the selected node (pan without one, and
+// always with Shift), Tab goes through the nodes in reading order, Enter activates, Esc clears; Space fits.
+// Nodes are named by GraphNode::id.
 class GraphView : public QWidget {
     Q_OBJECT
 public:
@@ -21,7 +22,8 @@ public:
 
     void setScene(GraphScene scene);
     const GraphScene& scene() const { return scene_; }
-    void setOverlay(const GraphOverlay& overlay); // one value per node of the scene; empty values switch it off
+    void
+    setOverlay(const GraphOverlay& overlay); // one value per node of the scene; empty values switch it off
 
     qint64 selectedId() const { return selected_ < 0 ? -1 : scene_.nodes[selected_].id; }
     const GraphNode* selectedNode() const { return selected_ < 0 ? nullptr : &scene_.nodes[selected_]; }

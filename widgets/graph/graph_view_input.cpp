@@ -23,7 +23,8 @@ void GraphView::wheelEvent(QWheelEvent* event) {
     } else {
         auto moved = transform_;
         const QPointF delta = event->angleDelta();
-        moved.offset += event->modifiers().testFlag(Qt::ShiftModifier) ? QPointF(delta.y(), delta.x()) : delta;
+        moved.offset +=
+            event->modifiers().testFlag(Qt::ShiftModifier) ? QPointF(delta.y(), delta.x()) : delta;
         setTransform(moved);
     }
     event->accept();
@@ -48,7 +49,8 @@ void GraphView::mouseMoveEvent(QMouseEvent* event) {
     lastMouse_ = event->position();
     if (drag_ == Drag::minimap)
         return centreFromMinimap(event->position());
-    if (drag_ == Drag::press && (event->position() - pressed_).manhattanLength() >= QApplication::startDragDistance()) {
+    if (drag_ == Drag::press &&
+        (event->position() - pressed_).manhattanLength() >= QApplication::startDragDistance()) {
         drag_ = Drag::pan;
         setCursor(Qt::ClosedHandCursor);
         auto moved = transform_;
@@ -89,13 +91,26 @@ bool GraphView::moveBy(int key) {
     constexpr double step = 80;
     auto moved = transform_;
     switch (key) {
-    case Qt::Key_Left: moved.offset.rx() += step; break;
-    case Qt::Key_Right: moved.offset.rx() -= step; break;
-    case Qt::Key_Up: moved.offset.ry() += step; break;
-    case Qt::Key_Down: moved.offset.ry() -= step; break;
-    case Qt::Key_PageUp: moved.offset.ry() += height() * 0.9; break;
-    case Qt::Key_PageDown: moved.offset.ry() -= height() * 0.9; break;
-    default: return false;
+    case Qt::Key_Left:
+        moved.offset.rx() += step;
+        break;
+    case Qt::Key_Right:
+        moved.offset.rx() -= step;
+        break;
+    case Qt::Key_Up:
+        moved.offset.ry() += step;
+        break;
+    case Qt::Key_Down:
+        moved.offset.ry() -= step;
+        break;
+    case Qt::Key_PageUp:
+        moved.offset.ry() += height() * 0.9;
+        break;
+    case Qt::Key_PageDown:
+        moved.offset.ry() -= height() * 0.9;
+        break;
+    default:
+        return false;
     }
     setTransform(moved);
     return true;
@@ -105,11 +120,19 @@ bool GraphView::walk(int key) {
     using Direction = SceneWalk::Direction;
     Direction direction = Direction::down;
     switch (key) {
-    case Qt::Key_Left: direction = Direction::left; break;
-    case Qt::Key_Right: direction = Direction::right; break;
-    case Qt::Key_Up: direction = Direction::up; break;
-    case Qt::Key_Down: break;
-    default: return false;
+    case Qt::Key_Left:
+        direction = Direction::left;
+        break;
+    case Qt::Key_Right:
+        direction = Direction::right;
+        break;
+    case Qt::Key_Up:
+        direction = Direction::up;
+        break;
+    case Qt::Key_Down:
+        break;
+    default:
+        return false;
     }
     selectIndex(walk_.step(scene_, selected_, direction), true);
     return true;
@@ -198,7 +221,8 @@ QString GraphView::saveSvg(const QString& path) {
     painter.fillRect(QRectF(QPointF(0, 0), area.size()), Theme::instance().color(Theme::Role::canvas));
     painter_.paint(painter, transform, area, index_, {});
     painter.end();
-    return file.commit() ? QString() : tr("%1: the picture could not be written (%2).").arg(path, file.errorString());
+    return file.commit() ? QString()
+                         : tr("%1: the picture could not be written (%2).").arg(path, file.errorString());
 }
 
 } // namespace tunesmith

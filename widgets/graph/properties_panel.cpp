@@ -51,17 +51,20 @@ void PropertiesPanel::showNode(const NodeProperties& node) {
     subtitle_->setVisible(!node.subtitle.isEmpty());
     tree_->clear();
     tree_->show();
-    const QSize line(0, fontMetrics().height() * 3 / 2);
+    const auto sized = [this](QTreeWidgetItem* item) {
+        item->setSizeHint(
+            0, {fontMetrics().horizontalAdvance(item->text(0)) + 12, fontMetrics().height() * 3 / 2});
+    };
     for (const auto& section : node.sections) {
         auto* parent = new QTreeWidgetItem(tree_, {section.title});
         QFont bold = tree_->font();
         bold.setWeight(QFont::DemiBold);
         parent->setFont(0, bold);
         parent->setFirstColumnSpanned(true);
-        parent->setSizeHint(0, line);
+        sized(parent);
         for (const auto& row : section.rows) {
             auto* item = new QTreeWidgetItem(parent, {row.name, row.value, row.type});
-            item->setSizeHint(0, line);
+            sized(item);
             item->setToolTip(1, row.value);
             item->setToolTip(0, row.name);
             item->setToolTip(2, row.type);
@@ -70,7 +73,8 @@ void PropertiesPanel::showNode(const NodeProperties& node) {
     }
     for (int column = 0; column < 2; ++column) {
         tree_->resizeColumnToContents(column);
-        tree_->setColumnWidth(column, std::min(tree_->columnWidth(column) + 8, fontMetrics().averageCharWidth() * 26));
+        tree_->setColumnWidth(
+            column, std::min(tree_->columnWidth(column) + 8, fontMetrics().averageCharWidth() * 26));
     }
 }
 
@@ -79,18 +83,20 @@ void PropertiesPanel::clear() {
     tree_->clear();
     tree_->hide();
     title_->setText(tr("Nothing selected"));
-    subtitle_->setText(tr("Click a node in the graph, or press Tab there, to see its attributes, inputs and outputs."));
+    subtitle_->setText(
+        tr("Click a node in the graph, or press Tab there, to see its attributes, inputs and outputs."));
     subtitle_->show();
     subtitle_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
 }
 
 QString PropertiesPanel::asTsv() const {
     const bool all = tree_->selectedItems().isEmpty();
-    QStringList lines{QStringList{tr("Section"), tr("Name"), tr("Value"), tr("Type")}.join(QLatin1Char('\t'))};
+    QStringList lines{
+        QStringList{tr("Section"), tr("Name"), tr("Value"), tr("Type")}.join(QLatin1Char('\t'))};
     for (QTreeWidgetItemIterator it(tree_); *it; ++it)
         if ((*it)->parent() && (all || (*it)->isSelected()))
-            lines << QStringList{(*it)->parent()->text(0), (*it)->text(0), (*it)->text(1), (*it)->text(2)}.join(
-                QLatin1Char('\t'));
+            lines << QStringList{(*it)->parent()->text(0), (*it)->text(0), (*it)->text(1), (*it)->text(2)}
+                         .join(QLatin1Char('\t'));
     return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
 }
 

@@ -29,7 +29,7 @@ public:
     explicit PropertiesPanel(QWidget* parent = nullptr);
 
     void showNode(const NodeProperties& node);
-    void clear(); // says what to do to see something
+    void clear();          // says what to do to see something
     QString asTsv() const; // the selected rows, or all
 
 private:

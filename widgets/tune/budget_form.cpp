@@ -13,8 +13,9 @@
 namespace tunesmith {
 
 BudgetForm::BudgetForm(QWidget* parent)
-    : QWidget(parent), kind_(new QComboBox(this)), strategy_(new QComboBox(this)), amount_(new QSpinBox(this)),
-      threads_(new QSpinBox(this)), seed_(new QLineEdit(this)), help_(new QLabel(this)) {
+    : QWidget(parent), kind_(new QComboBox(this)), strategy_(new QComboBox(this)),
+      amount_(new QSpinBox(this)), threads_(new QSpinBox(this)), seed_(new QLineEdit(this)),
+      help_(new QLabel(this)) {
     kind_->addItems({tr("Trials per workload"), tr("Trials in total"), tr("Time")});
     kind_->setToolTip(tr("What limits the tuning (--trials-per-workload, --trials, --time)"));
     amount_->setGroupSeparatorShown(true);
@@ -22,7 +23,8 @@ BudgetForm::BudgetForm(QWidget* parent)
     setMaximumThreads(QThread::idealThreadCount());
     seed_->setText(QStringLiteral("1"));
     seed_->setToolTip(tr("The same seed repeats the same search (--seed)"));
-    seed_->setValidator(new QRegularExpressionValidator(QRegularExpression(QStringLiteral("[0-9]{1,18}")), seed_));
+    seed_->setValidator(
+        new QRegularExpressionValidator(QRegularExpression(QStringLiteral("[0-9]{1,18}")), seed_));
     help_->setWordWrap(true);
     help_->setForegroundRole(QPalette::PlaceholderText);
     auto* budget = new QHBoxLayout;
@@ -81,11 +83,13 @@ void BudgetForm::setStrategies(const QVector<StrategyChoice>& strategies) {
     emit changed();
 }
 
-void BudgetForm::setMaximumThreads(int threads) { threads_->setRange(1, std::max(1, threads)); }
+void BudgetForm::setMaximumThreads(int threads) {
+    threads_->setRange(1, std::max(1, threads));
+}
 
 BudgetChoice BudgetForm::choice() const {
-    return {static_cast<BudgetKind>(kind_->currentIndex()), amount_->value(), strategy_->currentData().toString(),
-            threads_->value(), seed_->text().toULongLong()};
+    return {static_cast<BudgetKind>(kind_->currentIndex()), amount_->value(),
+            strategy_->currentData().toString(), threads_->value(), seed_->text().toULongLong()};
 }
 
 void BudgetForm::setChoice(const BudgetChoice& choice) {

@@ -142,7 +142,8 @@ void ConvergencePlot::restyle() {
         line.failed->setVisible(front);
         const QColor dot = Theme::mix(color, theme.color(Theme::Role::surface), 0.5);
         line.dots->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, dot, dot, 4));
-        line.failed->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCross, QPen(theme.color(Theme::Role::error), 1), Qt::NoBrush, 6));
+        line.failed->setScatterStyle(QCPScatterStyle(
+            QCPScatterStyle::ssCross, QPen(theme.color(Theme::Role::error), 1), Qt::NoBrush, 6));
     }
     throttle_.request();
 }
@@ -154,7 +155,8 @@ void ConvergencePlot::refresh() {
         last = std::max(last, line.last);
         if (!std::isnan(line.bestMs)) {
             const auto points = line.best->data();
-            const bool flat = points->size() >= 2 && (points->constEnd() - 1)->value == (points->constEnd() - 2)->value;
+            const bool flat =
+                points->size() >= 2 && (points->constEnd() - 1)->value == (points->constEnd() - 2)->value;
             if (flat)
                 points->remove((points->constEnd() - 1)->key);
             if ((points->constEnd() - 1)->key < line.last)

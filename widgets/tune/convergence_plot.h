@@ -15,8 +15,9 @@ struct PlotSeries {
     QString key, name;
 };
 
-// Best-so-far time over trials, one line per workload, with the trials as dots and the failed ones as crosses along the top.
-// Fed by appending; redrawn at most ten times a second. With a current workload the others step back.
+// Best-so-far time over trials, one line per workload, with the trials as dots and the failed ones as crosses
+// along the top. Fed by appending; redrawn at most ten times a second. With a current workload the others
+// step back.
 class ConvergencePlot : public QWidget {
     Q_OBJECT
 public:

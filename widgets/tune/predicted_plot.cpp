@@ -11,8 +11,9 @@
 namespace tunesmith {
 
 PredictedMeasuredPlot::PredictedMeasuredPlot(QWidget* parent)
-    : QWidget(parent), plot_(new QCustomPlot(this)), title_(new QCPTextElement(plot_)), dots_(plot_->addGraph()),
-      diagonal_(new QCPItemLine(plot_)), throttle_(kPlotIntervalMs, [this] { refresh(); }) {
+    : QWidget(parent), plot_(new QCustomPlot(this)), title_(new QCPTextElement(plot_)),
+      dots_(plot_->addGraph()), diagonal_(new QCPItemLine(plot_)),
+      throttle_(kPlotIntervalMs, [this] { refresh(); }) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(plot_);
@@ -63,8 +64,12 @@ void PredictedMeasuredPlot::clear() {
     throttle_.request();
 }
 
-int PredictedMeasuredPlot::dots() const { return dots_->dataCount(); }
-double PredictedMeasuredPlot::correlation() const { return rankCorrelation(predicted_, measured_); }
+int PredictedMeasuredPlot::dots() const {
+    return dots_->dataCount();
+}
+double PredictedMeasuredPlot::correlation() const {
+    return rankCorrelation(predicted_, measured_);
+}
 
 QString PredictedMeasuredPlot::title() const {
     const double rho = correlation();

@@ -11,8 +11,9 @@ class QCPTextElement;
 
 namespace tunesmith {
 
-// How far to trust the cost model: each measured trial against what was predicted for it, on the same logarithmic scale; on
-// the diagonal it was right. The title gives the rank correlation, which is what the search lives on.
+// How far to trust the cost model: each measured trial against what was predicted for it, on the same
+// logarithmic scale; on the diagonal it was right. The title gives the rank correlation, which is what the
+// search lives on.
 class PredictedMeasuredPlot : public QWidget {
     Q_OBJECT
 public:

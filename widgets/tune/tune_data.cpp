@@ -7,7 +7,9 @@
 namespace tunesmith {
 namespace {
 
-bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+bool same(double a, double b) {
+    return a == b || (std::isnan(a) && std::isnan(b));
+}
 
 QString threeDigits(double value) {
     const int decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
@@ -18,17 +20,20 @@ QString threeDigits(double value) {
 
 QString stateName(WorkloadState state) {
     static const char* const kNames[] = {
-        QT_TRANSLATE_NOOP("tunesmith::WorkloadState", "Waiting"), QT_TRANSLATE_NOOP("tunesmith::WorkloadState", "Running"),
-        QT_TRANSLATE_NOOP("tunesmith::WorkloadState", "Paused"),  QT_TRANSLATE_NOOP("tunesmith::WorkloadState", "Done"),
+        QT_TRANSLATE_NOOP("tunesmith::WorkloadState", "Waiting"),
+        QT_TRANSLATE_NOOP("tunesmith::WorkloadState", "Running"),
+        QT_TRANSLATE_NOOP("tunesmith::WorkloadState", "Paused"),
+        QT_TRANSLATE_NOOP("tunesmith::WorkloadState", "Done"),
         QT_TRANSLATE_NOOP("tunesmith::WorkloadState", "Failed"),
     };
     return QCoreApplication::translate("tunesmith::WorkloadState", kNames[static_cast<int>(state)]);
 }
 
 bool WorkloadRow::operator==(const WorkloadRow& other) const {
-    return key == other.key && name == other.name && op == other.op && shape == other.shape && same(space, other.space) &&
-           done == other.done && budget == other.budget && same(bestMs, other.bestMs) && same(gflops, other.gflops) &&
-           same(firstMs, other.firstMs) && state == other.state && bestSoFar == other.bestSoFar;
+    return key == other.key && name == other.name && op == other.op && shape == other.shape &&
+           same(space, other.space) && done == other.done && budget == other.budget &&
+           same(bestMs, other.bestMs) && same(gflops, other.gflops) && same(firstMs, other.firstMs) &&
+           state == other.state && bestSoFar == other.bestSoFar;
 }
 
 QString msText(double ms) {

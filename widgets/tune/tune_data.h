@@ -13,10 +13,10 @@ enum class WorkloadState { waiting, running, paused, done, failed };
 QString stateName(WorkloadState state);
 
 struct WorkloadRow {
-    QString key;        // identity; never shown
-    QString name;       // name of the layer, or of the first one that uses it
+    QString key;  // identity; never shown
+    QString name; // name of the layer, or of the first one that uses it
     QString op, shape;
-    double space = 0;   // number of configs
+    double space = 0;         // number of configs
     int done = 0, budget = 0; // trials
     double bestMs = kUnknown, gflops = kUnknown, firstMs = kUnknown;
     WorkloadState state = WorkloadState::waiting;
@@ -27,13 +27,13 @@ struct WorkloadRow {
 };
 
 struct TrialPoint {
-    int index = 0;             // within its workload, ascending
-    double ms = kUnknown;      // unknown when it failed
+    int index = 0;        // within its workload, ascending
+    double ms = kUnknown; // unknown when it failed
     bool failed = false;
     double predicted = kUnknown; // ms
 };
 
-QString msText(double ms);        // three digits with the fitting unit: "1.24 ms", "830 µs"; "–" when unknown
+QString msText(double ms); // three digits with the fitting unit: "1.24 ms", "830 µs"; "–" when unknown
 QString spaceText(double configs); // "1.2 M"
 
 } // namespace tunesmith

@@ -12,10 +12,16 @@ namespace tunesmith {
 namespace {
 
 using Role = Theme::Role;
-QColor tone(Role role) { return Theme::instance().color(role); }
+QColor tone(Role role) {
+    return Theme::instance().color(role);
+}
 
-bool selected(const QStyleOptionViewItem& option) { return option.state & QStyle::State_Selected; }
-QColor ink(const QStyleOptionViewItem& option) { return tone(selected(option) ? Role::onAccent : Role::text); }
+bool selected(const QStyleOptionViewItem& option) {
+    return option.state & QStyle::State_Selected;
+}
+QColor ink(const QStyleOptionViewItem& option) {
+    return tone(selected(option) ? Role::onAccent : Role::text);
+}
 
 void drawBackground(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex&) {
     const auto* style = option.widget ? option.widget->style() : QApplication::style();
@@ -36,7 +42,8 @@ QPolygonF sparkline(const QVector<double>& values, const QRectF& area) {
     QPolygonF line;
     if (first < 0 || values.size() < 2)
         return line;
-    const double span = std::max(std::log(high / low), 1e-9), width = area.width() / static_cast<double>(values.size() - 1);
+    const double span = std::max(std::log(high / low), 1e-9),
+                 width = area.width() / static_cast<double>(values.size() - 1);
     int column = -1;
     for (int i = first; i < values.size(); ++i) {
         if (!std::isfinite(values[i]) || values[i] <= 0)
@@ -46,7 +53,8 @@ QPolygonF sparkline(const QVector<double>& values, const QRectF& area) {
         if (static_cast<int>(x) == column && !last)
             continue;
         column = static_cast<int>(x);
-        const double y = high > low ? area.bottom() - area.height() * std::log(values[i] / low) / span : area.center().y();
+        const double y =
+            high > low ? area.bottom() - area.height() * std::log(values[i] / low) / span : area.center().y();
         if (!line.isEmpty())
             line << QPointF(x, line.last().y());
         line << QPointF(x, y);
@@ -54,13 +62,15 @@ QPolygonF sparkline(const QVector<double>& values, const QRectF& area) {
     return line;
 }
 
-void BarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given, const QModelIndex& index) const {
+void BarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given,
+                        const QModelIndex& index) const {
     QStyleOptionViewItem option = given;
     initStyleOption(&option, index);
     drawBackground(painter, option, index);
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
-    const QRectF track = QRectF(option.rect).adjusted(6, option.rect.height() * 0.18, -6, -option.rect.height() * 0.18);
+    const QRectF track =
+        QRectF(option.rect).adjusted(6, option.rect.height() * 0.18, -6, -option.rect.height() * 0.18);
     painter->setPen(Qt::NoPen);
     painter->setBrush(tone(Role::raised));
     painter->drawRoundedRect(track, 4, 4);
@@ -74,7 +84,8 @@ void BarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given, co
     painter->restore();
 }
 
-void SparklineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given, const QModelIndex& index) const {
+void SparklineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given,
+                              const QModelIndex& index) const {
     QStyleOptionViewItem option = given;
     initStyleOption(&option, index);
     drawBackground(painter, option, index);
@@ -92,7 +103,8 @@ void SparklineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& giv
     painter->restore();
 }
 
-void StateDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given, const QModelIndex& index) const {
+void StateDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given,
+                          const QModelIndex& index) const {
     QStyleOptionViewItem option = given;
     initStyleOption(&option, index);
     drawBackground(painter, option, index);
@@ -106,7 +118,8 @@ void StateDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given, 
     painter->setBrush(selected(option) ? tone(Role::onAccent) : tone(role));
     painter->drawEllipse(dot);
     painter->setPen(ink(option));
-    painter->drawText(QRectF(option.rect).adjusted(16 + size, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft, option.text);
+    painter->drawText(QRectF(option.rect).adjusted(16 + size, 0, -4, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                      option.text);
     painter->restore();
 }
 

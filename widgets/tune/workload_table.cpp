@@ -14,7 +14,9 @@
 namespace tunesmith {
 namespace {
 
-QString tr(const char* text) { return QCoreApplication::translate("tunesmith::WorkloadTable", text); }
+QString tr(const char* text) {
+    return QCoreApplication::translate("tunesmith::WorkloadTable", text);
+}
 
 constexpr Qt::Alignment kRight = Qt::AlignRight | Qt::AlignVCenter;
 
@@ -22,32 +24,37 @@ QString number(double value, int decimals, const QString& unit = {}) {
     return std::isfinite(value) ? QLocale().toString(value, 'f', decimals) + unit : QStringLiteral("–");
 }
 
-double sortable(double value) { return std::isfinite(value) ? value : std::numeric_limits<double>::max(); }
+double sortable(double value) {
+    return std::isfinite(value) ? value : std::numeric_limits<double>::max();
+}
 
 QVector<TableColumn<WorkloadRow>> workloadColumns() {
     using Row = const WorkloadRow&;
     const auto bar = [](Row r) { return QVariant(r.budget > 0 ? double(r.done) / r.budget : 0.0); };
     return {
-        {tr("Workload"), tr("The layer, or the first of several equal ones"), [](Row r) { return r.name; }, nullptr,
-         Qt::AlignLeft | Qt::AlignVCenter, [](Row r) { return QVariant(r.name); }},
+        {tr("Workload"), tr("The layer, or the first of several equal ones"), [](Row r) { return r.name; },
+         nullptr, Qt::AlignLeft | Qt::AlignVCenter, [](Row r) { return QVariant(r.name); }},
         {tr("Operator"), tr("What is computed"), [](Row r) { return r.op; }},
-        {tr("Shape"), tr("Shapes and attributes that the kernel is made for"), [](Row r) { return r.shape; }, nullptr,
-         Qt::AlignLeft | Qt::AlignVCenter, [](Row r) { return QVariant(r.shape); }},
+        {tr("Shape"), tr("Shapes and attributes that the kernel is made for"), [](Row r) { return r.shape; },
+         nullptr, Qt::AlignLeft | Qt::AlignVCenter, [](Row r) { return QVariant(r.shape); }},
         {tr("Space"), tr("Number of configs that can be tried"), [](Row r) { return spaceText(r.space); },
          [](Row r) { return r.space; }, kRight},
         {tr("Trials"), tr("Trials done of the budget"),
-         [](Row r) { return r.budget > 0 ? tr("%1 / %2").arg(r.done).arg(r.budget) : QString::number(r.done); }, bar},
+         [](Row r) {
+             return r.budget > 0 ? tr("%1 / %2").arg(r.done).arg(r.budget) : QString::number(r.done);
+         },
+         bar},
         {tr("Best so far"), tr("Best time over the trials, logarithmic; lower is better"),
-         [](Row r) { return msText(r.bestMs); },
-         [](Row r) { return QVariant::fromValue(r.bestSoFar); }},
+         [](Row r) { return msText(r.bestMs); }, [](Row r) { return QVariant::fromValue(r.bestSoFar); }},
         {tr("First"), tr("Time of the untuned kernel"), [](Row r) { return msText(r.firstMs); },
          [](Row r) { return sortable(r.firstMs); }, kRight},
         {tr("Best"), tr("Time of the best kernel"), [](Row r) { return msText(r.bestMs); },
          [](Row r) { return sortable(r.bestMs); }, kRight},
-        {tr("Speed-up"), tr("First divided by best"), [](Row r) { return number(r.speedup(), 2, QStringLiteral(" ×")); },
+        {tr("Speed-up"), tr("First divided by best"),
+         [](Row r) { return number(r.speedup(), 2, QStringLiteral(" ×")); },
          [](Row r) { return sortable(r.speedup()); }, kRight},
-        {tr("GFLOP/s"), tr("Arithmetic per second of the best kernel"), [](Row r) { return number(r.gflops, 1); },
-         [](Row r) { return sortable(r.gflops); }, kRight},
+        {tr("GFLOP/s"), tr("Arithmetic per second of the best kernel"),
+         [](Row r) { return number(r.gflops, 1); }, [](Row r) { return sortable(r.gflops); }, kRight},
         {tr("State"), tr("What happens to this workload now"), [](Row r) { return stateName(r.state); },
          [](Row r) { return static_cast<int>(r.state); }},
     };
@@ -101,7 +108,9 @@ WorkloadTable::WorkloadTable(QWidget* parent)
     connect(&Theme::instance(), &Theme::changed, viewport(), qOverload<>(&QWidget::update));
 }
 
-void WorkloadTable::applyFont() { verticalHeader()->setDefaultSectionSize(fontMetrics().height() * 7 / 4); }
+void WorkloadTable::applyFont() {
+    verticalHeader()->setDefaultSectionSize(fontMetrics().height() * 7 / 4);
+}
 
 void WorkloadTable::changeEvent(QEvent* event) {
     QTableView::changeEvent(event);
@@ -125,7 +134,9 @@ void WorkloadTable::setRows(const QVector<WorkloadRow>& rows) {
     setColumnWidth(WorkloadModel::curve, em * 18);
 }
 
-QString WorkloadTable::currentKey() const { return currentIndex().data(kRowKeyRole).toString(); }
+QString WorkloadTable::currentKey() const {
+    return currentIndex().data(kRowKeyRole).toString();
+}
 
 void WorkloadTable::setCurrentKey(const QString& key) {
     for (int row = 0; row < sorted_->rowCount(); ++row)

@@ -14,8 +14,8 @@ public:
     explicit WorkloadModel(QObject* parent = nullptr);
 };
 
-// One row per workload with its progress, its best-so-far as a sparkline, and what was won. Sortable; the current row is
-// the selection that other views follow.
+// One row per workload with its progress, its best-so-far as a sparkline, and what was won. Sortable; the
+// current row is the selection that other views follow.
 class WorkloadTable : public QTableView {
     Q_OBJECT
 public:
