@@ -261,6 +261,9 @@ private slots:
         auto image = view_->grab().toImage();
         QVERIFY(pixelsLike(image, Theme::instance().ramp(1)) > 100);
         QVERIFY(pixelsLike(image, Theme::instance().category(int(GraphCategory::conv))) < 400);
+        view_->setFont(Theme::scaled(view_->font(), 1.1));
+        image = view_->grab().toImage();
+        QVERIFY(pixelsLike(image, Theme::instance().ramp(1)) > 100);
         view_->setOverlay({});
         image = view_->grab().toImage();
         QVERIFY(pixelsLike(image, Theme::instance().category(int(GraphCategory::conv))) > 400);

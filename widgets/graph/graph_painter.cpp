@@ -54,7 +54,6 @@ QString figure(double value) {
 
 void GraphPainter::setScene(const GraphScene& scene, const QFont& font) {
     scene_ = &scene;
-    overlay_ = {};
     title_ = font;
     title_.setWeight(QFont::DemiBold);
     text_ = Theme::scaled(font, 0.9);

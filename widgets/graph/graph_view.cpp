@@ -93,6 +93,7 @@ void GraphView::setScene(GraphScene scene) {
     index_ = SceneIndex(scene_);
     walk_ = SceneWalk(scene_);
     painter_.setScene(scene_, font());
+    painter_.setOverlay({});
     selected_ = -1;
     marks_ = {};
     placed_ = false;
