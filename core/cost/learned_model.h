@@ -16,7 +16,8 @@ struct LearnedModelOptions {
     double gamma = 1e-4;
     int maxBin = 16;
     // Part of the result: another count ranks differently. With more than one, start the program with
-    // OMP_WAIT_POLICY=passive: OpenMP reads it when it is loaded, and its default waiting costs three times the time.
+    // OMP_WAIT_POLICY=passive: OpenMP reads it when it is loaded, and its default waiting costs three times
+    // the time.
     int threads = 1;
 };
 

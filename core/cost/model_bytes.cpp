@@ -20,7 +20,8 @@ std::optional<std::uint64_t> take(std::string_view& in) {
         return std::nullopt;
     std::uint64_t value = 0;
     for (int i = 0; i < 8; ++i)
-        value |= static_cast<std::uint64_t>(static_cast<unsigned char>(in[static_cast<std::size_t>(i)])) << (8 * i);
+        value |= static_cast<std::uint64_t>(static_cast<unsigned char>(in[static_cast<std::size_t>(i)]))
+                 << (8 * i);
     in.remove_prefix(8);
     return value;
 }
@@ -49,7 +50,8 @@ std::string ModelBytes::pack() const {
 }
 
 Result<ModelBytes> ModelBytes::unpack(std::string_view bytes, const std::string& kind) {
-    const Error damaged = inputError("the saved cost model is damaged or none of this program: train it again");
+    const Error damaged =
+        inputError("the saved cost model is damaged or none of this program: train it again");
     if (bytes.size() < kMagic.size() + 8 || !bytes.starts_with(kMagic))
         return damaged;
     std::string_view tail = bytes.substr(bytes.size() - 8);
@@ -65,7 +67,8 @@ Result<ModelBytes> ModelBytes::unpack(std::string_view bytes, const std::string&
     if (!name || !version || !columns || !body || !at.empty())
         return damaged;
     if (*name != kind)
-        return inputError("the saved cost model is of kind " + *name + ", this one is of kind " + kind + ": train it again");
+        return inputError("the saved cost model is of kind " + *name + ", this one is of kind " + kind +
+                          ": train it again");
     out.kind = *name;
     out.featureVersion = static_cast<std::int32_t>(*version);
     out.columns = static_cast<std::uint32_t>(*columns);

@@ -8,8 +8,9 @@
 
 namespace tunesmith {
 
-// The frame of a saved model: magic, kind of model, version and number of the feature columns, the model's own bytes.
-// Little-endian. A model of another kind, or a damaged one, is refused; other features are refused by predict().
+// The frame of a saved model: magic, kind of model, version and number of the feature columns, the model's
+// own bytes. Little-endian. A model of another kind, or a damaged one, is refused; other features are refused
+// by predict().
 struct ModelBytes {
     std::string kind; // "xgboost", "ridge"
     std::int32_t featureVersion = 0;

@@ -4,8 +4,9 @@
 
 namespace tunesmith {
 
-// Ridge regression on standardised features with the mean of each group taken off the labels: a weak ranker (additive,
-// no interactions) that needs no library and keeps the guided strategy at work in builds without XGBoost. O(rows * columns^2 + columns^3).
+// Ridge regression on standardised features with the mean of each group taken off the labels: a weak ranker
+// (additive, no interactions) that needs no library and keeps the guided strategy at work in builds without
+// XGBoost. O(rows * columns^2 + columns^3).
 class RidgeModel : public CostModel {
 public:
     explicit RidgeModel(double lambda = 1.0) : lambda_(lambda) {}

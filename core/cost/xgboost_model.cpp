@@ -33,8 +33,8 @@ struct Matrix {
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 Status fill(Matrix& matrix, const FeatureMatrix& features, int threads) {
-    return checked(XGDMatrixCreateFromMat_omp(features.values.data(), features.rows, features.columns, kMissing,
-                                              &matrix.handle, threads));
+    return checked(XGDMatrixCreateFromMat_omp(features.values.data(), features.rows, features.columns,
+                                              kMissing, &matrix.handle, threads));
 }
 
 // XGBoost reads plain memory through a JSON description of it.
@@ -109,11 +109,13 @@ Result<std::vector<float>> XgboostModel::predict(const FeatureMatrix& features) 
     if (features.rows == 0)
         return std::vector<float>();
     const std::string array = arrayInterface(features);
-    const char* config = R"({"type":1,"iteration_begin":0,"iteration_end":0,"strict_shape":false,"missing":NaN,"cache_id":0})";
+    const char* config =
+        R"({"type":1,"iteration_begin":0,"iteration_end":0,"strict_shape":false,"missing":NaN,"cache_id":0})";
     const bst_ulong* shape = nullptr;
     bst_ulong dimensions = 0;
     const float* scores = nullptr;
-    TS_TRY(checked(XGBoosterPredictFromDense(booster_->handle, array.c_str(), config, nullptr, &shape, &dimensions, &scores)));
+    TS_TRY(checked(XGBoosterPredictFromDense(booster_->handle, array.c_str(), config, nullptr, &shape,
+                                             &dimensions, &scores)));
     return std::vector<float>(scores, scores + features.rows);
 }
 

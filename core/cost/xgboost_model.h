@@ -6,8 +6,8 @@
 
 namespace tunesmith {
 
-// Gradient-boosted trees that learn the order within each group (objective rank:pairwise), through XGBoost's C API.
-// Same set, seed and thread count: same model, bit for bit. Only in builds with TUNESMITH_XGBOOST.
+// Gradient-boosted trees that learn the order within each group (objective rank:pairwise), through XGBoost's
+// C API. Same set, seed and thread count: same model, bit for bit. Only in builds with TUNESMITH_XGBOOST.
 class XgboostModel : public CostModel {
 public:
     explicit XgboostModel(LearnedModelOptions options = {});

@@ -23,10 +23,12 @@ Result<StageId> Job::add(Stage stage) {
     for (const ResourceUse& use : stage.uses) {
         const auto load = loads_.find(use.resource);
         if (load == loads_.end())
-            return inputError("stage " + stage.name + " needs resource " + use.resource + ", which the job does not have");
+            return inputError("stage " + stage.name + " needs resource " + use.resource +
+                              ", which the job does not have");
         if (use.amount < 1 || use.amount > load->second.amount)
-            return inputError("stage " + stage.name + " needs " + std::to_string(use.amount) + " of resource " +
-                              use.resource + ", of which there are " + std::to_string(load->second.amount));
+            return inputError("stage " + stage.name + " needs " + std::to_string(use.amount) +
+                              " of resource " + use.resource + ", of which there are " +
+                              std::to_string(load->second.amount));
         if (std::ranges::count(record.resources, use.resource) > 0)
             return inputError("stage " + stage.name + " names resource " + use.resource + " twice");
         record.resources.push_back(use.resource);
@@ -58,10 +60,10 @@ std::optional<std::size_t> Job::pick() const {
     std::map<std::string, Load> loads = loads_;
     for (std::size_t i = firstWaiting_; i < entries_.size(); ++i) {
         const Entry& entry = entries_[i];
-        const bool ready = entry.record.state == State::waiting &&
-                           std::ranges::all_of(entry.stage.after, [&](StageId id) {
-                               return entries_[id.index()].record.state == State::done;
-                           });
+        const bool ready =
+            entry.record.state == State::waiting && std::ranges::all_of(entry.stage.after, [&](StageId id) {
+                return entries_[id.index()].record.state == State::done;
+            });
         if (ready && fits(entry.stage, loads))
             return i;
         if (ready)

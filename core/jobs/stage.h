@@ -23,7 +23,7 @@ struct ResourceUse {
 struct Stage {
     std::string name; // "profile 12", for the timeline
     std::vector<ResourceUse> uses;
-    std::vector<StageId> after; // stages of the same job that must have ended well
+    std::vector<StageId> after;                  // stages of the same job that must have ended well
     std::function<Status(const StopToken&)> run; // called once, on any thread
 };
 
@@ -34,7 +34,13 @@ struct Resource {
 
 // What became of a stage, for the timeline. Seconds count from the start of the job.
 struct StageRecord {
-    enum class State { waiting, running, done, failed, skipped }; // skipped: never begun, because the job ended before
+    enum class State {
+        waiting,
+        running,
+        done,
+        failed,
+        skipped
+    }; // skipped: never begun, because the job ended before
     StageId id;
     std::string name;
     std::vector<std::string> resources;

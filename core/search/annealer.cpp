@@ -15,7 +15,8 @@ public:
     Best(std::size_t keep, const Annealer::Exclude& exclude) : keep_(keep), exclude_(exclude) {}
 
     bool offer(const Config& config, std::uint64_t hash, float score) {
-        if (std::isnan(score) || (order_.size() == keep_ && !(Key(score, hash) > *order_.begin())) || exclude_(hash))
+        if (std::isnan(score) || (order_.size() == keep_ && !(Key(score, hash) > *order_.begin())) ||
+            exclude_(hash))
             return false;
         if (!configs_.try_emplace(hash, config).second)
             return false;
@@ -45,7 +46,8 @@ private:
 // Scores batches, each config once.
 class Memo {
 public:
-    Memo(const Space& space, const Annealer::Score& score, Best& best) : space_(space), score_(score), best_(best) {}
+    Memo(const Space& space, const Annealer::Score& score, Best& best)
+        : space_(space), score_(score), best_(best) {}
 
     // Scores of a batch; `changed` becomes true when one of them is among the best.
     std::vector<float> operator()(const std::vector<Config>& configs, bool& changed) {
@@ -96,7 +98,8 @@ void scoreWhole(const IndexedSpace& index, Memo& memo) {
     }
 }
 
-void anneal(const Space& space, const AnnealOptions& options, Memo& memo, std::vector<Config>& chains, Rng& rng) {
+void anneal(const Space& space, const AnnealOptions& options, Memo& memo, std::vector<Config>& chains,
+            Rng& rng) {
     bool changed = false;
     std::vector<float> scores = memo(chains, changed);
     std::vector<Config> moved(chains.size());

@@ -9,14 +9,16 @@
 
 namespace tunesmith {
 
-// One point of a search space: a plain value that is stored, compared and sent around without knowing its Space.
-// A space of knobs uses `choices` (an index into each knob's candidates); a tree-like space (inlining decisions, a plan
-// of checkpoints) may put any text of its own into `payload`. What the numbers mean only the Space knows.
+// One point of a search space: a plain value that is stored, compared and sent around without knowing its
+// Space. A space of knobs uses `choices` (an index into each knob's candidates); a tree-like space (inlining
+// decisions, a plan of checkpoints) may put any text of its own into `payload`. What the numbers mean only
+// the Space knows.
 struct Config {
     std::vector<std::int64_t> choices;
     std::string payload;
 
-    // "3,0,12" or "3,0,12;payload": unique, the payload verbatim after the first ';'. parse() is its exact inverse.
+    // "3,0,12" or "3,0,12;payload": unique, the payload verbatim after the first ';'. parse() is its exact
+    // inverse.
     std::string text() const;
     static Result<Config> parse(std::string_view text);
 

@@ -8,7 +8,8 @@
 
 namespace tunesmith {
 
-// How a problem or an environment shows itself: plain data that generic views draw without knowing what it is about.
+// How a problem or an environment shows itself: plain data that generic views draw without knowing what it is
+// about.
 struct TextPart {
     std::string text;
     std::string language; // for highlighting: "llvm", "asm", "c", empty

@@ -7,8 +7,9 @@
 
 namespace tunesmith {
 
-// Features of a batch of configs, dense and row-major: what spaces give and cost models read. `version` names the
-// meaning of the columns; it is stored with models and trials, and a model refuses features of another version.
+// Features of a batch of configs, dense and row-major: what spaces give and cost models read. `version` names
+// the meaning of the columns; it is stored with models and trials, and a model refuses features of another
+// version.
 struct FeatureMatrix {
     std::size_t rows = 0;
     std::size_t columns = 0;
@@ -17,9 +18,12 @@ struct FeatureMatrix {
 
     FeatureMatrix() = default;
     FeatureMatrix(std::size_t rowCount, std::size_t columnCount, int featureVersion)
-        : rows(rowCount), columns(columnCount), version(featureVersion), values(rowCount * columnCount, 0.0f) {}
+        : rows(rowCount), columns(columnCount), version(featureVersion),
+          values(rowCount * columnCount, 0.0f) {}
 
-    std::span<float> row(std::size_t i) { return assert(i < rows), std::span(values).subspan(i * columns, columns); }
+    std::span<float> row(std::size_t i) {
+        return assert(i < rows), std::span(values).subspan(i * columns, columns);
+    }
     std::span<const float> row(std::size_t i) const {
         return assert(i < rows), std::span(values).subspan(i * columns, columns);
     }

@@ -17,7 +17,8 @@ Status checkKnob(const Knob& knob, const std::string& space) {
         return inputError("space " + space + ": knob " + knob.name + " has no values");
     for (const KnobValue& value : knob.values)
         if (value.numbers.size() != knob.values[0].numbers.size())
-            return inputError("space " + space + ": the values of knob " + knob.name + " have different lengths");
+            return inputError("space " + space + ": the values of knob " + knob.name +
+                              " have different lengths");
     return {};
 }
 
@@ -56,7 +57,8 @@ Result<KnobSpace> KnobSpace::make(std::string name, std::vector<Knob> knobs, Fil
         if (!names.insert(knob.name).second)
             return inputError("space " + space.name_ + " has two knobs named " + knob.name);
         if (space.count_ > (1ull << 63) / knob.values.size())
-            return inputError("space " + space.name_ + " has more than 2^63 points: give its knobs fewer values");
+            return inputError("space " + space.name_ +
+                              " has more than 2^63 points: give its knobs fewer values");
         space.count_ *= knob.values.size();
     }
     TS_TRY(space.countAllowed());
@@ -130,7 +132,8 @@ Config KnobSpace::sample(Rng& rng) const {
     return scan(rng.below(count_));
 }
 
-// The next allowed config from an index on; only for huge spaces whose filter allows less than about one in a thousand.
+// The next allowed config from an index on; only for huge spaces whose filter allows less than about one in a
+// thousand.
 Config KnobSpace::scan(std::uint64_t from) const {
     for (std::uint64_t i = 0; i < count_; ++i)
         if (Config config = decode((from + i) % count_); allowed(config))
@@ -146,7 +149,8 @@ Config KnobSpace::neighbour(const Config& config, Rng& rng) const {
             continue;
         Config next = config;
         const std::uint64_t step = 1 + rng.below(values - 1);
-        next.choices[knob] = static_cast<std::int64_t>((static_cast<std::uint64_t>(config.choices[knob]) + step) % values);
+        next.choices[knob] =
+            static_cast<std::int64_t>((static_cast<std::uint64_t>(config.choices[knob]) + step) % values);
         if (allowed(next))
             return next;
     }
@@ -171,8 +175,8 @@ Status KnobSpace::validate(const Config& config) const {
                           std::to_string(knobs_.size()) + " knobs");
     for (std::size_t i = 0; i < knobs_.size(); ++i)
         if (config.choices[i] < 0 || static_cast<std::size_t>(config.choices[i]) >= knobs_[i].values.size())
-            return inputError("config \"" + config.text() + "\": knob " + knobs_[i].name + " of space " + name_ +
-                              " has only " + std::to_string(knobs_[i].values.size()) + " values");
+            return inputError("config \"" + config.text() + "\": knob " + knobs_[i].name + " of space " +
+                              name_ + " has only " + std::to_string(knobs_[i].values.size()) + " values");
     if (!allowed(config))
         return inputError("config \"" + config.text() + "\" is forbidden by the filter of space " + name_);
     return {};

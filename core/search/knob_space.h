@@ -20,16 +20,18 @@ struct Knob {
     static Knob ofNumbers(std::string name, const std::vector<std::int64_t>& numbers);
 };
 
-// The product of named knobs, less what a filter across knobs forbids. A config's choice i is the index of the value of
-// knob i; its integer index is mixed-radix with the first knob running fastest (as AutoTVM's, for its records).
-// The default features are sign(x) * log2(|x| + 1) of every number, then a one-hot of the choice for knobs of few values;
-// templates that know more about their kernels override features().
+// The product of named knobs, less what a filter across knobs forbids. A config's choice i is the index of
+// the value of knob i; its integer index is mixed-radix with the first knob running fastest (as AutoTVM's,
+// for its records). The default features are sign(x) * log2(|x| + 1) of every number, then a one-hot of the
+// choice for knobs of few values; templates that know more about their kernels override features().
 class KnobSpace : public Space, public IndexedSpace, public CrossoverSpace {
 public:
-    using Filter = std::function<bool(const KnobSpace&, const Config&)>; // true: allowed; pure and thread-safe
+    using Filter =
+        std::function<bool(const KnobSpace&, const Config&)>; // true: allowed; pure and thread-safe
 
-    // Refuses a space without knobs, with an empty or ragged knob, with two knobs of one name, with nothing allowed or
-    // with more than 2^63 points. A filter over at most 2^20 points is evaluated once for all of them.
+    // Refuses a space without knobs, with an empty or ragged knob, with two knobs of one name, with nothing
+    // allowed or with more than 2^63 points. A filter over at most 2^20 points is evaluated once for all of
+    // them.
     static Result<KnobSpace> make(std::string name, std::vector<Knob> knobs, Filter filter = {});
 
     const std::vector<Knob>& knobs() const { return knobs_; }
@@ -39,7 +41,8 @@ public:
     std::optional<std::size_t> knobIndex(std::string_view name) const;
 
     std::string name() const override { return name_; }
-    std::optional<double> size() const override; // exact up to 2^20 points before the filter, else before the filter
+    std::optional<double>
+    size() const override; // exact up to 2^20 points before the filter, else before the filter
     Config sample(Rng& rng) const override;
     Config neighbour(const Config& config, Rng& rng) const override;
     Status validate(const Config& config) const override;

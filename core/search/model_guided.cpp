@@ -39,7 +39,8 @@ std::vector<float> labelsOf(std::span<const std::optional<double>> costs) {
 
 ModelGuidedStrategy::ModelGuidedStrategy(const Space& space, std::unique_ptr<CostModel> model,
                                          ModelGuidedOptions options)
-    : space_(space), model_(std::move(model)), options_(std::move(options)), unseen_(space), rng_(options_.seed) {
+    : space_(space), model_(std::move(model)), options_(std::move(options)), unseen_(space),
+      rng_(options_.seed) {
     if (!options_.cost)
         options_.cost = [](const Trial& trial) { return trial.objectives.at(0).value; };
     if (options_.prior.features.rows > 0)
@@ -77,7 +78,8 @@ std::optional<Config> ModelGuidedStrategy::nextLocal() {
     const std::vector<std::size_t> order = bestFirst();
     std::vector<Config> fresh;
     for (int i = 0; i < kNeighbours && !order.empty(); ++i)
-        if (Config config = space_.neighbour(configs_[order[0]], rng_); !unseen_.contains(space_.hash(config)))
+        if (Config config = space_.neighbour(configs_[order[0]], rng_);
+            !unseen_.contains(space_.hash(config)))
             fresh.push_back(std::move(config));
     if (fresh.empty())
         return std::nullopt;
@@ -112,9 +114,9 @@ std::vector<float> ModelGuidedStrategy::score(std::span<const Config> configs) c
 void ModelGuidedStrategy::makePlan() {
     seedChains();
     const Annealer annealer(space_, options_.anneal);
-    std::vector<ScoredConfig> pool =
-        annealer.best([this](std::span<const Config> configs) { return score(configs); },
-                      [this](std::uint64_t hash) { return unseen_.contains(hash); }, 2 * options_.plan, chains_, rng_);
+    std::vector<ScoredConfig> pool = annealer.best(
+        [this](std::span<const Config> configs) { return score(configs); },
+        [this](std::uint64_t hash) { return unseen_.contains(hash); }, 2 * options_.plan, chains_, rng_);
     plan_ = pickDiverse(space_, std::move(pool), options_.plan, options_.diversity);
     planAt_ = 0;
     planStale_ = false;
@@ -130,7 +132,8 @@ std::vector<std::size_t> ModelGuidedStrategy::bestFirst() const {
     return order;
 }
 
-// A quarter of the chains starts again from the best that was measured, the others go on from where they were.
+// A quarter of the chains starts again from the best that was measured, the others go on from where they
+// were.
 void ModelGuidedStrategy::seedChains() {
     const std::vector<std::size_t> order = bestFirst();
     const std::size_t count = std::min(order.size(), options_.anneal.chains / 4);
@@ -148,7 +151,8 @@ void ModelGuidedStrategy::observe(std::span<const Trial> trials) {
         if (!trial.informative())
             continue;
         unseen_.mark(trial.asked);
-        const Config& built = trial.ok() && space_.validate(trial.effective).ok() ? trial.effective : trial.asked;
+        const Config& built =
+            trial.ok() && space_.validate(trial.effective).ok() ? trial.effective : trial.asked;
         unseen_.mark(built);
         remember(built, trial.ok() ? std::optional(options_.cost(trial)) : std::nullopt);
     }
@@ -200,12 +204,19 @@ std::optional<double> ModelGuidedStrategy::predicted(const Config& config) const
 
 // The model itself is not saved: it is fitted again to the same rows, which gives the same model.
 std::string ModelGuidedStrategy::saveState() const {
-    nlohmann::json json{{"rng", rng_.state()},        {"seen", unseen_.hashes()}, {"fitted_rows", fittedRows_},
-                        {"plan_stale", planStale_},   {"plan_dry", planDry_},      {"fits", fits_}, {"rows", nlohmann::json::array()},
-                        {"chains", nlohmann::json::array()}, {"plan", nlohmann::json::array()},
+    nlohmann::json json{{"rng", rng_.state()},
+                        {"seen", unseen_.hashes()},
+                        {"fitted_rows", fittedRows_},
+                        {"plan_stale", planStale_},
+                        {"plan_dry", planDry_},
+                        {"fits", fits_},
+                        {"rows", nlohmann::json::array()},
+                        {"chains", nlohmann::json::array()},
+                        {"plan", nlohmann::json::array()},
                         {"predictions", nlohmann::json::array()}};
     for (std::size_t i = 0; i < configs_.size(); ++i)
-        json["rows"].push_back({configs_[i].text(), costs_[i] ? nlohmann::json(*costs_[i]) : nlohmann::json()});
+        json["rows"].push_back(
+            {configs_[i].text(), costs_[i] ? nlohmann::json(*costs_[i]) : nlohmann::json()});
     for (const Config& config : chains_)
         json["chains"].push_back(config.text());
     for (std::size_t i = planAt_; i < plan_.size(); ++i)

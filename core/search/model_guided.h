@@ -13,21 +13,25 @@ namespace tunesmith {
 
 struct ModelGuidedOptions {
     std::uint64_t seed = 0;
-    std::size_t firstFit = 16;   // trials before the model is trusted; random until then
-    std::size_t plan = 64;       // configs planned from one fit
-    double randomShare = 0.05;   // of all proposals, so that the model also sees what it does not believe in
-    double localShare = 0.2;     // of all proposals: steps from the best measured config, where ruggedness hides from the model
-    double diversity = 0.1;      // weight of unlikeness within a plan against the score, in standard deviations
-    std::size_t refitStep = 8;   // refit after so many new trials, or a sixteenth of those known if that is more
+    std::size_t firstFit = 16; // trials before the model is trusted; random until then
+    std::size_t plan = 64;     // configs planned from one fit
+    double randomShare = 0.05; // of all proposals, so that the model also sees what it does not believe in
+    double localShare =
+        0.2; // of all proposals: steps from the best measured config, where ruggedness hides from the model
+    double diversity = 0.1; // weight of unlikeness within a plan against the score, in standard deviations
+    std::size_t refitStep =
+        8; // refit after so many new trials, or a sixteenth of those known if that is more
     AnnealOptions anneal;
-    std::function<double(const Trial&)> cost; // of an ok trial, lower is better; default: the value of its first objective
+    std::function<double(const Trial&)>
+        cost;          // of an ok trial, lower is better; default: the value of its first objective
     TrainingSet prior; // rows of other workloads with the same features: then the first batch is guided, too
 };
 
-// The learned search of AutoTVM (Chen et al., NeurIPS 2018): a model that ranks configs is fitted to what was measured,
-// simulated annealing finds what it likes best, a few random configs and a few steps from the best one keep it honest. The first batch is random.
-// Labels are best cost / cost (1 for the best, 0 for every failure); where costs are not all positive, the place of
-// the cost between worst and best. Trials are learned under the config that was really built.
+// The learned search of AutoTVM (Chen et al., NeurIPS 2018): a model that ranks configs is fitted to what was
+// measured, simulated annealing finds what it likes best, a few random configs and a few steps from the best
+// one keep it honest. The first batch is random. Labels are best cost / cost (1 for the best, 0 for every
+// failure); where costs are not all positive, the place of the cost between worst and best. Trials are
+// learned under the config that was really built.
 class ModelGuidedStrategy : public Strategy {
 public:
     ModelGuidedStrategy(const Space& space, std::unique_ptr<CostModel> model, ModelGuidedOptions options);
@@ -40,7 +44,9 @@ public:
     Status restoreState(std::string_view state) override;
 
     const CostModel& model() const { return *model_; }
-    TrainingSet trainingSet() const { return trainingSet(configs_.size()); } // what it has learned from, without the prior
+    TrainingSet trainingSet() const {
+        return trainingSet(configs_.size());
+    } // what it has learned from, without the prior
     std::size_t fits() const { return fits_; }
 
 private:
@@ -69,8 +75,8 @@ private:
     std::vector<Config> chains_;
     std::vector<ScoredConfig> plan_; // best first; planAt_ is the next one
     std::size_t planAt_ = 0;
-    bool planStale_ = true; // the model has changed since
-    bool planDry_ = false;  // planning found nothing that is new
+    bool planStale_ = true;                                // the model has changed since
+    bool planDry_ = false;                                 // planning found nothing that is new
     std::unordered_map<std::uint64_t, float> predictions_; // of what was proposed and not yet observed
 };
 

@@ -30,7 +30,8 @@ std::vector<std::size_t> paretoFront(std::span<const std::vector<double>> costs)
     return front;
 }
 
-std::vector<std::size_t> paretoFront(std::span<const Trial> trials, std::span<const ObjectiveInfo> objectives) {
+std::vector<std::size_t> paretoFront(std::span<const Trial> trials,
+                                     std::span<const ObjectiveInfo> objectives) {
     std::vector<std::size_t> members;
     std::vector<std::vector<double>> costs;
     for (std::size_t i = 0; i < trials.size(); ++i) {

@@ -19,7 +19,8 @@ struct ObjectiveInfo {
     bool higherIsBetter = false;
 };
 
-// What a build leaves behind. Plain data, because builds and profiles run in other processes and on other machines.
+// What a build leaves behind. Plain data, because builds and profiles run in other processes and on other
+// machines.
 struct Artifact {
     std::string bytes;          // the thing itself when it is small ...
     std::filesystem::path file; // ... or where it lies, owned by whoever asked for the build
@@ -32,21 +33,23 @@ struct Built {
 };
 
 struct ProfileLimits {
-    double deadlineSeconds = 10;     // wall clock for the whole profile
-    std::optional<double> incumbent; // best first objective so far: what is clearly worse may be given up early
+    double deadlineSeconds = 10; // wall clock for the whole profile
+    std::optional<double>
+        incumbent; // best first objective so far: what is clearly worse may be given up early
     StopToken stop;
 };
 
-// Anything that can be tuned. A schedule template, a compiler's inliner, a program with parameters and a plan of
-// checkpoints go through this one door. build() may run on several threads at once and shares its machine with others;
-// profile() has its resource for itself.
+// Anything that can be tuned. A schedule template, a compiler's inliner, a program with parameters and a plan
+// of checkpoints go through this one door. build() may run on several threads at once and shares its machine
+// with others; profile() has its resource for itself.
 class Problem {
 public:
     virtual ~Problem() = default;
 
     virtual std::string name() const = 0;
     virtual const Space& space() const = 0;
-    virtual std::vector<ObjectiveInfo> objectives() const = 0; // at least one; trials give their values in this order
+    virtual std::vector<ObjectiveInfo>
+    objectives() const = 0; // at least one; trials give their values in this order
     virtual Result<Built> build(const Config& config, const StopToken& stop) = 0;
     // Fills status, message, objectives and samples; asked and effective config are the caller's.
     virtual Trial profile(const Artifact& artifact, const ProfileLimits& limits) = 0;

@@ -18,8 +18,8 @@ constexpr std::array<ReasonTexts, 7> kReasons{{
     {"converged", "nothing better was found for as long as was asked for"},
     {"failed", "the search could not go on"},
 }};
-constexpr std::array<std::string_view, 9> kKinds{"started", "proposed", "measured", "accepted", "refused",
-                                                 "improved", "learned", "message", "stopped"};
+constexpr std::array<std::string_view, 9> kKinds{"started",  "proposed", "measured", "accepted", "refused",
+                                                 "improved", "learned",  "message",  "stopped"};
 
 } // namespace
 

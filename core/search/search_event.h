@@ -9,7 +9,8 @@
 
 namespace tunesmith {
 
-// Why a search ended. Every search says so: strategies over configs, graph searchers and agents. Names are stored.
+// Why a search ended. Every search says so: strategies over configs, graph searchers and agents. Names are
+// stored.
 enum class StopReason {
     budgetTrials,
     budgetTime,
@@ -37,13 +38,13 @@ struct SearchEvent {
         stopped,
     };
     Kind kind = Kind::message;
-    std::string subject;         // workload, rule, strategy ...
-    std::string text;            // reason or remark, for people
-    std::size_t step = 0;        // trials (or rewrites) so far
-    double seconds = 0;          // since the search started
-    std::optional<double> cost;  // of this candidate, lower is better
-    std::optional<double> best;  // so far
-    std::optional<Trial> trial;  // with measured
+    std::string subject;              // workload, rule, strategy ...
+    std::string text;                 // reason or remark, for people
+    std::size_t step = 0;             // trials (or rewrites) so far
+    double seconds = 0;               // since the search started
+    std::optional<double> cost;       // of this candidate, lower is better
+    std::optional<double> best;       // so far
+    std::optional<Trial> trial;       // with measured
     std::optional<StopReason> reason; // with stopped
 };
 std::string_view eventKindName(SearchEvent::Kind kind);

@@ -140,8 +140,8 @@ void SearchSession::deliver(const Batch& batch, std::vector<Trial> trials) {
         takeOverRest();
 }
 
-// The trail has left what is stored, but stored trials remain: they come from another seed, batch size or strategy. They
-// are still true, so the strategy learns from them now.
+// The trail has left what is stored, but stored trials remain: they come from another seed, batch size or
+// strategy. They are still true, so the strategy learns from them now.
 void SearchSession::takeOverRest() {
     if (stored_.empty())
         return;
@@ -154,7 +154,8 @@ void SearchSession::takeOverRest() {
         for (Trial& trial : sameHash)
             trials.push_back(std::move(trial));
     SearchEvent remark = event(SearchEvent::Kind::message);
-    remark.text = std::to_string(trials.size()) + " stored trials are not on this trail; they are learned from all the same";
+    remark.text = std::to_string(trials.size()) +
+                  " stored trials are not on this trail; they are learned from all the same";
     tell(remark);
     strategy_.observe(trials);
     proposed_ += trials.size();
@@ -206,7 +207,9 @@ SearchResult SearchSession::result() {
 
 std::string SearchSession::saveState() const {
     assert(underWay_ == 0);
-    return nlohmann::json{{"trials", trials_.size()}, {"batches", batches_}, {"strategy", strategy_.saveState()}}.dump();
+    return nlohmann::json{
+        {"trials", trials_.size()}, {"batches", batches_}, {"strategy", strategy_.saveState()}}
+        .dump();
 }
 
 SearchEvent SearchSession::event(SearchEvent::Kind kind) const {
@@ -224,8 +227,8 @@ void SearchSession::tell(const SearchEvent& event) const {
         options_.observer->onEvent(event);
 }
 
-SearchResult runSearch(const Space& space, Strategy& strategy, const Evaluate& evaluate, SearchOptions options,
-                       StoredTrail trail) {
+SearchResult runSearch(const Space& space, Strategy& strategy, const Evaluate& evaluate,
+                       SearchOptions options, StoredTrail trail) {
     SearchSession session(space, strategy, std::move(options));
     if (const Status resumed = session.resume(std::move(trail)); !resumed.ok())
         session.fail(resumed.error().message);

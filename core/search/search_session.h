@@ -29,13 +29,15 @@ struct SearchOptions {
     std::string subject; // for events: workload, problem
     StopToken stop;
     SearchObserver* observer = nullptr;
-    std::function<double(const Trial&)> cost; // of an ok trial, lower is better; default: the value of its first objective
-    std::function<double()> clock;            // seconds; for tests. Default: the steady clock
+    std::function<double(const Trial&)>
+        cost; // of an ok trial, lower is better; default: the value of its first objective
+    std::function<double()> clock; // seconds; for tests. Default: the steady clock
 };
 
-// Trials of an earlier part of the run, in their order. Without `sessionState` (or with "") the strategy is taken over the
-// whole trail again: it proposes, what is stored is not measured twice, and the trail goes on as if it had never been
-// interrupted. With the state that was saved after `session.saveState()` only what came later is taken over so.
+// Trials of an earlier part of the run, in their order. Without `sessionState` (or with "") the strategy is
+// taken over the whole trail again: it proposes, what is stored is not measured twice, and the trail goes on
+// as if it had never been interrupted. With the state that was saved after `session.saveState()` only what
+// came later is taken over so.
 struct StoredTrail {
     std::vector<Trial> trials;
     std::string sessionState;
@@ -49,9 +51,10 @@ struct SearchResult {
     double seconds = 0;
 };
 
-// The loop of every search over configs, in single steps so that a job can build the next batch while this one is
-// profiled: next() - try what it asks for - deliver(), in the order of the batches. A second next() may come before the
-// first deliver(). The trail depends on this order only. One thread at a time; borrows space and strategy.
+// The loop of every search over configs, in single steps so that a job can build the next batch while this
+// one is profiled: next() - try what it asks for - deliver(), in the order of the batches. A second next()
+// may come before the first deliver(). The trail depends on this order only. One thread at a time; borrows
+// space and strategy.
 class SearchSession {
 public:
     struct Batch {
@@ -65,10 +68,12 @@ public:
 
     Status resume(StoredTrail trail); // before the first next()
 
-    // None: nothing more is to be begun. Then deliver what is still under way; the reason stands once all is delivered.
+    // None: nothing more is to be begun. Then deliver what is still under way; the reason stands once all is
+    // delivered.
     std::optional<Batch> next();
 
-    // One trial per config of batch.toTry(), in that order. Cancelled ones are dropped: they are tried again on resume.
+    // One trial per config of batch.toTry(), in that order. Cancelled ones are dropped: they are tried again
+    // on resume.
     void deliver(const Batch& batch, std::vector<Trial> trials);
 
     void fail(std::string message); // the evaluation itself broke: the search ends with StopReason::failed
@@ -79,7 +84,8 @@ public:
     std::optional<double> bestCost() const { return bestCost_; }
     SearchResult result(); // ends the search if it has not ended; tells the observer once
 
-    // JSON text: the strategy's state and how many trials it accounts for. Only between batches (nothing under way).
+    // JSON text: the strategy's state and how many trials it accounts for. Only between batches (nothing
+    // under way).
     std::string saveState() const;
 
 private:
@@ -95,7 +101,8 @@ private:
     SearchOptions options_;
     double begun_ = 0;
     std::vector<Trial> trials_;
-    std::unordered_map<std::uint64_t, std::deque<Trial>> stored_; // not yet taken over, by hash of the asked config
+    std::unordered_map<std::uint64_t, std::deque<Trial>>
+        stored_; // not yet taken over, by hash of the asked config
     std::size_t proposed_ = 0;
     std::size_t batches_ = 0;
     std::size_t underWay_ = 0;
@@ -109,8 +116,8 @@ private:
 
 // The simple form: one batch after the other until the budget is used up.
 using Evaluate = std::function<Result<std::vector<Trial>>(std::span<const Config> configs)>;
-SearchResult runSearch(const Space& space, Strategy& strategy, const Evaluate& evaluate, SearchOptions options,
-                       StoredTrail trail = {});
+SearchResult runSearch(const Space& space, Strategy& strategy, const Evaluate& evaluate,
+                       SearchOptions options, StoredTrail trail = {});
 
 // Evaluates one config after the other through a problem, in this thread.
 Evaluate evaluateWith(Problem& problem, ProfileLimits limits);

@@ -38,7 +38,8 @@ Status RandomStrategy::restoreState(std::string_view state) {
 
 Result<std::unique_ptr<GridStrategy>> GridStrategy::make(const Space& space) {
     if (!space.indexed())
-        return unsupportedError("space " + space.name() + " has no index: use the strategy random instead of grid");
+        return unsupportedError("space " + space.name() +
+                                " has no index: use the strategy random instead of grid");
     return std::unique_ptr<GridStrategy>(new GridStrategy(*space.indexed()));
 }
 

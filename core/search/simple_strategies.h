@@ -7,7 +7,8 @@
 
 namespace tunesmith {
 
-// Uniform without repeats, after the space's starting points: the control that every cleverer strategy has to beat.
+// Uniform without repeats, after the space's starting points: the control that every cleverer strategy has to
+// beat.
 class RandomStrategy : public Strategy {
 public:
     RandomStrategy(const Space& space, std::uint64_t seed) : unseen_(space), rng_(seed) {}

@@ -13,7 +13,8 @@
 
 namespace tunesmith {
 
-// Optional ability: every config has an integer index. Indices in [0, indexCount()) that a filter forbids have no config.
+// Optional ability: every config has an integer index. Indices in [0, indexCount()) that a filter forbids
+// have no config.
 class IndexedSpace {
 public:
     virtual ~IndexedSpace() = default;
@@ -29,9 +30,10 @@ public:
     virtual Config cross(const Config& mother, const Config& father, Rng& rng) const = 0;
 };
 
-// What can be tried. Everything that strategies need and nothing that they should not know, so that a template with 900
-// integer points and a tree of ten thousand inlining decisions are searched by the same code.
-// Implementations are immutable: all members may be called from any thread, randomness comes from the caller's Rng.
+// What can be tried. Everything that strategies need and nothing that they should not know, so that a
+// template with 900 integer points and a tree of ten thousand inlining decisions are searched by the same
+// code. Implementations are immutable: all members may be called from any thread, randomness comes from the
+// caller's Rng.
 class Space {
 public:
     virtual ~Space() = default;
@@ -39,16 +41,20 @@ public:
     virtual std::string name() const = 0;
     virtual std::optional<double> size() const = 0; // number of configs; none when it cannot be counted
 
-    virtual Config sample(Rng& rng) const = 0;                           // a valid one
-    virtual Config neighbour(const Config& config, Rng& rng) const = 0;  // a valid one, a small step away if there is one
-    virtual Config canonical(const Config& config) const { return config; } // one form for configs that mean the same
-    virtual Status validate(const Config& config) const = 0;             // why it is no member of this space
+    virtual Config sample(Rng& rng) const = 0; // a valid one
+    virtual Config neighbour(const Config& config,
+                             Rng& rng) const = 0; // a valid one, a small step away if there is one
+    virtual Config canonical(const Config& config) const {
+        return config;
+    }                                                        // one form for configs that mean the same
+    virtual Status validate(const Config& config) const = 0; // why it is no member of this space
     virtual std::uint64_t hash(const Config& config) const { return canonical(config).hash(); }
 
     // Configs that deserve to be tried before anything is known, e.g. the untuned default. All valid.
     virtual std::vector<Config> startingPoints() const { return {}; }
 
-    // One row per config; the number of columns is the same for every batch. Batched because that is what costs.
+    // One row per config; the number of columns is the same for every batch. Batched because that is what
+    // costs.
     virtual int featureVersion() const = 0;
     virtual FeatureMatrix features(std::span<const Config> configs) const = 0;
 

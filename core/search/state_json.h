@@ -9,7 +9,8 @@
 
 namespace tunesmith {
 
-// For the sources of strategies only: run `read` on a saved state and turn whatever is wrong with it into one sentence.
+// For the sources of strategies only: run `read` on a saved state and turn whatever is wrong with it into one
+// sentence.
 template <class Read> Status readState(const std::string& strategy, std::string_view state, Read read) {
     try {
         read(nlohmann::json::parse(state));

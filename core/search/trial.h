@@ -11,8 +11,8 @@
 
 namespace tunesmith {
 
-// What became of one attempt. Failures are results too: they are kept with their reason and teach the cost model.
-// The names are stored; never rename one.
+// What became of one attempt. Failures are results too: they are kept with their reason and teach the cost
+// model. The names are stored; never rename one.
 enum class TrialStatus {
     ok,
     buildError,
@@ -36,8 +36,8 @@ struct Trial {
     std::vector<Objective> objectives; // in the problem's order; the first one leads. Empty unless ok
     std::vector<float> samples;        // raw measurements of the first objective, in its unit
     double buildSeconds = 0;
-    std::optional<double> predicted;   // the strategy's score before measuring; higher is better
-    std::uint64_t artifactHash = 0;    // equal artifacts need to be measured once only; 0 = unknown
+    std::optional<double> predicted; // the strategy's score before measuring; higher is better
+    std::uint64_t artifactHash = 0;  // equal artifacts need to be measured once only; 0 = unknown
 
     bool ok() const { return status == TrialStatus::ok; }
     bool informative() const { return status != TrialStatus::skipped && status != TrialStatus::cancelled; }

@@ -6,8 +6,8 @@
 namespace tunesmith {
 namespace {
 
-constexpr int kTries = 200;                // with an index: then the rest is listed
-constexpr int kTriesWithoutIndex = 2000;   // without one: then the space counts as exhausted
+constexpr int kTries = 200;              // with an index: then the rest is listed
+constexpr int kTriesWithoutIndex = 2000; // without one: then the space counts as exhausted
 constexpr std::uint64_t kListable = 1u << 22;
 
 } // namespace

@@ -8,14 +8,17 @@
 
 namespace tunesmith {
 
-// Draws configs that were not drawn before, until there are none. Indexed spaces are exhausted to the last point; in a
-// space without an index, where what is left cannot be listed, a long run of repeats counts as the end.
+// Draws configs that were not drawn before, until there are none. Indexed spaces are exhausted to the last
+// point; in a space without an index, where what is left cannot be listed, a long run of repeats counts as
+// the end.
 class Unseen {
 public:
     explicit Unseen(const Space& space) : space_(space) {}
 
     bool contains(std::uint64_t hash) const { return seen_.contains(hash); }
-    bool mark(const Config& config) { return seen_.insert(space_.hash(config)).second; } // true when it was new
+    bool mark(const Config& config) {
+        return seen_.insert(space_.hash(config)).second;
+    } // true when it was new
     std::size_t count() const { return seen_.size(); }
 
     std::optional<Config> draw(Rng& rng); // uniform over the unseen ones where there is an index; marks it

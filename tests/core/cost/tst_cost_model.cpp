@@ -31,7 +31,8 @@ TrainingSet makeSet(std::size_t rows, std::size_t columns, std::uint64_t seed, b
             label += static_cast<double>(value) / static_cast<double>(c + 1);
         }
         if (rugged)
-            label = (set.features.row(r)[0] > 0.5f) == (set.features.row(r)[1] > 0.5f) ? 1 + label / 10 : label / 10;
+            label = (set.features.row(r)[0] > 0.5f) == (set.features.row(r)[1] > 0.5f) ? 1 + label / 10
+                                                                                       : label / 10;
         set.labels.push_back(static_cast<float>(label));
     }
     set.groups = {static_cast<std::uint32_t>(rows)};
@@ -51,12 +52,14 @@ class TestCostModel : public QObject {
 
 private slots:
     void rankMetrics() {
-        const std::vector<float> truth{1, 2, 3, 4}, same{10, 20, 30, 40}, reversed{4, 3, 2, 1}, flat{1, 1, 1, 1};
+        const std::vector<float> truth{1, 2, 3, 4}, same{10, 20, 30, 40}, reversed{4, 3, 2, 1},
+            flat{1, 1, 1, 1};
         QCOMPARE(kendallTau(truth, same), 1.0);
         QCOMPARE(kendallTau(truth, reversed), -1.0);
         QCOMPARE(kendallTau(truth, flat), 0.0);
         QCOMPARE(kendallTau(truth, std::vector<float>{1, 2, 4, 3}), 4.0 / 6);
-        // tau-b with ties by hand: agree 4, disagree 0, one pair tied in truth, one in scores -> 4 / sqrt(5 * 5)
+        // tau-b with ties by hand: agree 4, disagree 0, one pair tied in truth, one in scores -> 4 / sqrt(5 *
+        // 5)
         QCOMPARE(kendallTau(std::vector<float>{1, 1, 2, 3}, std::vector<float>{1, 2, 3, 3}), 0.8);
         QCOMPARE(pairwiseAccuracy(truth, same), 1.0);
         QCOMPARE(pairwiseAccuracy(truth, flat), 0.5);
@@ -102,8 +105,11 @@ private slots:
         for (std::size_t i = 1; i < 100; ++i)
             QVERIFY(std::abs((scores[i] - scores[0]) - (set.labels[i] - set.labels[0])) < 1e-4f);
     }
-    void groupsDoNotCompare_data() { models(); }
-    void groupsDoNotCompare() { // two workloads of different level, the same order inside: the level must not confuse
+    void groupsDoNotCompare_data() {
+        models();
+    }
+    void groupsDoNotCompare() { // two workloads of different level, the same order inside: the level must not
+                                // confuse
         QFETCH(QString, kind);
         TrainingSet set = makeSet(150, 6, 1);
         TrainingSet other = makeSet(150, 6, 2);
@@ -116,7 +122,9 @@ private slots:
         const TrainingSet test = makeSet(200, 6, 3);
         QVERIFY(pairwiseAccuracy(test.labels, *model->predict(test.features)) > 0.8);
     }
-    void sameSetSameModel_data() { models(); }
+    void sameSetSameModel_data() {
+        models();
+    }
     void sameSetSameModel() {
         QFETCH(QString, kind);
         const TrainingSet set = makeSet(200, 20, 7, true);
@@ -125,7 +133,9 @@ private slots:
         QVERIFY(a->fit(set).ok() && b->fit(set).ok());
         QCOMPARE(*a->predict(set.features), *b->predict(set.features));
     }
-    void saveAndLoad_data() { models(); }
+    void saveAndLoad_data() {
+        models();
+    }
     void saveAndLoad() {
         QFETCH(QString, kind);
         const TrainingSet set = makeSet(200, 20, 7, true);
@@ -156,7 +166,9 @@ private slots:
         const Status status = makeLearnedModel()->load(*ridge.save());
         QVERIFY(!status.ok() && status.error().message.find("ridge") != std::string::npos);
     }
-    void badSets_data() { models(); }
+    void badSets_data() {
+        models();
+    }
     void badSets() {
         QFETCH(QString, kind);
         const auto model = makeModel(kind);
@@ -193,7 +205,9 @@ private slots:
         }
         QCOMPARE(equal, (std::vector<int>{20, 20, 20, 20}));
     }
-    void saysWhatItIs() { QVERIFY(learnedModelDescription().size() > 10); }
+    void saysWhatItIs() {
+        QVERIFY(learnedModelDescription().size() > 10);
+    }
 };
 
 QTEST_APPLESS_MAIN(TestCostModel)

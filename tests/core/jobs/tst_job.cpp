@@ -69,19 +69,23 @@ private slots:
             std::vector<StageId> before;
             if (updates.contains(n - 2))
                 before.push_back(updates[n - 2]);
-            const auto select = *job.add({"select " + std::to_string(n), {{"client", 1, true}}, before, sleepFor(1)});
-            const auto build = *job.add({"build " + std::to_string(n), {{"builders", 2}}, {select}, sleepFor(15)});
+            const auto select =
+                *job.add({"select " + std::to_string(n), {{"client", 1, true}}, before, sleepFor(1)});
+            const auto build =
+                *job.add({"build " + std::to_string(n), {{"builders", 2}}, {select}, sleepFor(15)});
             std::vector<StageId> built{build};
             if (updates.contains(n - 1))
                 built.push_back(updates[n - 1]); // profiles and updates in the order of the batches
-            const auto profile = *job.add({"profile " + std::to_string(n), {{"target", 1, true}}, {build}, sleepFor(15)});
+            const auto profile =
+                *job.add({"profile " + std::to_string(n), {{"target", 1, true}}, {build}, sleepFor(15)});
             built[0] = profile;
-            updates[n] = *job.add({"update " + std::to_string(n), {{"client", 1, true}}, built, [&, n](const StopToken&) {
-                order.push_back(n);
-                if (n + 2 < kBatches)
-                    addBatch(n + 2);
-                return Status();
-            }});
+            updates[n] = *job.add(
+                {"update " + std::to_string(n), {{"client", 1, true}}, built, [&, n](const StopToken&) {
+                     order.push_back(n);
+                     if (n + 2 < kBatches)
+                         addBatch(n + 2);
+                     return Status();
+                 }});
         };
         addBatch(0);
         addBatch(1);
@@ -110,30 +114,36 @@ private slots:
         for (int i = 0; i < 200; ++i) {
             const bool exclusive = i % 10 == 5;
             const int micros = static_cast<int>(rng.below(300));
-            QVERIFY(job.add({"s", {{"cpu", 1 + static_cast<int>(rng.below(2)), exclusive}}, {}, [&, exclusive, micros](const StopToken&) {
-                const int now = ++inside;
-                worst = std::max(worst.load(), now);
-                if (exclusive && now != 1)
-                    alone = false;
-                std::this_thread::sleep_for(std::chrono::microseconds(micros));
-                if (exclusive && inside != 1)
-                    alone = false;
-                --inside;
-                return Status();
-            }}).ok());
+            QVERIFY(job.add({"s",
+                             {{"cpu", 1 + static_cast<int>(rng.below(2)), exclusive}},
+                             {},
+                             [&, exclusive, micros](const StopToken&) {
+                                 const int now = ++inside;
+                                 worst = std::max(worst.load(), now);
+                                 if (exclusive && now != 1)
+                                     alone = false;
+                                 std::this_thread::sleep_for(std::chrono::microseconds(micros));
+                                 if (exclusive && inside != 1)
+                                     alone = false;
+                                 --inside;
+                                 return Status();
+                             }})
+                        .ok());
         }
         QVERIFY(job.run(6).ok());
         QVERIFY(alone);
         QVERIFY(worst <= 4);
         const auto records = job.records();
-        for (std::size_t i = 0; i < records.size(); ++i) // nothing added later begins before a waiting exclusive stage
+        for (std::size_t i = 0; i < records.size();
+             ++i) // nothing added later begins before a waiting exclusive stage
             if (i % 10 == 5)
                 for (std::size_t j = i + 1; j < records.size(); ++j)
                     QVERIFY(records[j].begin >= records[i].begin);
     }
     void failureEndsTheJob() {
         Job job({{"cpu", 1}});
-        const auto bad = job.add({"build 3", {{"cpu"}}, {}, [](const StopToken&) -> Status { return ioError("disk full"); }});
+        const auto bad = job.add(
+            {"build 3", {{"cpu"}}, {}, [](const StopToken&) -> Status { return ioError("disk full"); }});
         QVERIFY(job.add({"profile 3", {{"cpu"}}, {*bad}, sleepFor(0)}).ok());
         const Status status = job.run(2);
         QVERIFY(!status.ok());
@@ -146,11 +156,15 @@ private slots:
         StopSource stop;
         std::atomic<int> ran = 0;
         for (int i = 0; i < 20; ++i)
-            QVERIFY(job.add({"s", {{"cpu"}}, {}, [&](const StopToken& token) -> Status {
-                if (++ran == 5)
-                    stop.requestStop();
-                return token.stopRequested() ? Status(cancelledError()) : Status();
-            }}).ok());
+            QVERIFY(job.add({"s",
+                             {{"cpu"}},
+                             {},
+                             [&](const StopToken& token) -> Status {
+                                 if (++ran == 5)
+                                     stop.requestStop();
+                                 return token.stopRequested() ? Status(cancelledError()) : Status();
+                             }})
+                        .ok());
         const Status status = job.run(2, stop.token());
         QVERIFY(!status.ok());
         QVERIFY(status.error().isCancelled());
@@ -175,7 +189,8 @@ private slots:
                 if (rng.chance(0.5))
                     stage.uses.push_back({"b", 1, rng.chance(0.3)});
                 for (int j = 0; j < 3 && i > 0; ++j)
-                    stage.after.push_back(StageId(static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(i)))));
+                    stage.after.push_back(
+                        StageId(static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(i)))));
                 QVERIFY(job.add(std::move(stage)).ok());
             }
             QVERIFY(job.run(1 + static_cast<int>(rng.below(4))).ok());

@@ -9,8 +9,8 @@
 #include "core/search/knob_space.h"
 #include "core/search/problem.h"
 
-// Small clients of the search interfaces, shaped like what has to fit later: a compiler's inliner, a plan of checkpoints,
-// a program with snapshots; and a made-up convolution whose every point is known.
+// Small clients of the search interfaces, shaped like what has to fit later: a compiler's inliner, a plan of
+// checkpoints, a program with snapshots; and a made-up convolution whose every point is known.
 namespace toy {
 
 using namespace tunesmith;
@@ -22,8 +22,8 @@ inline Trial okTrial(const std::vector<Objective>& objectives) {
     return trial;
 }
 
-// A tree of call sites: a decision below a call that is not inlined does not exist. Configs are the sorted names of the
-// inlined sites, e.g. "0/1 0/2": no integer index, and the size of the space is not known.
+// A tree of call sites: a decision below a call that is not inlined does not exist. Configs are the sorted
+// names of the inlined sites, e.g. "0/1 0/2": no integer index, and the size of the space is not known.
 struct Site {
     int parent;       // index, -1 for the root's calls
     double gain;      // seconds won by inlining it
@@ -75,13 +75,15 @@ public:
         std::vector<bool> inlined = decode(config);
         std::size_t site = rng.below(inlined.size());
         inlined[site] = !inlined[site];
-        for (int parent = sites()[site].parent; inlined[site] && parent >= 0; parent = sites()[static_cast<std::size_t>(parent)].parent)
+        for (int parent = sites()[site].parent; inlined[site] && parent >= 0;
+             parent = sites()[static_cast<std::size_t>(parent)].parent)
             inlined[static_cast<std::size_t>(parent)] = true;
         return encode(inlined);
     }
     Config canonical(const Config& config) const override { return encode(decode(config)); }
     Status validate(const Config& config) const override {
-        return config == canonical(config) ? Status() : Status(inputError("no tree of decisions: " + config.text()));
+        return config == canonical(config) ? Status()
+                                           : Status(inputError("no tree of decisions: " + config.text()));
     }
     int featureVersion() const override { return 3; }
     FeatureMatrix features(std::span<const Config> configs) const override {
@@ -108,7 +110,8 @@ public:
     std::vector<Description> describe() const override {
         TreePart tree;
         for (std::size_t i = 0; i < sites().size(); ++i)
-            tree.items.push_back({"s" + std::to_string(i), sites()[i].parent, sites()[i].refused ? "refused" : ""});
+            tree.items.push_back(
+                {"s" + std::to_string(i), sites()[i].parent, sites()[i].refused ? "refused" : ""});
         return {{"call sites", tree}};
     }
     static double timeOf(const std::vector<bool>& inlined) {
@@ -139,7 +142,8 @@ private:
     InliningSpace space_;
 };
 
-// Checkpoint schemes: per call none, taping or a snapshot; time against peak tape, and a call count to maximise nothing.
+// Checkpoint schemes: per call none, taping or a snapshot; time against peak tape, and a call count to
+// maximise nothing.
 class CheckpointProblem : public Problem {
 public:
     static constexpr std::size_t kCalls = 6;
@@ -147,7 +151,9 @@ public:
 
     std::string name() const override { return "checkpoints"; }
     const Space& space() const override { return space_; }
-    std::vector<ObjectiveInfo> objectives() const override { return {{"time", "s", false}, {"free tape", "MB", true}}; }
+    std::vector<ObjectiveInfo> objectives() const override {
+        return {{"time", "s", false}, {"free tape", "MB", true}};
+    }
     Result<Built> build(const Config& config, const StopToken&) override {
         return Built{{config.text(), {}, config.hash()}, config};
     }
@@ -166,13 +172,15 @@ private:
     static KnobSpace makeSpace() {
         std::vector<Knob> knobs;
         for (std::size_t i = 0; i < kCalls; ++i)
-            knobs.push_back({"call " + std::to_string(i), {{"none", {0}}, {"big-TBR", {1}}, {"big-snapshot", {2}}}});
+            knobs.push_back(
+                {"call " + std::to_string(i), {{"none", {0}}, {"big-TBR", {1}}, {"big-snapshot", {2}}}});
         return KnobSpace::make("checkpoints", std::move(knobs)).value();
     }
     KnobSpace space_;
 };
 
-// A walk on a 5 x 4 grid from a corner to the other one, around walls; slippery: now and then a step costs double.
+// A walk on a 5 x 4 grid from a corner to the other one, around walls; slippery: now and then a step costs
+// double.
 class GridWalk : public Environment {
 public:
     std::string name() const override { return "grid walk"; }
@@ -209,7 +217,8 @@ public:
         std::array<std::uint64_t, 4> s{};
         int x = 0, y = 0, steps = 0;
         unsigned long long a = 0, b = 0, c = 0, d = 0;
-        if (std::sscanf(snapshot.bytes.c_str(), "%d %d %d %llu %llu %llu %llu", &x, &y, &steps, &a, &b, &c, &d) != 7)
+        if (std::sscanf(snapshot.bytes.c_str(), "%d %d %d %llu %llu %llu %llu", &x, &y, &steps, &a, &b, &c,
+                        &d) != 7)
             return inputError("this is no snapshot of a grid walk");
         s = {a, b, c, d};
         rng_.setState(s);
@@ -229,8 +238,8 @@ private:
     int x_ = 0, y_ = 0, steps_ = 0;
 };
 
-// 1008 points like a convolution's: vector remainders, registers that spill, caches that overflow, and ruggedness that no
-// feature explains. Costs are seconds.
+// 1008 points like a convolution's: vector remainders, registers that spill, caches that overflow, and
+// ruggedness that no feature explains. Costs are seconds.
 inline std::vector<std::int64_t> divisors(std::int64_t n) {
     std::vector<std::int64_t> out;
     for (std::int64_t i = 1; i <= n; ++i)
@@ -240,27 +249,31 @@ inline std::vector<std::int64_t> divisors(std::int64_t n) {
 }
 
 inline KnobSpace convSpace() {
-    return KnobSpace::make("conv", {Knob::ofNumbers("ic", divisors(64)), Knob::ofNumbers("oc", {1, 2, 4, 8, 16, 32, 64, 96, 128}),
+    return KnobSpace::make("conv", {Knob::ofNumbers("ic", divisors(64)),
+                                    Knob::ofNumbers("oc", {1, 2, 4, 8, 16, 32, 64, 96, 128}),
                                     Knob::ofNumbers("ow", divisors(56)), Knob::ofNumbers("unroll", {0, 1})})
         .value();
 }
 
 inline double convSeconds(const KnobSpace& space, const Config& config) {
-    const auto at = [&](std::size_t knob) { return static_cast<double>(space.value(config, knob).numbers[0]); };
+    const auto at = [&](std::size_t knob) {
+        return static_cast<double>(space.value(config, knob).numbers[0]);
+    };
     const double ic = at(0), oc = at(1), ow = at(2);
     const double vectors = std::ceil(oc / 16);
-    double speed = oc / (16 * vectors);                          // lanes in use
+    double speed = oc / (16 * vectors); // lanes in use
     const double accumulators = vectors * ow;
-    speed *= std::min(1.0, accumulators / 10);                   // latency hidden
+    speed *= std::min(1.0, accumulators / 10); // latency hidden
     if (accumulators > 28)
-        speed *= 0.25 + 0.4 * 28 / accumulators;                 // spills
-    speed *= 1 / (1 + 1.5 / ic);                                 // loop overhead
+        speed *= 0.25 + 0.4 * 28 / accumulators; // spills
+    speed *= 1 / (1 + 0.6 / ic);                 // loop overhead
     if (ic * oc * 9 * 4 > 32768)
-        speed *= 0.8;                                            // weights leave L1
+        speed *= 0.8; // weights leave L1
     if (at(3) > 0)
-        speed *= ow <= 14 ? 1.08 : 0.9;                          // unrolling
-    const double noise = static_cast<double>(Hasher().add(std::uint64_t{77}).add(config.hash()).value() % 1000) / 1000;
-    return 1e-3 / (150 * speed * (0.95 + 0.05 * noise));
+        speed *= ow <= 14 ? 1.04 : 0.9; // unrolling
+    const double noise =
+        static_cast<double>(Hasher().add(std::uint64_t{77}).add(config.hash()).value() % 1000) / 1000;
+    return 1e-3 / (150 * speed * (0.97 + 0.03 * noise));
 }
 
 inline double convOptimum(const KnobSpace& space) {

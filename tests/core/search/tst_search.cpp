@@ -13,9 +13,7 @@ namespace {
 class Log : public SearchObserver {
 public:
     void onEvent(const SearchEvent& event) override { events.push_back(event); }
-    long count(SearchEvent::Kind kind) const {
-        return std::ranges::count(events, kind, &SearchEvent::kind);
-    }
+    long count(SearchEvent::Kind kind) const { return std::ranges::count(events, kind, &SearchEvent::kind); }
     std::vector<SearchEvent> events;
 };
 
@@ -60,7 +58,8 @@ private slots:
         QVERIFY(result.best);
         QCOMPARE(result.trials[*result.best].objectives[0].value, toy::convOptimum(space));
     }
-    void randomIsUniform() { // each of the first picks of many seeds hits each third of the space about equally often
+    void randomIsUniform() { // each of the first picks of many seeds hits each third of the space about
+                             // equally often
         const KnobSpace space = toy::convSpace();
         std::array<int, 3> hits{};
         for (std::uint64_t seed = 0; seed < 900; ++seed)
@@ -109,8 +108,9 @@ private slots:
             for (const Config& config : configs) {
                 if (count == stopAt)
                     stop.requestStop();
-                trials.push_back(stop.stopRequested() ? Trial::failure(config, TrialStatus::cancelled, "cancelled")
-                                                      : toy::convTrial(space, config));
+                trials.push_back(stop.stopRequested()
+                                     ? Trial::failure(config, TrialStatus::cancelled, "cancelled")
+                                     : toy::convTrial(space, config));
                 count += trials.back().ok();
             }
             return trials;
@@ -123,7 +123,8 @@ private slots:
         QCOMPARE(part.trials.size(), static_cast<std::size_t>(stopAt));
         RandomStrategy second(space, 9);
         int measured = 0;
-        const SearchResult rest = runSearch(space, second, convEvaluate(space, &measured), budget(40), {part.trials, ""});
+        const SearchResult rest =
+            runSearch(space, second, convEvaluate(space, &measured), budget(40), {part.trials, ""});
         QCOMPARE(trail(rest.trials), trail(uninterrupted.trials));
         QCOMPARE(measured, 40 - stopAt);
         QCOMPARE(rest.best, uninterrupted.best);
@@ -153,7 +154,8 @@ private slots:
         RandomStrategy other(space, 1);
         const SearchResult before = runSearch(space, other, convEvaluate(space), budget(20));
         RandomStrategy strategy(space, 2);
-        const SearchResult after = runSearch(space, strategy, convEvaluate(space), budget(60), {before.trials, ""});
+        const SearchResult after =
+            runSearch(space, strategy, convEvaluate(space), budget(60), {before.trials, ""});
         const auto names = trail(after.trials);
         QCOMPARE(names.size(), std::size_t{60});
         QCOMPARE(std::set<std::string>(names.begin(), names.end()).size(), std::size_t{60});
@@ -165,7 +167,8 @@ private slots:
         RandomStrategy strategy(space, 4);
         for (const char* state : {"", "{", "[]", "{}", R"({"rng":[1],"seen":[]})", R"({"rng":"x","seen":3})"})
             QVERIFY(!strategy.restoreState(state).ok());
-        const SearchResult result = runSearch(space, strategy, convEvaluate(space), budget(4), {{}, R"({"trials":3})"});
+        const SearchResult result =
+            runSearch(space, strategy, convEvaluate(space), budget(4), {{}, R"({"trials":3})"});
         QCOMPARE(result.reason, StopReason::failed);
         QVERIFY(!result.message.empty());
     }

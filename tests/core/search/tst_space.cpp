@@ -56,13 +56,15 @@ private slots:
         }
         QCOMPARE(hashes.size(), std::size_t{1008});
         QVERIFY(!space.at(1008));
-        QCOMPARE(space.at(1)->choices, (std::vector<std::int64_t>{1, 0, 0, 0})); // the first knob runs fastest
+        QCOMPARE(space.at(1)->choices,
+                 (std::vector<std::int64_t>{1, 0, 0, 0})); // the first knob runs fastest
     }
     void filterAcrossKnobs() {
         const auto filter = [](const KnobSpace& space, const Config& config) {
             return space.value(config, 0).numbers[0] * space.value(config, 1).numbers[0] <= 8;
         };
-        const auto made = KnobSpace::make("tiles", {Knob::ofNumbers("x", {1, 2, 4, 8}), Knob::ofNumbers("y", {1, 2, 4, 8})}, filter);
+        const auto made = KnobSpace::make(
+            "tiles", {Knob::ofNumbers("x", {1, 2, 4, 8}), Knob::ofNumbers("y", {1, 2, 4, 8})}, filter);
         QVERIFY(made.ok());
         const KnobSpace& space = *made;
         QCOMPARE(*space.size(), 10.0);
@@ -89,9 +91,10 @@ private slots:
         std::vector<Knob> knobs;
         for (int i = 0; i < 21; ++i)
             knobs.push_back(Knob::ofNumbers("k" + std::to_string(i), {0, 1}));
-        const auto space = KnobSpace::make("rare", std::move(knobs), [](const KnobSpace&, const Config& config) {
-            return std::ranges::count(config.choices, 1) == 21;
-        });
+        const auto space =
+            KnobSpace::make("rare", std::move(knobs), [](const KnobSpace&, const Config& config) {
+                return std::ranges::count(config.choices, 1) == 21;
+            });
         QVERIFY(space.ok());
         Rng rng(5);
         QVERIFY(space->validate(space->sample(rng)).ok());
@@ -113,11 +116,14 @@ private slots:
         std::vector<Knob> many;
         for (int i = 0; i < 80; ++i)
             many.push_back(Knob::ofNumbers("k" + std::to_string(i), {1, 2}));
-        const std::vector<std::vector<Knob>> knobs{{}, {{"a", {}}}, {{"a", {{"x", {1}}, {"y", {1, 2}}}}}, {a, a}, {a}, many};
+        const std::vector<std::vector<Knob>> knobs{{},     {{"a", {}}}, {{"a", {{"x", {1}}, {"y", {1, 2}}}}},
+                                                   {a, a}, {a},         many};
         const auto space = KnobSpace::make("s", knobs[static_cast<std::size_t>(which)],
-                                           which == 4 ? [](const KnobSpace&, const Config&) { return false; } : KnobSpace::Filter());
+                                           which == 4 ? [](const KnobSpace&, const Config&) { return false; }
+                                                      : KnobSpace::Filter());
         QVERIFY(!space.ok());
-        QVERIFY2(QString::fromStdString(space.error().message).contains(words), space.error().message.c_str());
+        QVERIFY2(QString::fromStdString(space.error().message).contains(words),
+                 space.error().message.c_str());
     }
     void validateSaysWhy() {
         const KnobSpace space = toy::convSpace();
@@ -127,7 +133,9 @@ private slots:
         QVERIFY(space.validate(Config{{0, 0, 0, 2}, ""}).error().message.find("unroll") != std::string::npos);
     }
     void features() {
-        const auto space = KnobSpace::make("f", {{"tile", {{"4x16", {4, 16}}, {"-1", {-1, 0}}}}, Knob::ofNumbers("u", {7})}).value();
+        const auto space =
+            KnobSpace::make("f", {{"tile", {{"4x16", {4, 16}}, {"-1", {-1, 0}}}}, Knob::ofNumbers("u", {7})})
+                .value();
         const std::vector<Config> configs{{{0, 0}, ""}, {{1, 0}, ""}};
         const FeatureMatrix m = space.features(configs);
         QCOMPARE(m.rows, std::size_t{2});

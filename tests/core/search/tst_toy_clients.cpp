@@ -36,7 +36,8 @@ private slots:
         QVERIFY(result.trials[*result.best].objectives[0].value < 0.7);
         QCOMPARE(std::get<TreePart>(problem.describe()[0].part).items.size(), toy::sites().size());
     }
-    void treeEnds() { // without an index the end is found by repeats: not to the last rare tree, but it is found
+    void
+    treeEnds() { // without an index the end is found by repeats: not to the last rare tree, but it is found
         toy::InliningSpace space;
         std::set<std::string> trees;
         for (std::uint64_t bits = 0; bits < (1ull << toy::sites().size()); ++bits) {
@@ -51,7 +52,8 @@ private slots:
     }
     void sameArtifactSameHash() {
         toy::InliningProblem problem;
-        const Config base = toy::InliningSpace::encode({true, false, false, true, false, false, false, false, false, false, false, false, false, false});
+        const Config base = toy::InliningSpace::encode(
+            {true, false, false, true, false, false, false, false, false, false, false, false, false, false});
         Config more = base;
         more.payload = "s0 s2 s3"; // asks for what the compiler refuses
         const auto a = problem.build(base, {}), b = problem.build(more, {});
@@ -72,7 +74,7 @@ private slots:
             QVERIFY(a.objectives[0].value < b.objectives[0].value);
             QVERIFY(a.objectives[1].value < b.objectives[1].value);
         }
-        QCOMPARE(result.trials[front.front()].objectives[0].value, 1.0);     // nothing recomputed
+        QCOMPARE(result.trials[front.front()].objectives[0].value, 1.0);         // nothing recomputed
         QCOMPARE(result.trials[front.back()].objectives[1].value, 200.0 - 21.0); // everything from snapshots
         for (const Trial& trial : result.trials) // nothing is outside of the front's cover
             QVERIFY(std::ranges::any_of(front, [&](std::size_t i) {
@@ -84,7 +86,8 @@ private slots:
         using Points = std::vector<std::vector<double>>;
         QVERIFY(paretoFront(Points{}).empty());
         QCOMPARE(paretoFront(Points{{1, 1}, {1, 1}}), (std::vector<std::size_t>{0}));
-        QCOMPARE(paretoFront(Points{{3, 1}, {1, 3}, {2, 2}, {3, 3}, {2, 4}}), (std::vector<std::size_t>{1, 2, 0}));
+        QCOMPARE(paretoFront(Points{{3, 1}, {1, 3}, {2, 2}, {3, 3}, {2, 4}}),
+                 (std::vector<std::size_t>{1, 2, 0}));
         QVERIFY(!dominates(std::vector<double>{1, 1}, std::vector<double>{1, 1}));
         QVERIFY(!dominates(std::vector<double>{std::nan(""), 0}, std::vector<double>{1, 1}));
     }
