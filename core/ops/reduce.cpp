@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/ops/kernel.h"
+#include "core/ops/lowering.h"
+#include "core/ops/reduction.h"
+#include "core/ops/rules.h"
+
+// The Reduce family. Axes are an attribute in old opsets (ReduceSum before 13, the others before 18) and an input since.
+namespace tunesmith::ops {
+
+Shape keptShape(const Shape& shape, const std::vector<std::size_t>& axes) {
+    Shape kept = shape;
+    for (const std::size_t axis : axes)
+        kept[axis] = 1;
+    return kept;
+}
+
+namespace {
+
+using namespace loops;
+using Axes = std::vector<std::size_t>;
+
+enum class Kind : std::uint8_t { sum, mean, max, min, product, l1, l2, sumSquare, logSum, logSumExp };
+
+bool keepsDims(const Node& node) { return node.intAttr("keepdims", 1) != 0; }
+
+Axes frontAxes(const std::vector<std::int64_t>& axes, std::size_t rank, const Node& node) {
+    Axes front;
+    for (const std::int64_t axis : axes)
+        front.push_back(frontAxis(axis, rank));
+    if (axes.empty() && node.intAttr("noop_with_empty_axes", 0) == 0) {
+        front.resize(rank);
+        std::iota(front.begin(), front.end(), 0);
+    }
+    std::sort(front.begin(), front.end());
+    return front;
+}
+
+// The axes of a node whose axes input, if it has one, is a constant.
+std::vector<std::int64_t> statedAxes(const OpInputs& in) {
+    return in.has(1) ? in.constant(1).asInts() : in.node.intsAttr("axes");
+}
+
+Status inferReduce(InferContext& in) {
+    TS_TRY(requireNumeric(in, 0));
+    in.outputs[0] = TensorType(in.type(0).dtype);
+    if (in.has(1))
+        TS_TRY(requireType(in, 1, [](DType type) { return type == DType::i64; }, "int64"));
+    if (!in.type(0).dims)
+        return {};
+    const Dims& x = *in.type(0).dims;
+    const bool keep = keepsDims(in.node);
+    if (in.has(1) && !in.isConstant(1)) {
+        if (keep)
+            in.outputs[0].dims = Dims(x.size());
+        return {};
+    }
+    const std::vector<std::int64_t> stated = statedAxes(in);
+    for (const std::int64_t axis : stated)
+        TS_TRY([&]() -> Status { return frontAxis(in, axis, x.size()).ok() ? Status() : frontAxis(in, axis, x.size()).error(); }());
+    const Axes axes = frontAxes(stated, x.size(), in.node);
+    if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
+        return in.error("axes " + attributeText(stated) + " name an axis twice");
+    in.outputs[0].dims = Dims();
+    for (std::size_t d = 0; d < x.size(); ++d) {
+        if (!std::binary_search(axes.begin(), axes.end(), d))
+            in.outputs[0].dims->push_back(x[d]);
+        else if (keep)
+            in.outputs[0].dims->emplace_back(1);
+    }
+    return {};
+}
+
+// How a kind folds (in A) and what is done with the result.
+template <class A> struct Folding {
+    A start;
+    A (*fold)(A, A);
+    A (*finish)(A value, A count);
+};
+
+template <class A> A same(A value, A) { return value; }
+template <class A> A plus(A a, A b) {
+    return wrapping(a, b, [](auto x, auto y) { return x + y; });
+}
+template <class A> A times(A a, A b) {
+    return wrapping(a, b, [](auto x, auto y) { return x * y; });
+}
+template <class A> A magnitude(A x) { return x < 0 ? times(x, static_cast<A>(-1)) : x; }
+template <class A> A squareRoot(A x, A) { return static_cast<A>(std::sqrt(static_cast<double>(x))); }
+template <class A> A logarithm(A x, A) { return static_cast<A>(std::log(static_cast<double>(x))); }
+
+template <class A> Folding<A> foldingOf(Kind kind) {
+    using Limits = std::numeric_limits<A>;
+    const A lowest = Limits::has_infinity ? static_cast<A>(-Limits::infinity()) : Limits::lowest();
+    const A highest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+    const auto square = [](A all, A x) { return plus(all, times(x, x)); };
+    switch (kind) {
+    case Kind::mean: return {A{}, plus<A>, [](A sum, A count) { return count == 0 ? A{} : sum / count; }};
+    case Kind::max: return {lowest, [](A all, A x) { return x > all || x != x ? x : all; }, same<A>};
+    case Kind::min: return {highest, [](A all, A x) { return x < all || x != x ? x : all; }, same<A>};
+    case Kind::product: return {A{1}, times<A>, same<A>};
+    case Kind::l1: return {A{}, [](A all, A x) { return plus(all, magnitude(x)); }, same<A>};
+    case Kind::l2: return {A{}, square, squareRoot<A>};
+    case Kind::sumSquare: return {A{}, square, same<A>};
+    case Kind::logSum:
+    case Kind::logSumExp: return {A{}, plus<A>, logarithm<A>};
+    case Kind::sum: break;
+    }
+    return {A{}, plus<A>, same<A>};
+}
+
+template <class T, class A> void reduceKind(Kind kind, const Tensor& input, const Axes& axes, Tensor& out) {
+    const Folding<A> folding = foldingOf<A>(kind);
+    const T* const x = input.data<T>().data();
+    const auto y = out.mutableData<T>();
+    std::vector<A> acc(y.size(), folding.start);
+    std::int64_t count = 1;
+    for (const std::size_t axis : axes)
+        count *= input.shape()[axis];
+    foldOver(input.shape(), x, axes, acc.data(), [&](A all, T value) { return folding.fold(all, static_cast<A>(value)); });
+    for (std::size_t i = 0; i < y.size(); ++i)
+        y[i] = static_cast<T>(folding.finish(acc[i], static_cast<A>(count)));
+}
+
+// log(sum(exp(x))) as max + log(sum(exp(x - max))): nothing overflows.
+template <class T> void logSumExp(const Tensor& input, const Axes& axes, Tensor& out) {
+    const T* const x = input.data<T>().data();
+    const auto y = out.mutableData<T>();
+    std::vector<double> top(y.size(), -std::numeric_limits<double>::infinity()), sum(y.size(), 0.0);
+    foldOver(input.shape(), x, axes, top.data(),
+             [](double all, T value) { return std::max(all, static_cast<double>(value)); });
+    for (double& value : top)
+        value = std::isinf(value) ? 0 : value;
+    std::vector<double> terms(static_cast<std::size_t>(input.count()));
+    mapWithReduced(input.shape(), x, axes, top.data(), terms.data(),
+                   [](T value, double most) { return std::exp(static_cast<double>(value) - most); });
+    foldOver(input.shape(), terms.data(), axes, sum.data(), [](double all, double value) { return all + value; });
+    for (std::size_t i = 0; i < y.size(); ++i)
+        y[i] = static_cast<T>(top[i] + std::log(sum[i]));
+}
+
+Status evalReduce(EvalContext& context, Kind kind) {
+    const Tensor& input = context.input(0);
+    const auto stated = context.has(1) ? context.input(1).asInts() : context.node.intsAttr("axes");
+    const Axes axes = frontAxes(stated, input.rank(), context.node);
+    Tensor& out = context.outputs[0];
+    visitNumeric(out.type(), [&](auto tag) {
+        using T = decltype(tag);
+        if (kind == Kind::logSumExp)
+            logSumExp<T>(input, axes, out);
+        else if (std::is_floating_point_v<T>)
+            reduceKind<T, double>(kind, input, axes, out);
+        else
+            reduceKind<T, std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>>(kind, input, axes,
+                                                                                                            out);
+    });
+    return {};
+}
+
+Reduction reductionOf(Kind kind) {
+    switch (kind) {
+    case Kind::max: return Reduction::max;
+    case Kind::min: return Reduction::min;
+    case Kind::product: return Reduction::product;
+    default: return Reduction::sum;
+    }
+}
+
+Expr termOf(Kind kind, const Expr& x) {
+    if (kind == Kind::l1)
+        return unary(Op::abs, x);
+    return kind == Kind::l2 || kind == Kind::sumSquare ? x * x : x;
+}
+
+Expr finishOf(Kind kind, const Expr& x, std::int64_t count) {
+    switch (kind) {
+    case Kind::mean: return x * constantOf(x->type, 1.0 / static_cast<double>(count));
+    case Kind::l2: return unary(Op::sqrt, x);
+    case Kind::logSum: return unary(Op::log, x);
+    default: return x;
+    }
+}
+
+const char* stageName(Kind kind) {
+    constexpr const char* names[] = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod", "reduce_l1",
+                                     "reduce_l2", "reduce_sum_square", "reduce_log_sum", "reduce_log_sum_exp"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+// Indices into the kept shape (reduced axes at 0) from those into the output, which may lack them.
+Indices keptIndices(const Indices& out, std::size_t rank, const Axes& axes) {
+    if (out.size() == rank)
+        return out;
+    Indices kept;
+    std::size_t next = 0;
+    for (std::size_t d = 0; d < rank; ++d)
+        kept.push_back(std::binary_search(axes.begin(), axes.end(), d) ? Expr(0) : out[next++]);
+    return kept;
+}
+
+// The reduction with the node's own output shape, so that without a finishing step it is a single stage.
+Stage reduceStage(const LowerContext& context, Kind kind, const std::string& name, const Axes& axes) {
+    const TensorRef& x = context.inputs[0];
+    Shape extents;
+    for (const std::size_t axis : axes)
+        extents.push_back(x->shape[axis]);
+    return reduce(name, computeType(x->type), context.outputShape(), reductionOf(kind), extents,
+                  [&](const Indices& o, const Indices& r) {
+                      Indices at = keptIndices(o, x->shape.size(), axes);
+                      for (std::size_t i = 0; i < axes.size(); ++i)
+                          at[axes[i]] = r[i];
+                      return ReductionBody{termOf(kind, read(x, at)), {}};
+                  });
+}
+
+void lowerLogSumExp(LowerContext& context, const Axes& axes) {
+    const TensorRef x = context.inputs[0];
+    const DType type = computeType(x->type);
+    const TensorRef top = reduceOver(context, "reduce_max", type, Reduction::max, x->shape, axes,
+                                     [&](const Indices& i) { return read(x, i); });
+    const TensorRef sum = reduceOver(context, "reduce_sum_exp", type, Reduction::sum, x->shape, axes, [&](const Indices& i) {
+        return unary(Op::exp, read(x, i) - readReduced(top, i, axes));
+    });
+    lowerElementwise(context, "reduce_log_sum_exp", [&](const Indices& i) {
+        const Indices kept = keptIndices(i, x->shape.size(), axes);
+        return load(top, kept) + unary(Op::log, load(sum, kept));
+    });
+}
+
+Status lowerReduce(LowerContext& context, Kind kind) {
+    const TensorRef x = context.inputs[0];
+    const Axes axes = frontAxes(statedAxes(context), x->shape.size(), context.node);
+    const std::int64_t count = countOver(x->shape, axes);
+    if (kind == Kind::logSumExp && !axes.empty()) {
+        lowerLogSumExp(context, axes);
+        return {};
+    }
+    if (axes.empty()) {
+        lowerElementwise(context, stageName(kind), [&](const Indices& i) {
+            return kind == Kind::logSumExp ? read(x, i) : finishOf(kind, termOf(kind, read(x, i)), 1);
+        });
+        return {};
+    }
+    const bool finishes = kind == Kind::mean || kind == Kind::l2 || kind == Kind::logSum;
+    if (!finishes) {
+        finishReduction(context, reduceStage(context, kind, stageName(kind), axes));
+        return {};
+    }
+    const char* const name = kind == Kind::l2 ? "reduce_sum_square" : "reduce_sum";
+    const TensorRef sum = context.add(reduceStage(context, kind, name, axes));
+    lowerElementwise(context, stageName(kind), [&](const Indices& i) { return finishOf(kind, load(sum, i), count); });
+    return {};
+}
+
+Status reduceLowerable(const OpInputs& in, Kind kind) {
+    if (in.has(1) && !in.isConstant(1))
+        return in.unsupported("axes that are not constant are not compiled");
+    const bool fractions = kind == Kind::mean || kind == Kind::l2 || kind == Kind::logSum || kind == Kind::logSumExp;
+    if (fractions && isInteger(in.type(0).dtype))
+        return in.unsupported("this reduction of integers is not compiled");
+    return {};
+}
+
+} // namespace
+
+void registerReduce(OperatorList& list) {
+    const auto add = [&](const char* name, Kind kind) {
+        addOperator(
+            list, name, Fusion::anchor, 1, {1, 2}, inferReduce, [kind](EvalContext& c) { return evalReduce(c, kind); },
+            [kind](LowerContext& c) { return lowerReduce(c, kind); },
+            [kind](const OpInputs& in) { return reduceLowerable(in, kind); });
+    };
+    add("ReduceSum", Kind::sum);
+    add("ReduceMean", Kind::mean);
+    add("ReduceMax", Kind::max);
+    add("ReduceMin", Kind::min);
+    add("ReduceProd", Kind::product);
+    add("ReduceL1", Kind::l1);
+    add("ReduceL2", Kind::l2);
+    add("ReduceSumSquare", Kind::sumSquare);
+    add("ReduceLogSum", Kind::logSum);
+    add("ReduceLogSumExp", Kind::logSumExp);
+}
+
+} // namespace tunesmith::ops

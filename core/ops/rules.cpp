@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/rules.h"
+
+namespace tunesmith::ops {
+
+bool isNumeric(DType type) { return isFloat(type) || isInteger(type); }
+
+Status requireType(const OpInputs& in, std::size_t index, bool (*allowed)(DType), const char* wanted) {
+    const DType type = in.type(index).dtype;
+    if (type == DType::undefined || allowed(type))
+        return {};
+    return in.error("input " + std::to_string(index) + " is " + std::string(dtypeName(type)) + " but must be " + wanted);
+}
+
+Status requireFloat(const OpInputs& in, std::size_t index) {
+    return requireType(in, index, isFloat, "a floating-point type");
+}
+
+Status requireNumeric(const OpInputs& in, std::size_t index) { return requireType(in, index, isNumeric, "numeric"); }
+
+Status requireSameType(const OpInputs& in, std::size_t first, std::size_t second) {
+    const DType a = in.type(first).dtype, b = in.type(second).dtype;
+    if (a == b || a == DType::undefined || b == DType::undefined)
+        return {};
+    return pairError(in, first, second, "must have the same element type");
+}
+
+Error pairError(const OpInputs& in, std::size_t first, std::size_t second, const std::string& what) {
+    return in.error("inputs " + in.type(first).text() + " and " + in.type(second).text() + " " + what);
+}
+
+Result<std::size_t> frontAxis(const OpInputs& in, std::int64_t axis, std::size_t rank) {
+    const auto signedRank = static_cast<std::int64_t>(rank);
+    if (axis < -signedRank || axis >= signedRank)
+        return in.error("axis " + std::to_string(axis) + " is out of range for rank " + std::to_string(rank));
+    return frontAxis(axis, rank);
+}
+
+std::optional<Dim> mergeEqual(const Dim& a, const Dim& b) {
+    if (a.known() && b.known())
+        return a.extent == b.extent ? std::optional<Dim>(a) : std::nullopt;
+    if (a.known() || b.known())
+        return a.known() ? a : b;
+    return a.symbol.empty() ? b : a;
+}
+
+Status inferSameAsFirst(InferContext& in) {
+    in.outputs[0] = in.type(0);
+    return {};
+}
+
+Status inferFloatUnary(InferContext& in) {
+    TS_TRY(requireFloat(in, 0));
+    return inferSameAsFirst(in);
+}
+
+Status inferNumericUnary(InferContext& in) {
+    TS_TRY(requireNumeric(in, 0));
+    return inferSameAsFirst(in);
+}
+
+} // namespace tunesmith::ops
