@@ -51,7 +51,9 @@ double excess(double reference, double other, double scale, const Tolerance& tol
     return allowed > 0 ? distance / allowed : kInfinity;
 }
 
-template <class T> void compareFloats(const Tensor& reference, const Tensor& other, const Tolerance& tolerance, Difference& result) {
+template <class T>
+void compareFloats(const Tensor& reference, const Tensor& other, const Tolerance& tolerance,
+                   Difference& result) {
     const auto a = reference.data<T>();
     const auto b = other.data<T>();
     result.scale = scaleOf(a);
@@ -104,7 +106,8 @@ void describe(const Tensor& reference, const Tensor& other, Difference& result) 
     text << result.mismatches << " of " << reference.count() << " elements differ, worst at "
          << position(result.worst, reference.shape());
     if (reference.type() == DType::string)
-        text << ": '" << other.strings()[result.worst] << "' instead of '" << reference.strings()[result.worst] << "'";
+        text << ": '" << other.strings()[result.worst] << "' instead of '"
+             << reference.strings()[result.worst] << "'";
     else
         text << ": " << other.asDouble(result.worst) << " instead of " << reference.asDouble(result.worst)
              << " (scale of the output " << result.scale << ")";
@@ -143,17 +146,19 @@ Difference compareTensors(const Tensor& reference, const Tensor& other, const To
     return result;
 }
 
-std::vector<Difference> compareTensors(std::span<const Tensor> reference, std::span<const Tensor> other, const Tolerance& tolerance) {
+std::vector<Difference> compareTensors(std::span<const Tensor> reference, std::span<const Tensor> other,
+                                       const Tolerance& tolerance) {
     if (reference.size() != other.size())
-        return {unequal("there are " + std::to_string(other.size()) + " outputs instead of " + std::to_string(reference.size()))};
+        return {unequal("there are " + std::to_string(other.size()) + " outputs instead of " +
+                        std::to_string(reference.size()))};
     std::vector<Difference> results;
     for (std::size_t i = 0; i < reference.size(); ++i)
         results.push_back(compareTensors(reference[i], other[i], tolerance));
     return results;
 }
 
-Status requireEquivalent(std::span<const Tensor> reference, std::span<const Tensor> other, std::span<const std::string> names,
-                         const Tolerance& tolerance) {
+Status requireEquivalent(std::span<const Tensor> reference, std::span<const Tensor> other,
+                         std::span<const std::string> names, const Tolerance& tolerance) {
     const auto differences = compareTensors(reference, other, tolerance);
     for (std::size_t i = 0; i < differences.size(); ++i) {
         if (differences[i].equal)

@@ -17,8 +17,8 @@ constexpr std::int64_t kIntegerBound = 10;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 33;
 
 bool passesValues(const Node& node) {
-    constexpr std::array<std::string_view, 9> kPassing{"Cast",    "Flatten", "Expand",    "Identity", "Reshape",
-                                                       "Squeeze", "Slice",   "Transpose", "Unsqueeze"};
+    constexpr std::array<std::string_view, 9> kPassing{
+        "Cast", "Flatten", "Expand", "Identity", "Reshape", "Squeeze", "Slice", "Transpose", "Unsqueeze"};
     return node.domain.empty() && std::find(kPassing.begin(), kPassing.end(), node.op) != kPassing.end();
 }
 
@@ -93,10 +93,12 @@ Status requireDrawable(const Value& input) {
         return inputError(name + " has no known rank, so no value can be drawn for it");
     for (std::size_t axis = 0; axis < input.type.dims->size(); ++axis)
         if (const Dim& dim = (*input.type.dims)[axis]; !dim.known())
-            return inputError(name + " has the open dimension '" + (dim.symbol.empty() ? input.name + "." + std::to_string(axis) : dim.symbol) +
+            return inputError(name + " has the open dimension '" +
+                              (dim.symbol.empty() ? input.name + "." + std::to_string(axis) : dim.symbol) +
                               "': give it a value with dims");
     if (input.type.dtype == DType::undefined || input.type.dtype == DType::string)
-        return unsupportedError(name + " is of type " + std::string(dtypeName(input.type.dtype)) + ", which cannot be drawn");
+        return unsupportedError(name + " is of type " + std::string(dtypeName(input.type.dtype)) +
+                                ", which cannot be drawn");
     const auto count = checkedElementCount(input.type.shape());
     if (!count || *count > kLargestCount)
         return inputError(name + " of type " + input.type.text() + " is too large");

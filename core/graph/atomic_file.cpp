@@ -16,11 +16,14 @@ namespace {
 
 constexpr std::size_t kLargestCall = std::size_t{1} << 30; // one read or write moves at most about 2 GiB
 
-std::string reason(int errorNumber) { return std::generic_category().message(errorNumber); }
+std::string reason(int errorNumber) {
+    return std::generic_category().message(errorNumber);
+}
 
 std::filesystem::path temporaryBeside(const std::filesystem::path& target) {
     static std::atomic<unsigned> counter{0};
-    return target.parent_path() / (".tunesmith-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".part");
+    return target.parent_path() /
+           (".tunesmith-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".part");
 }
 
 // What is written to: a link is followed, so that the link itself survives.
@@ -74,7 +77,9 @@ AtomicFile::~AtomicFile() {
         ::unlink(temporary_.c_str());
 }
 
-Error AtomicFile::failure(int errorNumber) const { return writeFailure(target_, errorNumber); }
+Error AtomicFile::failure(int errorNumber) const {
+    return writeFailure(target_, errorNumber);
+}
 
 Status AtomicFile::write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {

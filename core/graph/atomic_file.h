@@ -9,9 +9,10 @@
 
 namespace tunesmith {
 
-// A file that appears whole or not at all: written under a temporary name in the same folder and renamed by commit().
-// Destroyed without commit(), it leaves nothing behind and the old file untouched. A target that is a device or a pipe
-// is written directly. Errors name the target and what the system said (no space, no permission).
+// A file that appears whole or not at all: written under a temporary name in the same folder and renamed by
+// commit(). Destroyed without commit(), it leaves nothing behind and the old file untouched. A target that is
+// a device or a pipe is written directly. Errors name the target and what the system said (no space, no
+// permission).
 class AtomicFile {
 public:
     static Result<AtomicFile> create(const std::filesystem::path& target);
@@ -35,7 +36,8 @@ private:
 Error readFailure(const std::filesystem::path& path, int errorNumber);
 Error writeFailure(const std::filesystem::path& path, int errorNumber);
 
-// A regular file opened for reading; folders, pipes and devices are refused so that nobody waits for them forever.
+// A regular file opened for reading; folders, pipes and devices are refused so that nobody waits for them
+// forever.
 class InputFile {
 public:
     static Result<InputFile> open(const std::filesystem::path& path);

@@ -22,9 +22,18 @@ struct NpyCode {
     DType type;
     std::string_view code;
 };
-constexpr std::array<NpyCode, 12> kCodes{{{DType::boolean, "b1"}, {DType::i8, "i1"}, {DType::i16, "i2"}, {DType::i32, "i4"},
-                                          {DType::i64, "i8"}, {DType::u8, "u1"}, {DType::u16, "u2"}, {DType::u32, "u4"},
-                                          {DType::u64, "u8"}, {DType::f16, "f2"}, {DType::f32, "f4"}, {DType::f64, "f8"}}};
+constexpr std::array<NpyCode, 12> kCodes{{{DType::boolean, "b1"},
+                                          {DType::i8, "i1"},
+                                          {DType::i16, "i2"},
+                                          {DType::i32, "i4"},
+                                          {DType::i64, "i8"},
+                                          {DType::u8, "u1"},
+                                          {DType::u16, "u2"},
+                                          {DType::u32, "u4"},
+                                          {DType::u64, "u8"},
+                                          {DType::f16, "f2"},
+                                          {DType::f32, "f4"},
+                                          {DType::f64, "f8"}}};
 
 struct Header {
     DType type = DType::undefined;
@@ -33,7 +42,8 @@ struct Header {
     Shape shape;
 };
 
-// The header is a Python dictionary literal with three fixed keys; this reads that much of Python and no more.
+// The header is a Python dictionary literal with three fixed keys; this reads that much of Python and no
+// more.
 class HeaderParser {
 public:
     explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -96,7 +106,8 @@ private:
     }
     Status descr() {
         TS_ASSIGN(const std::string text, quoted());
-        const std::size_t prefix = !text.empty() && std::string_view("<>=|").find(text[0]) != std::string_view::npos ? 1 : 0;
+        const std::size_t prefix =
+            !text.empty() && std::string_view("<>=|").find(text[0]) != std::string_view::npos ? 1 : 0;
         for (const NpyCode& code : kCodes)
             if (text.substr(prefix) == code.code)
                 header_.type = code.type;
@@ -258,7 +269,8 @@ Status writeNpy(const std::filesystem::path& path, const Tensor& tensor) {
 std::string safeFileName(std::string_view name) {
     std::string safe(name);
     for (char& c : safe) {
-        const bool kept = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+        const bool kept = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                          c == '_' || c == '.' || c == '-';
         if (!kept)
             c = '_';
     }

@@ -9,13 +9,13 @@
 
 namespace tunesmith {
 
-// NumPy's .npy files (numpy.lib.format, versions 1 to 3): how tensors come in from and go out to everyone else.
-// Reads bool, int, uint and float of 8 to 64 bits, either byte order, C and Fortran order. The header is checked against
-// the size of the file before anything is allocated. Errors name the file.
+// NumPy's .npy files (numpy.lib.format, versions 1 to 3): how tensors come in from and go out to everyone
+// else. Reads bool, int, uint and float of 8 to 64 bits, either byte order, C and Fortran order. The header
+// is checked against the size of the file before anything is allocated. Errors name the file.
 Result<Tensor> readNpy(const std::filesystem::path& path);
 
-// Little endian, C order, version 1. The file appears whole or not at all. bfloat16, which NumPy does not know, is
-// written as float32 (exactly); tensors of strings are refused.
+// Little endian, C order, version 1. The file appears whole or not at all. bfloat16, which NumPy does not
+// know, is written as float32 (exactly); tensors of strings are refused.
 Status writeNpy(const std::filesystem::path& path, const Tensor& tensor);
 
 // The name of a tensor as a file name: characters outside A-Za-z0-9_.- become '_'. Never empty, "." or "..".

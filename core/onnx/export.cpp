@@ -5,6 +5,8 @@
 #include <new>
 #include <optional>
 
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+
 #include "core/graph/atomic_file.h"
 #include "core/onnx/graph_writer.h"
 #include "core/onnx/proto.h"
@@ -15,7 +17,9 @@ namespace {
 constexpr std::uint64_t kLargestMessage = std::numeric_limits<int>::max();
 
 // The oldest IR version that knows the opset: older runtimes can then load the model.
-std::int64_t irVersionFor(std::int64_t opset) { return opset >= 19 ? 9 : opset >= 15 ? 8 : 7; }
+std::int64_t irVersionFor(std::int64_t opset) {
+    return opset >= 19 ? 9 : opset >= 15 ? 8 : 7;
+}
 
 Status writeModel(const Graph& graph, onnx::ModelProto& model, ExternalSink* sink) {
     model.set_ir_version(irVersionFor(graph.opset()));
@@ -33,13 +37,27 @@ Status writeModel(const Graph& graph, onnx::ModelProto& model, ExternalSink* sin
     return writeGraph(graph, *model.mutable_graph(), sink);
 }
 
+Status checkSize(std::size_t size) {
+    if (size <= kLargestMessage)
+        return {};
+    return unsupportedError("the model takes " + std::to_string(size) +
+                            " bytes, more than the 2 GB that one ONNX file can hold");
+}
+
 Result<std::vector<std::byte>> serialize(const onnx::ModelProto& model) {
     const std::size_t size = model.ByteSizeLong();
-    if (size > kLargestMessage)
-        return unsupportedError("the model takes " + std::to_string(size) + " bytes, more than the 2 GB that one ONNX file can hold");
+    TS_TRY(checkSize(size));
     std::vector<std::byte> bytes(size);
     model.SerializeWithCachedSizesToArray(reinterpret_cast<google::protobuf::uint8*>(bytes.data()));
     return bytes;
+}
+
+// Straight to the file: the message is in memory once more than the weights, not twice.
+Status writeTo(AtomicFile& file, const onnx::ModelProto& model) {
+    TS_TRY(checkSize(model.ByteSizeLong()));
+    google::protobuf::io::FileOutputStream stream(file.descriptor());
+    const bool written = model.SerializeToZeroCopyStream(&stream) && stream.Flush();
+    return written ? Status() : file.failure(stream.GetErrno());
 }
 
 Status writeExternal(AtomicFile& file, const ExternalSink& sink) {
@@ -53,20 +71,19 @@ Status writeExternal(AtomicFile& file, const ExternalSink& sink) {
     return {};
 }
 
-Status writeFiles(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
+Status writeFiles(const Graph& graph, const std::filesystem::path& target, const ExportOptions& options) {
+    std::error_code notThereYet;
+    const auto resolved = std::filesystem::canonical(target, notThereYet); // the data lies beside the file, not the link
+    const std::filesystem::path& path = notThereYet ? target : resolved;
     std::filesystem::path dataPath = path;
     dataPath += ".data";
     std::optional<ExternalSink> sink;
     if (weightBytes(graph) > options.inlineLimit)
         sink.emplace(dataPath.filename().string(), options.externalThreshold);
-    std::vector<std::byte> bytes;
-    {
-        onnx::ModelProto model;
-        TS_TRY(writeModel(graph, model, sink ? &*sink : nullptr));
-        TS_ASSIGN(bytes, serialize(model));
-    }
+    onnx::ModelProto model;
+    TS_TRY(writeModel(graph, model, sink ? &*sink : nullptr));
     TS_ASSIGN(AtomicFile file, AtomicFile::create(path));
-    TS_TRY(file.write(bytes));
+    TS_TRY(writeTo(file, model));
     if (sink) {
         TS_ASSIGN(AtomicFile data, AtomicFile::create(dataPath));
         TS_TRY(writeExternal(data, *sink));
@@ -79,9 +96,7 @@ Status writeFiles(const Graph& graph, const std::filesystem::path& path, const E
 
 Result<std::vector<std::byte>> exportOnnxBytes(const Graph& graph) {
     try {
-        if (weightBytes(graph) > kLargestMessage)
-            return unsupportedError("the weights take " + std::to_string(weightBytes(graph)) +
-                                    " bytes, more than the 2 GB that one ONNX file can hold");
+        TS_TRY(checkSize(weightBytes(graph))); // before the message is made
         onnx::ModelProto model;
         TS_TRY(writeModel(graph, model, nullptr));
         return serialize(model);

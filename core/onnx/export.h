@@ -9,8 +9,8 @@
 
 namespace tunesmith {
 
-// Writes a graph as an ONNX model that any runtime loads. Importing it again gives a graph of the same hash; the same
-// graph always gives the same bytes. Cheap enough for single kernels that travel between processes.
+// Writes a graph as an ONNX model that any runtime loads. Importing it again gives a graph of the same hash;
+// the same graph always gives the same bytes. Cheap enough for single kernels that travel between processes.
 // An error when the model would be over protobuf's limit of 2 GB.
 Result<std::vector<std::byte>> exportOnnxBytes(const Graph& graph);
 

@@ -20,7 +20,8 @@ Result<MappedBytes> mapWhole(const std::filesystem::path& path) {
     void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
     if (memory == MAP_FAILED)
         return readFailure(path, errno);
-    std::shared_ptr<const void> owner(memory, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
+    std::shared_ptr<const void> owner(
+        memory, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
     return MappedBytes{{static_cast<const std::byte*>(memory), size}, std::move(owner)};
 }
 
@@ -33,20 +34,24 @@ Result<std::filesystem::path> resolve(const std::filesystem::path& folder, const
     if (!isUtf8(location) || location.find('\0') != std::string::npos)
         return inputError("its external data has a file name that is no text");
     if (folder.empty())
-        return inputError("its external data '" + location + "' cannot be found without the folder of the model");
+        return inputError("its external data '" + location +
+                          "' cannot be found without the folder of the model");
     const std::filesystem::path relative(location);
     const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
     if (location.empty() || relative.is_absolute() || climbs)
-        return inputError("its external data '" + location + "' is not a path inside the model's folder, so it is not read");
+        return inputError("its external data '" + location +
+                          "' is not a path inside the model's folder, so it is not read");
     std::error_code error;
     const auto home = std::filesystem::canonical(folder, error);
     if (error)
         return readFailure(folder, error.value());
     const auto real = std::filesystem::canonical(home / relative, error);
     if (error)
-        return ioError("its external data cannot be read: '" + (folder / relative).string() + "': " + error.message());
+        return ioError("its external data cannot be read: '" + (folder / relative).string() +
+                       "': " + error.message());
     if (!isInside(real, home))
-        return inputError("its external data '" + location + "' is a link that leaves the model's folder, so it is not read");
+        return inputError("its external data '" + location +
+                          "' is a link that leaves the model's folder, so it is not read");
     return real;
 }
 
@@ -63,13 +68,13 @@ Result<MappedBytes> ExternalFiles::open(const std::string& location) {
 
 Result<MappedBytes> ExternalFiles::map(const ExternalPlace& place, std::uint64_t size) {
     if (place.hasLength && place.length != size)
-        return inputError("its external data is said to be " + std::to_string(place.length) + " bytes long, but its shape needs " +
-                          std::to_string(size));
+        return inputError("its external data is said to be " + std::to_string(place.length) +
+                          " bytes long, but its shape needs " + std::to_string(size));
     TS_ASSIGN(MappedBytes file, open(place.location));
     if (place.offset > file.bytes.size() || size > file.bytes.size() - place.offset)
         return inputError("its external data needs bytes " + std::to_string(place.offset) + " to " +
-                          std::to_string(place.offset + size) + " of '" + place.location + "', which has only " +
-                          std::to_string(file.bytes.size()));
+                          std::to_string(place.offset + size) + " of '" + place.location +
+                          "', which has only " + std::to_string(file.bytes.size()));
     return MappedBytes{file.bytes.subspan(place.offset, size), file.owner};
 }
 

@@ -24,9 +24,9 @@ struct ExternalPlace {
     std::uint64_t length = 0;
 };
 
-// The data files beside a model. A location must stay inside the model's folder: absolute paths, "..", and links that
-// leave the folder are refused. Each file is mapped once. Whoever shortens such a file while a graph is alive takes the
-// ground from under it, as with every mapped file.
+// The data files beside a model. A location must stay inside the model's folder: absolute paths, "..", and
+// links that leave the folder are refused. Each file is mapped once. Whoever shortens such a file while a
+// graph is alive takes the ground from under it, as with every mapped file.
 class ExternalFiles {
 public:
     explicit ExternalFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}

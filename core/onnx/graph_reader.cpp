@@ -11,14 +11,18 @@
 namespace tunesmith {
 namespace {
 
-std::string normalDomain(const std::string& domain) { return domain == "ai.onnx" ? std::string() : domain; }
+std::string normalDomain(const std::string& domain) {
+    return domain == "ai.onnx" ? std::string() : domain;
+}
 
 bool isConstantNode(const onnx::NodeProto& node) {
     return node.op_type() == "Constant" && normalDomain(node.domain()).empty();
 }
 
 std::string nodeText(const onnx::NodeProto& node) {
-    const std::string name = !node.name().empty() ? node.name() : node.output_size() ? node.output(0) : std::string();
+    const std::string name = !node.name().empty() ? node.name()
+                             : node.output_size() ? node.output(0)
+                                                  : std::string();
     return "node '" + name + "' (" + node.op_type() + ")";
 }
 
@@ -152,7 +156,8 @@ private:
             if (const auto known = ids_.find(input.name()); known != ids_.end()) {
                 const Value& constant = builder_.value(known->second);
                 if (contradicts(type, constant.constant))
-                    return inputError("initializer '" + input.name() + "' is " + constant.type.text() + ", but is declared as " + type.text());
+                    return inputError("initializer '" + input.name() + "' is " + constant.type.text() +
+                                      ", but is declared as " + type.text());
                 continue;
             }
             TS_TRY(requireNew(input.name(), "an input"));
@@ -172,7 +177,8 @@ private:
     // All outputs get their values before any node is read: nodes may stand in any order.
     Status declareOutputs() {
         for (auto& node : *proto_.mutable_node()) {
-            if (node.op_type().empty() || !isUtf8(node.op_type()) || !isUtf8(node.name()) || !isUtf8(node.domain()))
+            if (node.op_type().empty() || !isUtf8(node.op_type()) || !isUtf8(node.name()) ||
+                !isUtf8(node.domain()))
                 return inputError("the model has a node without a readable operator or name");
             if (isConstantNode(node)) {
                 TS_TRY(readConstantNode(node));
@@ -209,11 +215,13 @@ private:
         if (key == "value_string")
             return Tensor::ofStrings({}, {attribute.s()});
         if (key == "value_floats")
-            return Tensor::of<float>({attribute.floats_size()}, {attribute.floats().begin(), attribute.floats().end()});
+            return Tensor::of<float>({attribute.floats_size()},
+                                     {attribute.floats().begin(), attribute.floats().end()});
         if (key == "value_ints")
             return Tensor::ofInts({attribute.ints().begin(), attribute.ints().end()});
         if (key == "value_strings")
-            return Tensor::ofStrings({attribute.strings_size()}, {attribute.strings().begin(), attribute.strings().end()});
+            return Tensor::ofStrings({attribute.strings_size()},
+                                     {attribute.strings().begin(), attribute.strings().end()});
         return unsupportedError(what + ": a Constant with attribute '" + key + "' is not supported");
     }
 
@@ -265,30 +273,45 @@ private:
         using A = onnx::AttributeProto;
         if (proto.type() != A::UNDEFINED)
             return proto.type();
-        return proto.has_f() ? A::FLOAT : proto.has_i() ? A::INT : proto.has_s() ? A::STRING : proto.has_t() ? A::TENSOR
-             : proto.has_g() ? A::GRAPH : proto.floats_size() ? A::FLOATS : proto.ints_size() ? A::INTS
-             : proto.strings_size() ? A::STRINGS : A::UNDEFINED;
+        return proto.has_f()          ? A::FLOAT
+               : proto.has_i()        ? A::INT
+               : proto.has_s()        ? A::STRING
+               : proto.has_t()        ? A::TENSOR
+               : proto.has_g()        ? A::GRAPH
+               : proto.floats_size()  ? A::FLOATS
+               : proto.ints_size()    ? A::INTS
+               : proto.strings_size() ? A::STRINGS
+                                      : A::UNDEFINED;
     }
 
     Result<Attribute> readAttribute(onnx::AttributeProto& proto, const std::string& where) {
         using A = onnx::AttributeProto;
         switch (kindOf(proto)) {
-        case A::FLOAT: return Attribute(proto.f());
-        case A::INT: return Attribute(static_cast<std::int64_t>(proto.i()));
-        case A::STRING: return Attribute(proto.s());
-        case A::FLOATS: return Attribute(std::vector<float>(proto.floats().begin(), proto.floats().end()));
-        case A::INTS: return Attribute(std::vector<std::int64_t>(proto.ints().begin(), proto.ints().end()));
-        case A::STRINGS: return Attribute(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
+        case A::FLOAT:
+            return Attribute(proto.f());
+        case A::INT:
+            return Attribute(static_cast<std::int64_t>(proto.i()));
+        case A::STRING:
+            return Attribute(proto.s());
+        case A::FLOATS:
+            return Attribute(std::vector<float>(proto.floats().begin(), proto.floats().end()));
+        case A::INTS:
+            return Attribute(std::vector<std::int64_t>(proto.ints().begin(), proto.ints().end()));
+        case A::STRINGS:
+            return Attribute(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
         case A::TENSOR: {
             TS_ASSIGN(Tensor tensor, context_.tensors.read(*proto.mutable_t(), where));
             return Attribute(std::move(tensor));
         }
-        case A::GRAPH: return readSubgraph(*proto.mutable_g(), where);
+        case A::GRAPH:
+            return readSubgraph(*proto.mutable_g(), where);
         case A::TYPE_PROTO:
         case A::TYPE_PROTOS:
         case A::SPARSE_TENSOR:
-        case A::SPARSE_TENSORS: return Attribute(kOpaqueAttribute + proto.SerializeAsString());
-        default: return unsupportedError(where + " is of a kind that is not supported");
+        case A::SPARSE_TENSORS:
+            return Attribute(kOpaqueAttribute + proto.SerializeAsString());
+        default:
+            return unsupportedError(where + " is of a kind that is not supported");
         }
     }
 

@@ -84,7 +84,8 @@ private:
 Status writeNode(const Graph& graph, const Node& node, onnx::NodeProto& proto, ExternalSink* sink) {
     const auto name = [&](ValueId id) { return id.valid() ? graph.value(id).name : std::string(); };
     if (node.domain.empty() && graph.opset() == 0)
-        return inputError("node '" + node.name + "' (" + node.op + "): the graph does not say which opset of ONNX it uses");
+        return inputError("node '" + node.name + "' (" + node.op +
+                          "): the graph does not say which opset of ONNX it uses");
     proto.set_name(node.name);
     proto.set_op_type(node.op);
     if (!node.domain.empty())
@@ -116,8 +117,8 @@ Status writeGraph(const Graph& graph, onnx::GraphProto& proto, ExternalSink* sin
             writeTensorProto(value->constant, value->name, *proto.add_initializer(), sink);
     for (std::size_t i = 0; i < graph.valueCount(); ++i) {
         const Value& value = *graph.values()[i];
-        const bool isOutput = std::find(graph.outputs().begin(), graph.outputs().end(), ValueId(static_cast<std::int64_t>(i))) !=
-                              graph.outputs().end();
+        const bool isOutput = std::find(graph.outputs().begin(), graph.outputs().end(),
+                                        ValueId(static_cast<std::int64_t>(i))) != graph.outputs().end();
         if (value.producer.valid() && value.type.dtype != DType::undefined && !isOutput)
             writeInfo(value, *proto.add_value_info());
     }

@@ -10,7 +10,8 @@ class GraphProto;
 
 namespace tunesmith {
 
-// Graph to GraphProto, subgraphs included: nodes in their order, constants as initializers, types of the values between.
+// Graph to GraphProto, subgraphs included: nodes in their order, constants as initializers, types of the
+// values between.
 Status writeGraph(const Graph& graph, onnx::GraphProto& proto, ExternalSink* sink);
 
 // Bytes of all constants and tensor attributes, subgraphs included.

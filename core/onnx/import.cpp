@@ -29,13 +29,16 @@ void silenceProtobuf() {
     }();
 }
 
-Error notA(const char* kind) { return inputError(std::string("this is not ") + kind + ", or it is damaged or truncated"); }
+Error notA(const char* kind) {
+    return inputError(std::string("this is not ") + kind + ", or it is damaged or truncated");
+}
 
 Status checkSize(std::size_t size) {
     if (size == 0)
         return inputError("the file is empty");
     if (size > kLargestMessage)
-        return unsupportedError("it is larger than 2 GB, the limit of the format: save the weights as external data");
+        return unsupportedError(
+            "it is larger than 2 GB, the limit of the format: save the weights as external data");
     return {};
 }
 
@@ -46,7 +49,8 @@ template <class Message> Status parse(Message& message, std::span<const std::byt
 }
 
 // In blocks, so that the file is in memory once and not twice.
-template <class Message> Status parse(Message& message, const InputFile& file, const std::filesystem::path& path, const char* kind) {
+template <class Message>
+Status parse(Message& message, const InputFile& file, const std::filesystem::path& path, const char* kind) {
     silenceProtobuf();
     TS_TRY(checkSize(file.size()));
     google::protobuf::io::FileInputStream stream(file.descriptor(), kBlock);
@@ -61,8 +65,9 @@ Status checkVersions(const onnx::ModelProto& model) {
     if (!model.has_ir_version() || !model.has_graph())
         return inputError("this is not an ONNX model: it has no version or no graph");
     if (ir < kOldestIr || ir > kNewestIr)
-        return unsupportedError("it has IR version " + std::to_string(ir) + ", but versions " + std::to_string(kOldestIr) + " to " +
-                                std::to_string(kNewestIr) + " can be read: convert it with onnx.version_converter");
+        return unsupportedError("it has IR version " + std::to_string(ir) + ", but versions " +
+                                std::to_string(kOldestIr) + " to " + std::to_string(kNewestIr) +
+                                " can be read: convert it with onnx.version_converter");
     if (model.functions_size() > 0)
         return unsupportedError("it defines functions of its own ('" + model.functions(0).name() +
                                 "' ...), which are not supported: inline them with onnx.inliner first");
@@ -75,13 +80,15 @@ Result<std::map<std::string, std::int64_t>> readOpsets(const onnx::ModelProto& m
         opsets[import.domain() == "ai.onnx" ? std::string() : import.domain()] = import.version();
     const auto standard = opsets.find("");
     if (standard != opsets.end() && (standard->second < kOldestOpset || standard->second > kNewestOpset))
-        return unsupportedError("it uses opset " + std::to_string(standard->second) + " of ONNX, but opsets " +
-                                std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset) +
+        return unsupportedError("it uses opset " + std::to_string(standard->second) +
+                                " of ONNX, but opsets " + std::to_string(kOldestOpset) + " to " +
+                                std::to_string(kNewestOpset) +
                                 " are supported: convert it with onnx.version_converter or export it again");
     return opsets;
 }
 
-Result<Graph> readModel(onnx::ModelProto& model, const std::filesystem::path& folder, const ImportOptions& options) {
+Result<Graph> readModel(onnx::ModelProto& model, const std::filesystem::path& folder,
+                        const ImportOptions& options) {
     TS_TRY(checkVersions(model));
     TS_ASSIGN(const auto opsets, readOpsets(model));
     std::map<std::string, std::string> metadata;
@@ -124,7 +131,8 @@ Result<Graph> importOnnx(const std::filesystem::path& path, const ImportOptions&
     });
 }
 
-Result<Graph> importOnnxBytes(std::span<const std::byte> bytes, const std::filesystem::path& folder, const ImportOptions& options) {
+Result<Graph> importOnnxBytes(std::span<const std::byte> bytes, const std::filesystem::path& folder,
+                              const ImportOptions& options) {
     return guarded("model", [&]() -> Result<Graph> {
         onnx::ModelProto model;
         TS_TRY(parse(model, bytes, "an ONNX model"));

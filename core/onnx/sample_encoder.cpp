@@ -10,7 +10,8 @@ using Ints = std::vector<std::int64_t>;
 
 constexpr std::int64_t kVocabulary = 8192, kWidth = 128, kHeads = 2, kSequence = 128, kHidden = 4 * kWidth;
 
-// A transformer encoder of the BERT kind (Devlin et al., 2019), written out in the pieces that PyTorch's exporter uses.
+// A transformer encoder of the BERT kind (Devlin et al., 2019), written out in the pieces that PyTorch's
+// exporter uses.
 class Encoder {
 public:
     explicit Encoder(SampleRecipe& recipe) : recipe_(recipe) {
@@ -19,7 +20,8 @@ public:
         half_ = recipe.constant("half", Tensor::scalar(0.5f));
         rootOfTwo_ = recipe.constant("root_of_two", Tensor::scalar(std::sqrt(2.0f)));
         epsilon_ = recipe.constant("epsilon", Tensor::scalar(1e-5f));
-        rootOfHead_ = recipe.constant("root_of_head", Tensor::scalar(std::sqrt(static_cast<float>(kWidth / kHeads))));
+        rootOfHead_ =
+            recipe.constant("root_of_head", Tensor::scalar(std::sqrt(static_cast<float>(kWidth / kHeads))));
         split_ = recipe.constant("split_heads", Tensor::ofInts({1, kSequence, kHeads, kWidth / kHeads}));
         join_ = recipe.constant("join_heads", Tensor::ofInts({1, kSequence, kWidth}));
     }
@@ -32,7 +34,8 @@ public:
     }
 
     ValueId layer(ValueId input, const std::string& name) {
-        const ValueId attended = recipe_.op("Add", {input, attention(input, name)}, {}, name + ".attention.add");
+        const ValueId attended =
+            recipe_.op("Add", {input, attention(input, name)}, {}, name + ".attention.add");
         const ValueId normed = norm(attended, name + ".norm1");
         const ValueId up = gelu(dense(normed, kWidth, kHidden, name + ".up"), name + ".gelu");
         const ValueId down = dense(up, kHidden, kWidth, name + ".down");
@@ -41,7 +44,8 @@ public:
 
 private:
     ValueId dense(ValueId input, std::int64_t in, std::int64_t out, const std::string& name) {
-        const ValueId weight = recipe_.normal(name + ".weight", {in, out}, std::sqrt(1.0 / static_cast<double>(in)));
+        const ValueId weight =
+            recipe_.normal(name + ".weight", {in, out}, std::sqrt(1.0 / static_cast<double>(in)));
         const ValueId product = recipe_.op("MatMul", {input, weight}, {}, name + ".matmul");
         return recipe_.op("Add", {product, recipe_.uniform(name + ".bias", out, -0.05f, 0.05f)}, {}, name);
     }
@@ -53,8 +57,10 @@ private:
         const ValueId square = recipe_.op("Pow", {centred, two_}, {}, name + ".pow");
         const ValueId variance = recipe_.op("ReduceMean", {square}, last, name + ".variance");
         const ValueId safe = recipe_.op("Add", {variance, epsilon_}, {}, name + ".epsilon");
-        const ValueId unit = recipe_.op("Div", {centred, recipe_.op("Sqrt", {safe}, {}, name + ".sqrt")}, {}, name + ".div");
-        const ValueId scaled = recipe_.op("Mul", {unit, recipe_.uniform(name + ".weight", kWidth, 0.8f, 1.2f)}, {}, name + ".mul");
+        const ValueId unit =
+            recipe_.op("Div", {centred, recipe_.op("Sqrt", {safe}, {}, name + ".sqrt")}, {}, name + ".div");
+        const ValueId scaled = recipe_.op(
+            "Mul", {unit, recipe_.uniform(name + ".weight", kWidth, 0.8f, 1.2f)}, {}, name + ".mul");
         return recipe_.op("Add", {scaled, recipe_.uniform(name + ".bias", kWidth, -0.1f, 0.1f)}, {}, name);
     }
 
@@ -70,7 +76,8 @@ private:
         const ValueId value = heads(input, name + ".value", {0, 2, 1, 3});
         const ValueId product = recipe_.op("MatMul", {query, key}, {}, name + ".scores");
         const ValueId scores = recipe_.op("Div", {product, rootOfHead_}, {}, name + ".scale");
-        const ValueId weights = recipe_.op("Softmax", {scores}, {{"axis", std::int64_t{-1}}}, name + ".softmax");
+        const ValueId weights =
+            recipe_.op("Softmax", {scores}, {{"axis", std::int64_t{-1}}}, name + ".softmax");
         const ValueId mixed = recipe_.op("MatMul", {weights, value}, {}, name + ".mix");
         const ValueId back = recipe_.op("Transpose", {mixed}, {{"perm", Ints{0, 2, 1, 3}}}, name + ".back");
         return dense(recipe_.op("Reshape", {back, join_}, {}, name + ".join"), kWidth, kWidth, name + ".out");
@@ -78,7 +85,8 @@ private:
 
     // x (1 + erf(x / sqrt 2)) / 2
     ValueId gelu(ValueId input, const std::string& name) {
-        const ValueId erf = recipe_.op("Erf", {recipe_.op("Div", {input, rootOfTwo_}, {}, name + ".div")}, {}, name + ".erf");
+        const ValueId erf =
+            recipe_.op("Erf", {recipe_.op("Div", {input, rootOfTwo_}, {}, name + ".div")}, {}, name + ".erf");
         const ValueId gate = recipe_.op("Add", {erf, one_}, {}, name + ".add");
         return recipe_.op("Mul", {recipe_.op("Mul", {input, gate}, {}, name + ".mul"), half_}, {}, name);
     }

@@ -26,8 +26,9 @@ ValueId SampleRecipe::uniform(const std::string& name, std::int64_t count, float
 ValueId SampleRecipe::convNorm(ValueId input, const Conv& conv, const std::string& name, float gain) {
     using Ints = std::vector<std::int64_t>;
     const std::int64_t fanIn = conv.in / conv.groups * conv.kernel * conv.kernel, pad = conv.kernel / 2;
-    const ValueId weight = normal(name + ".weight", {conv.out, conv.in / conv.groups, conv.kernel, conv.kernel},
-                                  std::sqrt(2.0 / static_cast<double>(fanIn)));
+    const ValueId weight =
+        normal(name + ".weight", {conv.out, conv.in / conv.groups, conv.kernel, conv.kernel},
+               std::sqrt(2.0 / static_cast<double>(fanIn)));
     const ValueId features = op("Conv", {input, weight},
                                 {{"dilations", Ints{1, 1}},
                                  {"group", conv.groups},
@@ -37,12 +38,15 @@ ValueId SampleRecipe::convNorm(ValueId input, const Conv& conv, const std::strin
                                 name);
     const std::string norm = name + ".bn";
     return op("BatchNormalization",
-              {features, uniform(norm + ".weight", conv.out, 0.8f * gain, 1.2f * gain), uniform(norm + ".bias", conv.out, -0.1f, 0.1f),
-               uniform(norm + ".running_mean", conv.out, -0.1f, 0.1f), uniform(norm + ".running_var", conv.out, 0.8f, 1.2f)},
+              {features, uniform(norm + ".weight", conv.out, 0.8f * gain, 1.2f * gain),
+               uniform(norm + ".bias", conv.out, -0.1f, 0.1f),
+               uniform(norm + ".running_mean", conv.out, -0.1f, 0.1f),
+               uniform(norm + ".running_var", conv.out, 0.8f, 1.2f)},
               {{"epsilon", 1e-5f}, {"momentum", 0.9f}}, norm);
 }
 
-Node SampleRecipe::gemm(ValueId input, std::int64_t in, std::int64_t out, const std::string& name, double gain) {
+Node SampleRecipe::gemm(ValueId input, std::int64_t in, std::int64_t out, const std::string& name,
+                        double gain) {
     Node node;
     node.name = name;
     node.op = "Gemm";
@@ -52,7 +56,8 @@ Node SampleRecipe::gemm(ValueId input, std::int64_t in, std::int64_t out, const 
     return node;
 }
 
-ValueId SampleRecipe::linear(ValueId input, std::int64_t in, std::int64_t out, const std::string& name, double gain) {
+ValueId SampleRecipe::linear(ValueId input, std::int64_t in, std::int64_t out, const std::string& name,
+                             double gain) {
     Node node = gemm(input, in, out, name, gain);
     const ValueId result = builder_.addValue(name);
     node.outputs = {result};
@@ -60,7 +65,8 @@ ValueId SampleRecipe::linear(ValueId input, std::int64_t in, std::int64_t out, c
     return result;
 }
 
-Result<Graph> SampleRecipe::finish(ValueId input, std::int64_t in, std::int64_t out, const std::string& name) {
+Result<Graph> SampleRecipe::finish(ValueId input, std::int64_t in, std::int64_t out,
+                                   const std::string& name) {
     Node node = gemm(input, in, out, name, 1.0);
     const ValueId result = builder_.addValue("output", TensorType(DType::f32, Shape{1, out}));
     node.outputs = {result};

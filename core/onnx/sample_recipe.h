@@ -8,24 +8,28 @@
 
 namespace tunesmith {
 
-// What the recipes share: a builder, a random stream and layers with fresh weights. Names are "layer.weight" and so on.
+// What the recipes share: a builder, a random stream and layers with fresh weights. Names are "layer.weight"
+// and so on.
 class SampleRecipe {
 public:
     SampleRecipe(const std::string& name, std::uint64_t seed);
 
     GraphBuilder& builder() { return builder_; }
-    ValueId op(const std::string& type, const std::vector<ValueId>& inputs, std::map<std::string, Attribute> attributes,
-               const std::string& name) {
+    ValueId op(const std::string& type, const std::vector<ValueId>& inputs,
+               std::map<std::string, Attribute> attributes, const std::string& name) {
         return builder_.add(type, inputs, std::move(attributes), 1, name);
     }
-    ValueId constant(const std::string& name, Tensor tensor) { return builder_.addConstant(name, std::move(tensor)); }
+    ValueId constant(const std::string& name, Tensor tensor) {
+        return builder_.addConstant(name, std::move(tensor));
+    }
     ValueId normal(const std::string& name, Shape shape, double deviation);
     ValueId uniform(const std::string& name, std::int64_t count, float low, float high);
 
     struct Conv {
         std::int64_t in, out, kernel, stride = 1, groups = 1;
     };
-    // Conv without bias, padded to keep the size at stride 1, and BatchNormalization whose scale is around `gain`.
+    // Conv without bias, padded to keep the size at stride 1, and BatchNormalization whose scale is around
+    // `gain`.
     ValueId convNorm(ValueId input, const Conv& conv, const std::string& name, float gain = 1);
     // Weight [out, in] and bias, as Gemm with transB.
     ValueId linear(ValueId input, std::int64_t in, std::int64_t out, const std::string& name, double gain);

@@ -13,9 +13,13 @@ struct Recipe {
 
 const std::vector<Recipe>& recipes() {
     static const std::vector<Recipe> list{
-        {{"resnet18", "Residual network of 18 layers, 11.7 million parameters, image 1x3x224x224"}, buildResnet18},
-        {{"mobilenet_v2", "Inverted residuals with depthwise convolutions, 3.5 million parameters, image 1x3x224x224"}, buildMobilenetV2},
-        {{"encoder", "Transformer encoder of 2 layers, width 128, 2 heads, sequence of 128 tokens"}, buildEncoder},
+        {{"resnet18", "Residual network of 18 layers, 11.7 million parameters, image 1x3x224x224"},
+         buildResnet18},
+        {{"mobilenet_v2",
+          "Inverted residuals with depthwise convolutions, 3.5 million parameters, image 1x3x224x224"},
+         buildMobilenetV2},
+        {{"encoder", "Transformer encoder of 2 layers, width 128, 2 heads, sequence of 128 tokens"},
+         buildEncoder},
         {{"mlp", "Multilayer perceptron 784-512-256-10"}, buildMlp},
     };
     return list;

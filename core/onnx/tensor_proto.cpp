@@ -14,7 +14,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little endian and taken as it is");
 
-constexpr std::size_t kSmall = 4096;                            // below: copied, aligned, one block less to keep
+constexpr std::size_t kSmall = 4096; // below: copied, aligned, one block less to keep
 constexpr std::uint64_t kLargestDense = std::uint64_t{1} << 28; // of a sparse tensor
 constexpr std::uint64_t kDataAlignment = 64;
 
@@ -22,11 +22,12 @@ Result<DType> readType(int number) {
     const auto type = static_cast<DType>(number);
     const bool known = number > 0 && number < 256 && (byteSize(type) > 0 || type == DType::string);
     if (!known)
-        return unsupportedError("its element type " +
-                                (onnx::TensorProto::DataType_IsValid(number)
-                                     ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(number))
-                                     : "number " + std::to_string(number)) +
-                                " is not supported");
+        return unsupportedError(
+            "its element type " +
+            (onnx::TensorProto::DataType_IsValid(number)
+                 ? onnx::TensorProto::DataType_Name(static_cast<onnx::TensorProto::DataType>(number))
+                 : "number " + std::to_string(number)) +
+            " is not supported");
     return type;
 }
 
@@ -34,14 +35,15 @@ Result<Shape> readShape(const google::protobuf::RepeatedField<google::protobuf::
     Shape shape(dims.begin(), dims.end());
     const auto count = checkedElementCount(shape);
     std::int64_t bytes = 0;
-    if (!count || __builtin_mul_overflow(*count, static_cast<std::int64_t>(std::max<std::size_t>(byteSize(type), 1)), &bytes))
+    if (!count || __builtin_mul_overflow(
+                      *count, static_cast<std::int64_t>(std::max<std::size_t>(byteSize(type), 1)), &bytes))
         return inputError("its shape is not possible");
     return shape;
 }
 
 Error sizeError(std::uint64_t held, const char* unit, const Shape& shape, std::uint64_t needed) {
-    return inputError("it holds " + std::to_string(held) + unit + ", but its shape " + shapeText(shape) + " needs " +
-                      std::to_string(needed));
+    return inputError("it holds " + std::to_string(held) + unit + ", but its shape " + shapeText(shape) +
+                      " needs " + std::to_string(needed));
 }
 
 // bool is one byte of 0 or 1; a file may hold anything.
@@ -55,7 +57,8 @@ Tensor withLegalBools(Tensor tensor) {
     return result;
 }
 
-Tensor wrapOrCopy(DType type, Shape shape, std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+Tensor wrapOrCopy(DType type, Shape shape, std::span<const std::byte> bytes,
+                  std::shared_ptr<const void> owner) {
     const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % byteSize(type) == 0;
     if (bytes.size() > kSmall && aligned)
         return withLegalBools(Tensor::wrap(type, std::move(shape), bytes.data(), std::move(owner)));
@@ -102,13 +105,19 @@ Result<Tensor> takeStrings(onnx::TensorProto& proto, Shape shape) {
 
 Result<Tensor> takeFields(onnx::TensorProto& proto, DType type, Shape shape) {
     switch (type) {
-    case DType::string: return takeStrings(proto, std::move(shape));
-    case DType::f32: return takeTyped(*proto.mutable_float_data(), type, std::move(shape));
-    case DType::f64: return takeTyped(*proto.mutable_double_data(), type, std::move(shape));
-    case DType::i64: return takeTyped(*proto.mutable_int64_data(), type, std::move(shape));
+    case DType::string:
+        return takeStrings(proto, std::move(shape));
+    case DType::f32:
+        return takeTyped(*proto.mutable_float_data(), type, std::move(shape));
+    case DType::f64:
+        return takeTyped(*proto.mutable_double_data(), type, std::move(shape));
+    case DType::i64:
+        return takeTyped(*proto.mutable_int64_data(), type, std::move(shape));
     case DType::u32:
-    case DType::u64: return takeTyped(*proto.mutable_uint64_data(), type, std::move(shape));
-    default: return takeTyped(*proto.mutable_int32_data(), type, std::move(shape));
+    case DType::u64:
+        return takeTyped(*proto.mutable_uint64_data(), type, std::move(shape));
+    default:
+        return takeTyped(*proto.mutable_int32_data(), type, std::move(shape));
     }
 }
 
@@ -135,7 +144,8 @@ Result<ExternalPlace> readPlace(const onnx::TensorProto& proto) {
     return place;
 }
 
-Result<std::vector<std::int64_t>> flatIndices(const Tensor& indices, std::int64_t entries, const Shape& shape) {
+Result<std::vector<std::int64_t>> flatIndices(const Tensor& indices, std::int64_t entries,
+                                              const Shape& shape) {
     const auto rank = static_cast<std::int64_t>(shape.size());
     const bool linear = indices.type() == DType::i64 && indices.shape() == Shape{entries};
     if (!linear && !(indices.type() == DType::i64 && indices.shape() == Shape{entries, rank}))
@@ -158,7 +168,9 @@ Result<std::vector<std::int64_t>> flatIndices(const Tensor& indices, std::int64_
     return flat;
 }
 
-Error named(const Error& error, const std::string& what) { return error.within(what); }
+Error named(const Error& error, const std::string& what) {
+    return error.within(what);
+}
 
 } // namespace
 
@@ -196,7 +208,8 @@ Result<Tensor> TensorReader::readSparse(onnx::SparseTensorProto& proto, const st
         if (values.type() == DType::string || values.rank() != 1)
             return unsupportedError("this kind of sparse tensor is not supported");
         if (static_cast<std::uint64_t>(elementCount(shape)) * size > kLargestDense)
-            return unsupportedError("as a dense tensor of shape " + shapeText(shape) + " it would be too large");
+            return unsupportedError("as a dense tensor of shape " + shapeText(shape) +
+                                    " it would be too large");
         TS_ASSIGN(const std::vector<std::int64_t> places, flatIndices(indices, values.count(), shape));
         Tensor dense = Tensor::zeros(values.type(), shape);
         for (std::size_t i = 0; i < places.size(); ++i)
@@ -215,7 +228,8 @@ std::uint64_t ExternalSink::add(const Tensor& tensor) {
     return offset;
 }
 
-void writeTensorProto(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto, ExternalSink* sink) {
+void writeTensorProto(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto,
+                      ExternalSink* sink) {
     if (!name.empty())
         proto.set_name(name);
     proto.set_data_type(static_cast<int>(tensor.type()));

@@ -15,8 +15,8 @@ class SparseTensorProto;
 
 namespace tunesmith {
 
-// ONNX's TensorProto to Tensor. Sizes are checked against the shape before memory is taken. `what` names the tensor in
-// errors ("initializer 'conv1.weight'"). Large data is moved out of the message, not copied.
+// ONNX's TensorProto to Tensor. Sizes are checked against the shape before memory is taken. `what` names the
+// tensor in errors ("initializer 'conv1.weight'"). Large data is moved out of the message, not copied.
 class TensorReader {
 public:
     explicit TensorReader(std::filesystem::path folder) : files_(std::move(folder)) {}
@@ -29,13 +29,16 @@ private:
     ExternalFiles files_;
 };
 
-// Tensor to TensorProto. With an ExternalSink, large tensors go to a data file: the message gets the place, the sink
-// remembers the tensor until the file is written.
+// Tensor to TensorProto. With an ExternalSink, large tensors go to a data file: the message gets the place,
+// the sink remembers the tensor until the file is written.
 class ExternalSink {
 public:
-    ExternalSink(std::string location, std::size_t threshold) : location_(std::move(location)), threshold_(threshold) {}
+    ExternalSink(std::string location, std::size_t threshold)
+        : location_(std::move(location)), threshold_(threshold) {}
 
-    bool wants(const Tensor& tensor) const { return tensor.type() != DType::string && tensor.byteCount() >= threshold_; }
+    bool wants(const Tensor& tensor) const {
+        return tensor.type() != DType::string && tensor.byteCount() >= threshold_;
+    }
     std::uint64_t add(const Tensor& tensor); // its offset in the file
     const std::string& location() const { return location_; }
     struct Entry {
@@ -51,6 +54,7 @@ private:
     std::vector<Entry> entries_;
 };
 
-void writeTensorProto(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto, ExternalSink* sink = nullptr);
+void writeTensorProto(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto,
+                      ExternalSink* sink = nullptr);
 
 } // namespace tunesmith

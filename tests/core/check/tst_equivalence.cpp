@@ -12,7 +12,9 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-Tensor floats(const std::vector<float>& values) { return Tensor::of<float>({static_cast<std::int64_t>(values.size())}, values); }
+Tensor floats(const std::vector<float>& values) {
+    return Tensor::of<float>({static_cast<std::int64_t>(values.size())}, values);
+}
 
 } // namespace
 
@@ -50,7 +52,8 @@ private slots:
         QFETCH(std::vector<float>, other);
         QFETCH(int, worst);
         for (const DType type : {DType::f32, DType::f64}) {
-            const Difference difference = compareTensors(floats(reference).cast(type), floats(other).cast(type));
+            const Difference difference =
+                compareTensors(floats(reference).cast(type), floats(other).cast(type));
             QCOMPARE(difference.equal, worst == -2);
             QCOMPARE(difference.text.empty(), difference.equal);
             if (worst >= 0)
@@ -106,7 +109,8 @@ private slots:
         QVERIFY(requireEquivalent(a, a, names).ok());
         const Status differs = requireEquivalent(a, b, names);
         QVERIFY(!differs.ok());
-        QVERIFY2(differs.error().message.find("output 'second' differs") != std::string::npos, differs.error().message.c_str());
+        QVERIFY2(differs.error().message.find("output 'second' differs") != std::string::npos,
+                 differs.error().message.c_str());
         QVERIFY(!requireEquivalent(a, std::vector<Tensor>{a[0]}).ok());
         QVERIFY(requireEquivalent({}, {}).ok());
     }

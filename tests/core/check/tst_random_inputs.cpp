@@ -42,12 +42,14 @@ private slots:
     }
 
     void integersAreSmallAndBoolsBoth() {
-        for (const DType type : {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64}) {
+        for (const DType type :
+             {DType::i8, DType::u8, DType::i16, DType::u16, DType::i32, DType::u32, DType::i64, DType::u64}) {
             const auto values = (*randomInputs(identityOf(TensorType(type, Shape{1000})), 1))[0].asInts();
             QCOMPARE(*std::min_element(values.begin(), values.end()), std::int64_t{0});
             QCOMPARE(*std::max_element(values.begin(), values.end()), std::int64_t{9});
         }
-        const auto coins = (*randomInputs(identityOf(TensorType(DType::boolean, Shape{1000})), 1))[0].asInts();
+        const auto coins =
+            (*randomInputs(identityOf(TensorType(DType::boolean, Shape{1000})), 1))[0].asInts();
         const auto heads = std::count(coins.begin(), coins.end(), 1);
         QVERIFY(heads > 400 && heads < 600);
     }
@@ -85,7 +87,8 @@ private slots:
         GraphBuilder builder;
         const ValueId table = builder.addConstant("table", Tensor::zeros(DType::f32, {500, 3}));
         const ValueId ids = builder.addInput("ids", TensorType(DType::i32, Shape{4000}));
-        const ValueId used = detour ? builder.add("Unsqueeze", {builder.add("Cast", {ids}, {{"to", std::int64_t{7}}})}) : ids;
+        const ValueId used =
+            detour ? builder.add("Unsqueeze", {builder.add("Cast", {ids}, {{"to", std::int64_t{7}}})}) : ids;
         builder.setOutputs({builder.add("Gather", {table, used}, {{"axis", std::int64_t{axis}}})});
         const Tensor tensor = (*randomInputs(*builder.build(), 1))[0];
         QVERIFY(largest(tensor) < bound);
@@ -95,8 +98,10 @@ private slots:
     void theNarrowestOfTwoTablesCounts() {
         GraphBuilder builder;
         const ValueId ids = builder.addInput("ids", TensorType(DType::i64, Shape{1000}));
-        const ValueId wide = builder.add("Gather", {builder.addConstant("w", Tensor::zeros(DType::f32, {100, 1})), ids});
-        const ValueId narrow = builder.add("Gather", {builder.addConstant("n", Tensor::zeros(DType::f32, {2, 1})), ids});
+        const ValueId wide =
+            builder.add("Gather", {builder.addConstant("w", Tensor::zeros(DType::f32, {100, 1})), ids});
+        const ValueId narrow =
+            builder.add("Gather", {builder.addConstant("n", Tensor::zeros(DType::f32, {2, 1})), ids});
         builder.setOutputs({wide, narrow});
         QCOMPARE(largest((*randomInputs(*builder.build(), 1))[0]), std::int64_t{1});
     }
@@ -113,12 +118,14 @@ private slots:
     void refused() {
         QFETCH(int, kind);
         QFETCH(QString, expected);
-        const std::vector<TensorType> types{TensorType(DType::f32, Dims{Dim::named("batch")}), TensorType(DType::f32, Dims{Dim(1), Dim()}),
-                                            TensorType(DType::f32), TensorType(DType::string, Shape{1}),
-                                            TensorType(DType::f32, Shape{std::int64_t{1} << 40, std::int64_t{1} << 40})};
+        const std::vector<TensorType> types{
+            TensorType(DType::f32, Dims{Dim::named("batch")}), TensorType(DType::f32, Dims{Dim(1), Dim()}),
+            TensorType(DType::f32), TensorType(DType::string, Shape{1}),
+            TensorType(DType::f32, Shape{std::int64_t{1} << 40, std::int64_t{1} << 40})};
         const auto inputs = randomInputs(identityOf(types[static_cast<std::size_t>(kind)]), 1);
         QVERIFY(!inputs.ok());
-        QVERIFY2(inputs.error().message.find(expected.toStdString()) != std::string::npos, inputs.error().message.c_str());
+        QVERIFY2(inputs.error().message.find(expected.toStdString()) != std::string::npos,
+                 inputs.error().message.c_str());
         QVERIFY(inputs.error().message.find("'x'") != std::string::npos);
     }
 };

@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr DType kTypes[] = {DType::boolean, DType::i8, DType::i16, DType::i32, DType::i64, DType::u8,
-                            DType::u16, DType::u32, DType::u64, DType::f16, DType::f32, DType::f64};
+constexpr DType kTypes[] = {DType::boolean, DType::i8,  DType::i16, DType::i32, DType::i64, DType::u8,
+                            DType::u16,     DType::u32, DType::u64, DType::f16, DType::f32, DType::f64};
 
 std::string npy(const std::string& header, const std::string& data, int version = 1, int lengthOff = 0) {
     std::string bytes = "\x93NUMPY";
@@ -45,7 +45,8 @@ private slots:
         QTest::addColumn<int>("rank");
         for (const DType type : kTypes)
             for (int rank = 0; rank <= 4; ++rank)
-                QTest::addRow("%s of rank %d", std::string(dtypeName(type)).c_str(), rank) << static_cast<int>(type) << rank;
+                QTest::addRow("%s of rank %d", std::string(dtypeName(type)).c_str(), rank)
+                    << static_cast<int>(type) << rank;
     }
     void roundTrip() {
         QFETCH(int, type);
@@ -79,11 +80,14 @@ private slots:
         row("Fortran", npy(dictionary("<i2", "True", "(2, 3)"), six), "int16[2,3] 1 3 5 2 4 6");
         row("Fortran, big", npy(dictionary(">i2", "True", "(3, 2)"), big), "int16[3,2] 1 4 2 5 3 6");
         row("Fortran, one axis", npy(dictionary("<i2", "True", "(6,)"), six), "int16[6] 1 2 3 4 5 6");
-        row("Fortran, three axes", npy(dictionary("|u1", "True", "(2, 1, 3)"), "\1\2\3\4\5\6"), "uint8[2,1,3] 1 3 5 2 4 6");
+        row("Fortran, three axes", npy(dictionary("|u1", "True", "(2, 1, 3)"), "\1\2\3\4\5\6"),
+            "uint8[2,1,3] 1 3 5 2 4 6");
         row("version 2", npy(dictionary("|u1", "False", "(2,)"), "\7\x9", 2), "uint8[2] 7 9");
         row("version 3", npy(dictionary("|u1", "False", "(2,)"), "\7\x9", 3), "uint8[2] 7 9");
         row("scalar", npy(dictionary("|i1", "False", "()"), "\xff"), "int8[] -1");
-        row("Python 2", npy("{'shape': (2L, 1L), 'descr': \"|b1\", 'fortran_order': False}", std::string("\0\2", 2)), "bool[2,1] 0 1");
+        row("Python 2",
+            npy("{'shape': (2L, 1L), 'descr': \"|b1\", 'fortran_order': False}", std::string("\0\2", 2)),
+            "bool[2,1] 0 1");
         row("bytes after the data", npy(dictionary("|u1", "False", "(1,)"), "\7 and more"), "uint8[1] 7");
     }
     void foreign() {
@@ -103,7 +107,9 @@ private slots:
 
     void hostile_data() {
         QTest::addColumn<QByteArray>("bytes");
-        const auto row = [](const char* name, const std::string& bytes) { QTest::newRow(name) << QByteArray::fromStdString(bytes); };
+        const auto row = [](const char* name, const std::string& bytes) {
+            QTest::newRow(name) << QByteArray::fromStdString(bytes);
+        };
         const std::string good = npy(dictionary("|u1", "False", "(2,)"), "\7\x9");
         for (std::size_t size = 0; size < good.size(); size += 3)
             QTest::addRow("cut after %zu", size) << QByteArray::fromStdString(good.substr(0, size));
@@ -119,14 +125,16 @@ private slots:
         row("shape is no tuple", npy(dictionary("<f4", "False", "[1]"), "1234"));
         row("shape without end", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, ", "1234"));
         row("two numbers without a comma", npy(dictionary("<f4", "False", "(1 1)"), "1234"));
-        row("rank of 1000", npy(dictionary("|u1", "False", "(" + QString("1,").repeated(1000).toStdString() + ")"), "1"));
+        row("rank of 1000",
+            npy(dictionary("|u1", "False", "(" + QString("1,").repeated(1000).toStdString() + ")"), "1"));
         row("order maybe", npy(dictionary("<f4", "Maybe", "(1,)"), "1234"));
         row("objects", npy(dictionary("|O", "False", "(1,)"), "1234"));
         row("complex", npy(dictionary("<c8", "False", "(1,)"), "12345678"));
         row("long double", npy(dictionary("<f16", "False", "(1,)"), "1234567812345678"));
         row("text elements", npy(dictionary("<U2", "False", "(1,)"), "12345678"));
         row("structured", npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "1234"));
-        row("key twice", npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "1234"));
+        row("key twice",
+            npy("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "1234"));
         row("key missing", npy("{'descr': '<f4', 'fortran_order': False}", "1234"));
         row("unknown key", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}", "1234"));
         row("key without value", npy("{'descr'", "1234"));
@@ -137,7 +145,8 @@ private slots:
         write(bytes);
         const auto tensor = readNpy(file_);
         QVERIFY(!tensor.ok());
-        QVERIFY2(tensor.error().message.find(file_.string()) != std::string::npos, tensor.error().message.c_str());
+        QVERIFY2(tensor.error().message.find(file_.string()) != std::string::npos,
+                 tensor.error().message.c_str());
         QVERIFY2(tensor.error().message.size() < 400, tensor.error().message.c_str());
     }
 
@@ -148,7 +157,8 @@ private slots:
         QVERIFY(!writeNpy(file_, Tensor()).ok());
         QVERIFY(!writeNpy(file_, Tensor::ofStrings({1}, {"a"})).ok());
         if (fs::exists("/dev/full"))
-            QVERIFY(writeNpy("/dev/full", Tensor::scalar(1.0f)).error().message.find("No space") != std::string::npos);
+            QVERIFY(writeNpy("/dev/full", Tensor::scalar(1.0f)).error().message.find("No space") !=
+                    std::string::npos);
     }
 
     void bfloatIsWidened() {
@@ -161,12 +171,17 @@ private slots:
     void fileNames_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<QString>("file");
-        QTest::newRow("plain") << "conv1_out.0-x" << "conv1_out.0-x";
-        QTest::newRow("path") << "/model/layer:0" << "_model_layer_0";
+        QTest::newRow("plain") << "conv1_out.0-x"
+                               << "conv1_out.0-x";
+        QTest::newRow("path") << "/model/layer:0"
+                              << "_model_layer_0";
         QTest::newRow("umlaut, two bytes") << QString::fromUtf8("\xc3\xa4") << "__";
-        QTest::newRow("empty") << "" << "_";
-        QTest::newRow("here") << "." << "_";
-        QTest::newRow("up") << ".." << "__";
+        QTest::newRow("empty") << ""
+                               << "_";
+        QTest::newRow("here") << "."
+                              << "_";
+        QTest::newRow("up") << ".."
+                            << "__";
     }
     void fileNames() {
         QFETCH(QString, name);
@@ -175,7 +190,9 @@ private slots:
     }
 
 private:
-    void write(const QByteArray& bytes) { std::ofstream(file_, std::ios::binary).write(bytes.data(), bytes.size()); }
+    void write(const QByteArray& bytes) {
+        std::ofstream(file_, std::ios::binary).write(bytes.data(), bytes.size());
+    }
     QTemporaryDir temporary_;
     fs::path folder_ = temporary_.path().toStdString();
     fs::path file_ = folder_ / "t.npy";

@@ -12,7 +12,8 @@
 namespace tunesmith::testing {
 
 // Models as messages, so that tests can bend them in ways that no exporter would.
-inline void tensorType(onnx::ValueInfoProto& info, const std::string& name, const std::vector<std::int64_t>& dims, int element = 1) {
+inline void tensorType(onnx::ValueInfoProto& info, const std::string& name,
+                       const std::vector<std::int64_t>& dims, int element = 1) {
     info.set_name(name);
     auto* tensor = info.mutable_type()->mutable_tensor_type();
     tensor->set_elem_type(element);
@@ -21,7 +22,8 @@ inline void tensorType(onnx::ValueInfoProto& info, const std::string& name, cons
         tensor->mutable_shape()->add_dim()->set_dim_value(dim);
 }
 
-inline onnx::NodeProto& addNode(onnx::GraphProto& graph, const std::string& op, const std::vector<std::string>& inputs,
+inline onnx::NodeProto& addNode(onnx::GraphProto& graph, const std::string& op,
+                                const std::vector<std::string>& inputs,
                                 const std::vector<std::string>& outputs, const std::string& name = {}) {
     auto& node = *graph.add_node();
     node.set_op_type(op);
@@ -33,8 +35,8 @@ inline onnx::NodeProto& addNode(onnx::GraphProto& graph, const std::string& op, 
     return node;
 }
 
-inline onnx::TensorProto& addFloats(onnx::GraphProto& graph, const std::string& name, const std::vector<std::int64_t>& dims,
-                                    const std::vector<float>& values) {
+inline onnx::TensorProto& addFloats(onnx::GraphProto& graph, const std::string& name,
+                                    const std::vector<std::int64_t>& dims, const std::vector<float>& values) {
     auto& tensor = *graph.add_initializer();
     tensor.set_name(name);
     tensor.set_data_type(1);
@@ -44,7 +46,8 @@ inline onnx::TensorProto& addFloats(onnx::GraphProto& graph, const std::string& 
     return tensor;
 }
 
-inline onnx::AttributeProto& addAttribute(onnx::NodeProto& node, const std::string& name, onnx::AttributeProto::AttributeType type) {
+inline onnx::AttributeProto& addAttribute(onnx::NodeProto& node, const std::string& name,
+                                          onnx::AttributeProto::AttributeType type) {
     auto& attribute = *node.add_attribute();
     attribute.set_name(name);
     attribute.set_type(type);
@@ -65,7 +68,9 @@ inline onnx::ModelProto smallModel() {
     return model;
 }
 
-inline std::span<const std::byte> asBytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+inline std::span<const std::byte> asBytes(const std::string& text) {
+    return std::as_bytes(std::span(text));
+}
 
 inline void writeFile(const std::filesystem::path& path, const std::string& text) {
     std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));

@@ -10,9 +10,11 @@ namespace tunesmith::testing {
 // The folder of other people's models; empty where there is none.
 inline std::filesystem::path modelFolder() {
     const char* given = std::getenv("TUNESMITH_TEST_DATA");
-    const std::filesystem::path root = given ? std::filesystem::path(given) : std::filesystem::path(TUNESMITH_SOURCE_DIR) / ".." / "shared";
+    const std::filesystem::path root =
+        given ? std::filesystem::path(given) : std::filesystem::path(TUNESMITH_SOURCE_DIR) / ".." / "shared";
     std::error_code ignored;
-    return std::filesystem::is_directory(root / "models", ignored) ? root / "models" : std::filesystem::path();
+    return std::filesystem::is_directory(root / "models", ignored) ? root / "models"
+                                                                   : std::filesystem::path();
 }
 
 inline std::vector<std::filesystem::path> modelFiles(const std::filesystem::path& folder) {

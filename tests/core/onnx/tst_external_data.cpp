@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-onnx::ModelProto externalModel(const std::string& location, const std::string& offset = {}, const std::string& length = {},
-                               std::int64_t rows = 2) {
+onnx::ModelProto externalModel(const std::string& location, const std::string& offset = {},
+                               const std::string& length = {}, std::int64_t rows = 2) {
     auto model = smallModel();
     auto& weight = *model.mutable_graph()->mutable_initializer(0);
     weight.clear_raw_data();
@@ -63,19 +63,32 @@ private slots:
         QTest::addColumn<QString>("offset");
         QTest::addColumn<QString>("length");
         QTest::addColumn<double>("first");
-        QTest::newRow("plain") << "w.bin" << "" << "" << 0.0;
-        QTest::newRow("offset and length") << "w.bin" << "16" << "16" << 4.0;
-        QTest::newRow("offset alone") << "w.bin" << "4" << "" << 1.0;
-        QTest::newRow("in a folder below") << "sub/w.bin" << "8" << "" << 2.0;
-        QTest::newRow("with a dot") << "./w.bin" << "" << "" << 0.0;
-        QTest::newRow("link that stays") << "staying.bin" << "" << "" << 0.0;
+        QTest::newRow("plain") << "w.bin"
+                               << ""
+                               << "" << 0.0;
+        QTest::newRow("offset and length") << "w.bin"
+                                           << "16"
+                                           << "16" << 4.0;
+        QTest::newRow("offset alone") << "w.bin"
+                                      << "4"
+                                      << "" << 1.0;
+        QTest::newRow("in a folder below") << "sub/w.bin"
+                                           << "8"
+                                           << "" << 2.0;
+        QTest::newRow("with a dot") << "./w.bin"
+                                    << ""
+                                    << "" << 0.0;
+        QTest::newRow("link that stays") << "staying.bin"
+                                         << ""
+                                         << "" << 0.0;
     }
     void readable() {
         QFETCH(QString, location);
         QFETCH(QString, offset);
         QFETCH(QString, length);
         QFETCH(double, first);
-        const auto graph = load(externalModel(location.toStdString(), offset.toStdString(), length.toStdString()));
+        const auto graph =
+            load(externalModel(location.toStdString(), offset.toStdString(), length.toStdString()));
         QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().message.c_str());
         QCOMPARE(graph->value(graph->findValue("w")).constant.asDouble(0), first);
     }
@@ -86,33 +99,85 @@ private slots:
         QTest::addColumn<QString>("length");
         QTest::addColumn<QString>("expected");
         const QString secret = QString::fromStdString((root_ / "case" / "secret.bin").string());
-        QTest::newRow("missing") << "gone.bin" << "" << "" << "No such file";
-        QTest::newRow("no location") << "" << "" << "" << "inside the model's folder";
-        QTest::newRow("absolute") << secret << "" << "" << "inside the model's folder";
-        QTest::newRow("upwards") << "../secret.bin" << "" << "" << "inside the model's folder";
-        QTest::newRow("upwards in the middle") << "sub/../../secret.bin" << "" << "" << "inside the model's folder";
-        QTest::newRow("link out of the folder") << "leaving.bin" << "" << "" << "leaves the model's folder";
-        QTest::newRow("through a folder link") << "out/secret.bin" << "" << "" << "leaves the model's folder";
-        QTest::newRow("a folder") << "sub" << "" << "" << "is a folder";
-        QTest::newRow("empty file") << "none.bin" << "" << "" << "has only 0";
-        QTest::newRow("offset beyond the end") << "w.bin" << "1000" << "" << "has only 32";
-        QTest::newRow("end beyond the end") << "w.bin" << "20" << "" << "has only 32";
-        QTest::newRow("huge offset") << "w.bin" << "18446744073709551600" << "" << "has only 32";
-        QTest::newRow("offset over 64 bits") << "w.bin" << "99999999999999999999" << "" << "bad offset";
-        QTest::newRow("negative offset") << "w.bin" << "-4" << "" << "bad offset";
-        QTest::newRow("offset with a tail") << "w.bin" << "4x" << "" << "bad offset";
-        QTest::newRow("negative length") << "w.bin" << "" << "-16" << "bad length";
-        QTest::newRow("another length") << "w.bin" << "" << "12" << "said to be 12";
+        QTest::newRow("missing") << "gone.bin"
+                                 << ""
+                                 << ""
+                                 << "No such file";
+        QTest::newRow("no location") << ""
+                                     << ""
+                                     << ""
+                                     << "inside the model's folder";
+        QTest::newRow("absolute") << secret << ""
+                                  << ""
+                                  << "inside the model's folder";
+        QTest::newRow("upwards") << "../secret.bin"
+                                 << ""
+                                 << ""
+                                 << "inside the model's folder";
+        QTest::newRow("upwards in the middle") << "sub/../../secret.bin"
+                                               << ""
+                                               << ""
+                                               << "inside the model's folder";
+        QTest::newRow("link out of the folder") << "leaving.bin"
+                                                << ""
+                                                << ""
+                                                << "leaves the model's folder";
+        QTest::newRow("through a folder link") << "out/secret.bin"
+                                               << ""
+                                               << ""
+                                               << "leaves the model's folder";
+        QTest::newRow("a folder") << "sub"
+                                  << ""
+                                  << ""
+                                  << "is a folder";
+        QTest::newRow("empty file") << "none.bin"
+                                    << ""
+                                    << ""
+                                    << "has only 0";
+        QTest::newRow("offset beyond the end") << "w.bin"
+                                               << "1000"
+                                               << ""
+                                               << "has only 32";
+        QTest::newRow("end beyond the end") << "w.bin"
+                                            << "20"
+                                            << ""
+                                            << "has only 32";
+        QTest::newRow("huge offset") << "w.bin"
+                                     << "18446744073709551600"
+                                     << ""
+                                     << "has only 32";
+        QTest::newRow("offset over 64 bits") << "w.bin"
+                                             << "99999999999999999999"
+                                             << ""
+                                             << "bad offset";
+        QTest::newRow("negative offset") << "w.bin"
+                                         << "-4"
+                                         << ""
+                                         << "bad offset";
+        QTest::newRow("offset with a tail") << "w.bin"
+                                            << "4x"
+                                            << ""
+                                            << "bad offset";
+        QTest::newRow("negative length") << "w.bin"
+                                         << ""
+                                         << "-16"
+                                         << "bad length";
+        QTest::newRow("another length") << "w.bin"
+                                        << ""
+                                        << "12"
+                                        << "said to be 12";
     }
     void refused() {
         QFETCH(QString, location);
         QFETCH(QString, offset);
         QFETCH(QString, length);
         QFETCH(QString, expected);
-        const auto graph = load(externalModel(location.toStdString(), offset.toStdString(), length.toStdString()));
+        const auto graph =
+            load(externalModel(location.toStdString(), offset.toStdString(), length.toStdString()));
         QVERIFY(!graph.ok());
         const std::string& text = graph.error().message;
-        for (const std::string& part : {expected.toStdString(), std::string("initializer 'w'"), std::string("model.onnx")})
+        for (const std::string& part :
+             {expected.toStdString(), std::string("initializer 'w'"), std::string("model.onnx")})
             QVERIFY2(text.find(part) != std::string::npos, text.c_str());
         QVERIFY2(text.find('\n') == std::string::npos, text.c_str());
     }
@@ -120,7 +185,8 @@ private slots:
     void claimsThreeGigabytes() {
         const auto graph = load(externalModel("w.bin", {}, {}, 375'000'000));
         QVERIFY(!graph.ok());
-        QVERIFY2(graph.error().message.find("has only 32") != std::string::npos, graph.error().message.c_str());
+        QVERIFY2(graph.error().message.find("has only 32") != std::string::npos,
+                 graph.error().message.c_str());
     }
 
     void nulByteInTheName() { QVERIFY(!load(externalModel(std::string("w.bin\0.txt", 10))).ok()); }

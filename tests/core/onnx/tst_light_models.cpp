@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The nine classic networks of the ONNX suite through the reference engine, against the stored outputs. Their weights
-// are constant and so is the input: all ones.
+// The nine classic networks of the ONNX suite through the reference engine, against the stored outputs. Their
+// weights are constant and so is the input: all ones.
 #include "core/onnx/import.h"
 
 #include <QTest>

@@ -78,7 +78,9 @@ private slots:
         QCOMPARE(importOnnx(folder_ / "m.onnx")->hash(), buildSample("mlp", 1)->hash());
     }
 
-    void sameGraphSameBytes() { QVERIFY(*exportOnnxBytes(*buildSample("encoder", 5)) == *exportOnnxBytes(*buildSample("encoder", 5))); }
+    void sameGraphSameBytes() {
+        QVERIFY(*exportOnnxBytes(*buildSample("encoder", 5)) == *exportOnnxBytes(*buildSample("encoder", 5)));
+    }
 
     void fullDiskLeavesTheOldFile() {
         const fs::path path = folder_ / "m.onnx";
@@ -89,7 +91,8 @@ private slots:
             const Status written = exportOnnx(large, path, {.inlineLimit = inlineLimit});
             QVERIFY(!written.ok());
             QVERIFY(written.error().kind == ErrorKind::io);
-            QVERIFY2(written.error().message.find("m.onnx") != std::string::npos, written.error().message.c_str());
+            QVERIFY2(written.error().message.find("m.onnx") != std::string::npos,
+                     written.error().message.c_str());
         }
         QCOMPARE(entries(folder_), std::size_t{1});
         QCOMPARE(importOnnx(path)->hash(), reluGraph().hash());
@@ -100,16 +103,19 @@ private slots:
             QSKIP("there is no /dev/full");
         const Status written = exportOnnx(reluGraph(), "/dev/full");
         QVERIFY(!written.ok());
-        QVERIFY2(written.error().message.find("No space left") != std::string::npos, written.error().message.c_str());
+        QVERIFY2(written.error().message.find("No space left") != std::string::npos,
+                 written.error().message.c_str());
         QVERIFY(fs::is_character_file("/dev/full"));
     }
 
     void badPlaces() {
         fs::create_directory(folder_ / "taken");
-        for (const fs::path& path : {folder_ / "taken", folder_ / "none" / "m.onnx", fs::path("/proc/m.onnx")}) {
+        for (const fs::path& path :
+             {folder_ / "taken", folder_ / "none" / "m.onnx", fs::path("/proc/m.onnx")}) {
             const Status written = exportOnnx(reluGraph(), path);
             QVERIFY(!written.ok());
-            QVERIFY2(written.error().message.find(path.string()) != std::string::npos, written.error().message.c_str());
+            QVERIFY2(written.error().message.find(path.string()) != std::string::npos,
+                     written.error().message.c_str());
         }
         QCOMPARE(entries(folder_), std::size_t{1});
     }
@@ -125,7 +131,8 @@ private slots:
             QCOMPARE(::seteuid(0), 0);
         fs::permissions(folder_, fs::perms::owner_all);
         QVERIFY(!written.ok());
-        QVERIFY2(written.error().message.find("ermission") != std::string::npos, written.error().message.c_str());
+        QVERIFY2(written.error().message.find("ermission") != std::string::npos,
+                 written.error().message.c_str());
     }
 
     void graphWithoutOpsetIsRefused() {

@@ -18,7 +18,9 @@ Graph imported(const onnx::ModelProto& model) {
     return *graph;
 }
 
-const Tensor& constantOf(const Graph& graph, const std::string& name) { return graph.value(graph.findValue(name)).constant; }
+const Tensor& constantOf(const Graph& graph, const std::string& name) {
+    return graph.value(graph.findValue(name)).constant;
+}
 
 // Loading what was written gives the same structure; writing it again gives the same bytes.
 void verifyRoundTrip(const Graph& graph) {
@@ -90,7 +92,8 @@ private slots:
 
     void symbolicDimensionsAndUnknownOnes() {
         auto model = smallModel();
-        auto& shape = *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+        auto& shape =
+            *model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
         shape.mutable_dim(0)->set_dim_param("batch");
         shape.mutable_dim(1)->set_dim_value(-1);
         const Graph graph = imported(model);
@@ -124,14 +127,27 @@ private slots:
         tensor.set_data_type(element);
         tensor.add_dims(1);
         switch (element) {
-        case 1: tensor.add_float_data(static_cast<float>(expected)); break;
-        case 7: tensor.add_int64_data(static_cast<std::int64_t>(expected)); break;
-        case 10: tensor.add_int32_data(0x3e00); break;
-        case 11: tensor.add_double_data(expected); break;
+        case 1:
+            tensor.add_float_data(static_cast<float>(expected));
+            break;
+        case 7:
+            tensor.add_int64_data(static_cast<std::int64_t>(expected));
+            break;
+        case 10:
+            tensor.add_int32_data(0x3e00);
+            break;
+        case 11:
+            tensor.add_double_data(expected);
+            break;
         case 12:
-        case 13: tensor.add_uint64_data(static_cast<std::uint64_t>(expected)); break;
-        case 16: tensor.add_int32_data(0x3fc0); break;
-        default: tensor.add_int32_data(static_cast<int>(expected));
+        case 13:
+            tensor.add_uint64_data(static_cast<std::uint64_t>(expected));
+            break;
+        case 16:
+            tensor.add_int32_data(0x3fc0);
+            break;
+        default:
+            tensor.add_int32_data(static_cast<int>(expected));
         }
         addNode(*model.mutable_graph(), "Identity", {"t"}, {"used"});
         model.mutable_graph()->add_output()->set_name("used");
@@ -166,7 +182,8 @@ private slots:
         model.mutable_graph()->add_output()->set_name("flags");
         const Graph graph = imported(model);
         const auto bytes = constantOf(graph, "flags").bytes();
-        QCOMPARE(std::vector<std::byte>(bytes.begin(), bytes.end()), (std::vector<std::byte>{std::byte{0}, std::byte{1}, std::byte{1}}));
+        QCOMPARE(std::vector<std::byte>(bytes.begin(), bytes.end()),
+                 (std::vector<std::byte>{std::byte{0}, std::byte{1}, std::byte{1}}));
     }
 
     void constantNodes() {
@@ -199,7 +216,8 @@ private slots:
         auto& sparse = *model.mutable_graph()->add_sparse_initializer();
         sparse.add_dims(2), sparse.add_dims(3);
         auto& values = *sparse.mutable_values();
-        values.set_name("s"), values.set_data_type(1), values.add_dims(2), values.add_float_data(5), values.add_float_data(6);
+        values.set_name("s"), values.set_data_type(1), values.add_dims(2), values.add_float_data(5),
+            values.add_float_data(6);
         auto& indices = *sparse.mutable_indices();
         indices.set_data_type(7), indices.add_dims(2), indices.add_dims(2);
         for (const int index : {0, 1, 1, 2})

@@ -48,9 +48,11 @@ private slots:
         QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().message.c_str());
         std::int64_t count = 0;
         for (const auto& value : graph->values())
-            if (value->isConstant() && value->type.dtype == DType::f32 && value->name.find("running") == std::string::npos)
+            if (value->isConstant() && value->type.dtype == DType::f32 &&
+                value->name.find("running") == std::string::npos)
                 count += value->constant.count();
-        QVERIFY2(std::abs(static_cast<double>(count) / 1000 - parameters) < 0.01 * parameters, std::to_string(count).c_str());
+        QVERIFY2(std::abs(static_cast<double>(count) / 1000 - parameters) < 0.01 * parameters,
+                 std::to_string(count).c_str());
         QCOMPARE(graph->hash(), buildSample(name.toStdString(), 1)->hash());
         QVERIFY(graph->hash() != buildSample(name.toStdString(), 2)->hash());
         const auto again = importOnnxBytes(*exportOnnxBytes(*graph));
@@ -68,7 +70,8 @@ private slots:
         QString bad;
         RunOptions options;
         options.observer = [&](const Node& node, const std::vector<Tensor>& outputs, double) {
-            if (!isFloat(outputs[0].type()) || node.op == "Softmax" || node.name.find("mean") != std::string::npos)
+            if (!isFloat(outputs[0].type()) || node.op == "Softmax" ||
+                node.name.find("mean") != std::string::npos)
                 return;
             const double deviation = spread(outputs[0]);
             if (!std::isfinite(deviation) || deviation > 1e3 || deviation < 1e-3)
@@ -85,7 +88,8 @@ private slots:
     void unknownName() {
         const auto graph = buildSample("resnet", 1);
         QVERIFY(!graph.ok());
-        QVERIFY2(graph.error().message.find("resnet18, mobilenet_v2") != std::string::npos, graph.error().message.c_str());
+        QVERIFY2(graph.error().message.find("resnet18, mobilenet_v2") != std::string::npos,
+                 graph.error().message.c_str());
     }
 };
 
