@@ -10,6 +10,43 @@ const Stage* Program::stageOf(const TensorRef& tensor) const {
     return nullptr;
 }
 
+Expr renameTensors(const Expr& e, const std::map<TensorRef, TensorRef>& names) {
+    if (e->args.empty() && e->op != Op::load)
+        return e;
+    std::vector<Expr> args;
+    for (const Expr& arg : e->args)
+        args.push_back(renameTensors(arg, names));
+    const auto found = e->op == Op::load ? names.find(e->tensor) : names.end();
+    return found != names.end() ? load(found->second, std::move(args)) : rebuild(e, std::move(args));
+}
+
+namespace {
+
+Expr inlineLoads(const Expr& e, const Stage& stage) {
+    if (e->args.empty() && e->op != Op::load)
+        return e;
+    std::vector<Expr> args;
+    for (const Expr& arg : e->args)
+        args.push_back(inlineLoads(arg, stage));
+    if (e->op != Op::load || e->tensor != stage.output)
+        return rebuild(e, std::move(args));
+    return substitute(stage.body, [&](const Var& var) {
+        for (std::size_t d = 0; d < stage.axes.size(); ++d)
+            if (stage.axes[d].var == var)
+                return args[d];
+        return Expr();
+    });
+}
+
+} // namespace
+
+void inlineInto(Stage& reader, const Stage& stage) {
+    assert(stage.reduction == Reduction::none && "a reduction cannot be inlined");
+    reader.body = inlineLoads(reader.body, stage);
+    if (reader.guard.valid())
+        reader.guard = inlineLoads(reader.guard, stage);
+}
+
 namespace {
 
 std::vector<Axis> makeAxes(const char* stem, const Shape& extents) {

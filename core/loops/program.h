@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct Program {
 
     const Stage* stageOf(const TensorRef& tensor) const; // null for inputs
 };
+
+Expr renameTensors(const Expr& e, const std::map<TensorRef, TensorRef>& names); // loads go to the other tensor
+void inlineInto(Stage& reader, const Stage& stage); // replaces loads of an elementwise stage's output by its body
 
 std::string toText(const Program& program);
 std::int64_t flopCount(const Program& program); // arithmetic on floats: adds, multiplies, calls count one each

@@ -76,38 +76,13 @@ Layout Schedule::layoutOf(const TensorRef& tensor) const {
     return found == layouts_.end() ? Layout::rowMajor(tensor->shape.size()) : found->second;
 }
 
-namespace {
-
-// Replaces loads of `stage`'s output by its body.
-Expr inlineLoads(const Expr& e, const Stage& stage) {
-    if (e->args.empty() && e->op != Op::load)
-        return e;
-    std::vector<Expr> args;
-    for (const Expr& arg : e->args)
-        args.push_back(inlineLoads(arg, stage));
-    if (e->op != Op::load || e->tensor != stage.output)
-        return rebuild(e, std::move(args));
-    return substitute(stage.body, [&](const Var& var) {
-        for (std::size_t d = 0; d < stage.axes.size(); ++d)
-            if (stage.axes[d].var == var)
-                return args[d];
-        return Expr();
-    });
-}
-
-} // namespace
-
 void Schedule::inlineStage(const TensorRef& tensor) {
     const std::size_t index = indexOf(tensor);
     const Stage stage = program_.stages[index];
-    assert(stage.reduction == Reduction::none && "a reduction cannot be inlined");
     program_.stages.erase(program_.stages.begin() + static_cast<std::ptrdiff_t>(index));
     stages_.erase(stages_.begin() + static_cast<std::ptrdiff_t>(index));
-    for (Stage& other : program_.stages) {
-        other.body = inlineLoads(other.body, stage);
-        if (other.guard.valid())
-            other.guard = inlineLoads(other.guard, stage);
-    }
+    for (Stage& other : program_.stages)
+        inlineInto(other, stage);
 }
 
 TensorRef Schedule::cacheWrite(const TensorRef& tensor) {
@@ -122,6 +97,45 @@ TensorRef Schedule::cacheWrite(const TensorRef& tensor) {
     stages_.insert(stages_.begin() + after, initial(copy));
     program_.stages.insert(program_.stages.begin() + after, std::move(copy));
     return local;
+}
+
+TensorRef Schedule::rfactor(const TensorRef& tensor, std::size_t reduceAxis, std::int64_t lanes) {
+    const std::size_t index = indexOf(tensor);
+    Stage& stage = program_.stages[index];
+    const Axis whole = stage.reduceAxes[reduceAxis];
+    Stage partial = stage;
+    Shape shape = tensor->shape;
+    shape.push_back(lanes);
+    partial.output = makeTensor(tensor->name + ".partial", tensor->type, shape);
+    const Var lane = makeVar(whole.var->name + ".lane"), step = makeVar(whole.var->name + ".step");
+    partial.axes.push_back({lane, lanes});
+    partial.reduceAxes[reduceAxis] = {step, (whole.extent + lanes - 1) / lanes};
+    const Expr position = Expr(step) * Expr(lanes) + Expr(lane);
+    const auto moved = [&](const Expr& e) {
+        return substitute(e, [&](const Var& var) { return var == whole.var ? position : Expr(); });
+    };
+    partial.body = moved(partial.body);
+    if (partial.guard.valid())
+        partial.guard = moved(partial.guard);
+    if (whole.extent % lanes != 0) {
+        const Expr inside = position < Expr(whole.extent);
+        partial.guard = partial.guard.valid() ? partial.guard && inside : inside;
+    }
+    Indices indices;
+    for (Axis& axis : stage.axes) {
+        axis.var = makeVar(axis.var->name);
+        indices.emplace_back(axis.var);
+    }
+    stage.reduceAxes = {{makeVar("lane"), lanes}};
+    indices.emplace_back(stage.reduceAxes[0].var);
+    stage.body = load(partial.output, indices);
+    stage.guard = Expr();
+    const TensorRef made = partial.output;
+    stages_[index] = initial(stage);
+    const auto at = static_cast<std::ptrdiff_t>(index);
+    stages_.insert(stages_.begin() + at, initial(partial));
+    program_.stages.insert(program_.stages.begin() + at, std::move(partial));
+    return made;
 }
 
 } // namespace tunesmith::loops

@@ -59,6 +59,9 @@ public:
     void inlineStage(const TensorRef& tensor); // into every consumer; not for reductions
     // Splits a stage in two: the computation, into a tensor of its own (returned), and a copy to `tensor`.
     TensorRef cacheWrite(const TensorRef& tensor);
+    // Splits a reduction into `lanes` partial ones over every lanes-th element, as a tensor with one more, innermost
+    // dimension (returned), which can be vectorised, and their combination.
+    TensorRef rfactor(const TensorRef& tensor, std::size_t reduceAxis, std::int64_t lanes);
 
     Result<LoopNest> lower() const;
 

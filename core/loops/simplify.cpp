@@ -158,6 +158,8 @@ LinearForm linearExtremum(const Expr& e, const VarRanges& ranges) {
     return atomForm(binary(e->op, fromLinear(a, ranges), fromLinear(b, ranges)));
 }
 
+LinearForm linearSum(const Expr& e, const VarRanges& ranges);
+
 Expr simplifyArguments(const Expr& e, const VarRanges& ranges) {
     std::vector<Expr> args;
     for (const Expr& arg : e->args)
@@ -173,11 +175,7 @@ LinearForm toLinear(const Expr& e, const VarRanges& ranges) {
     case Op::constant:
     case Op::var: return atomForm(e);
     case Op::add:
-    case Op::sub: {
-        LinearForm form = toLinear(e->args[0], ranges);
-        form.add(toLinear(e->args[1], ranges), e->op == Op::add ? 1 : -1);
-        return form;
-    }
+    case Op::sub: return linearSum(e, ranges);
     case Op::neg: {
         LinearForm form;
         form.add(toLinear(e->args[0], ranges), -1);
@@ -193,6 +191,47 @@ LinearForm toLinear(const Expr& e, const VarRanges& ranges) {
 }
 
 namespace {
+
+// The divisor when `quotient` is floor(E / k) for the E and k of `remainder` = E % k (E may itself be floor(g / a)).
+bool isPartner(const Expr& quotient, const Expr& remainder) {
+    const auto k = constantValue(remainder->args[1]), by = constantValue(quotient->args[1]);
+    if (!k || !by)
+        return false;
+    const Expr& whole = remainder->args[0];
+    if (*by == *k && sameExpr(quotient->args[0], whole))
+        return true;
+    if (whole->op != Op::div || !sameExpr(whole->args[0], quotient->args[0]))
+        return false;
+    const auto inner = constantValue(whole->args[1]);
+    return inner && *inner * *k == *by;
+}
+
+// c * (E % k) + c * k * floor(E / k) = c * E: what fused loops are made of.
+bool recombineOnce(LinearForm& form, const VarRanges& ranges) {
+    for (const auto& [remainder, factor] : form.terms) {
+        if (remainder->op != Op::mod || !constantValue(remainder->args[1]))
+            continue;
+        const std::int64_t wanted = factor * *constantValue(remainder->args[1]);
+        for (const auto& [quotient, other] : form.terms)
+            if (quotient->op == Op::div && other == wanted && isPartner(quotient, remainder)) {
+                const Expr whole = remainder->args[0], a = remainder, b = quotient;
+                const std::int64_t c = factor;
+                form.add(a, -c);
+                form.add(b, -wanted);
+                form.add(toLinear(whole, ranges), c);
+                return true;
+            }
+    }
+    return false;
+}
+
+LinearForm linearSum(const Expr& e, const VarRanges& ranges) {
+    LinearForm form = toLinear(e->args[0], ranges);
+    form.add(toLinear(e->args[1], ranges), e->op == Op::add ? 1 : -1);
+    while (recombineOnce(form, ranges)) {
+    }
+    return form;
+}
 
 int depthOfAtom(const Expr& atom, const VarRanges& ranges) {
     if (atom->op == Op::var)

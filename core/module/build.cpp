@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/module/build.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "core/module/memory_plan.h"
+#include "core/module/sub_buffers.h"
+
+namespace tunesmith {
+namespace {
+
+using loops::Layout;
+using Place = PlanBuffer::Place;
+
+// A kernel that is to be compiled, found by workload and config.
+struct PendingKernel {
+    ScheduledKernel scheduled;
+    std::string symbol;
+};
+
+class ModuleBuilder {
+public:
+    ModuleBuilder(const Graph& graph, const BuildOptions& options) : graph_(graph), options_(options) {}
+
+    Result<ModulePlan> run() {
+        plan_.name = graph_.name();
+        plan_.target = options_.target;
+        TS_ASSIGN(groups_, groupNodes(graph_));
+        layouts_ = chooseLayouts(graph_, groups_, options_.target);
+        slots_ = findSubBuffers(graph_, groups_, layouts_);
+        bindInputs();
+        for (const KernelGroup& group : groups_)
+            TS_TRY(group.kind == KernelGroup::Kind::alias ? addAlias(group) : addGroup(group));
+        TS_TRY(bindOutputs());
+        TS_TRY(compileKernels());
+        placeBuffers();
+        return std::move(plan_);
+    }
+
+private:
+    // Buffers ---------------------------------------------------------------------------------------------------------
+    std::size_t addBuffer(std::string name, Place place, std::int64_t bytes, std::string layout) {
+        plan_.buffers.push_back({std::move(name), place, 0, bytes, std::move(layout)});
+        parents_.push_back({});
+        return plan_.buffers.size() - 1;
+    }
+
+    static std::int64_t bytesOf(const TensorType& type, const Layout& layout) {
+        return layout.elementCount(type.shape()) * static_cast<std::int64_t>(byteSize(type.dtype));
+    }
+
+    std::size_t newValueBuffer(ValueId value, const Layout& layout) {
+        const Value& v = graph_.value(value);
+        return addBuffer(v.name, Place::arena, bytesOf(v.type, layout), layout.text());
+    }
+
+    // The buffer that a kernel writes a value to: of its own, or a slice of the concatenation that it goes into.
+    std::size_t outputBuffer(ValueId value) {
+        const Layout layout = layoutOf(layouts_, graph_, value);
+        const auto slot = slots_.find(value);
+        const std::size_t buffer = newValueBuffer(value, layout);
+        if (slot != slots_.end())
+            parents_[buffer] = Parent{concatBuffer(slot->second.whole), slot->second.offset};
+        return buffers_[value] = buffer;
+    }
+
+    std::size_t concatBuffer(ValueId whole) {
+        const auto found = buffers_.find(whole);
+        if (found != buffers_.end())
+            return found->second;
+        return buffers_[whole] = newValueBuffer(whole, layoutOf(layouts_, graph_, whole));
+    }
+
+    void bindInputs() {
+        for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
+            const ValueId id = graph_.inputs()[i];
+            const Value& value = graph_.value(id);
+            const Shape shape = value.type.shape();
+            const std::size_t buffer = addBuffer(value.name, Place::input, bytesOf(value.type, Layout::rowMajor(shape.size())), "row-major");
+            plan_.buffers[buffer].offset = static_cast<std::int64_t>(i);
+            buffers_[id] = buffer;
+            plan_.inputs.push_back({value.name, value.type.dtype, shape, buffer});
+        }
+    }
+
+    std::size_t constantBuffer(ValueId id, const Tensor& tensor, const Layout& layout) {
+        const auto key = std::pair(id, layout.text() + std::to_string(tensor.rank()));
+        if (const auto found = constants_.find(key); found != constants_.end())
+            return found->second;
+        Tensor packed = loops::pack(tensor, layout);
+        const auto bytes = static_cast<std::int64_t>(packed.byteCount());
+        const std::size_t buffer = addBuffer(graph_.value(id).name, Place::constant, bytes, layout.text("OIHW"));
+        plan_.buffers[buffer].offset = plan_.weightBytes;
+        plan_.weightBytes += (bytes + 63) / 64 * 64;
+        plan_.constants.push_back({buffer, std::move(packed)});
+        return constants_[key] = buffer;
+    }
+
+    // A value as rows, converted if it is kept in another layout.
+    Result<std::size_t> rowMajorBuffer(ValueId id) {
+        const Value& value = graph_.value(id);
+        const Layout rows = Layout::rowMajor(value.type.shape().size());
+        if (value.isConstant())
+            return constantBuffer(id, value.constant, rows);
+        const Layout layout = layoutOf(layouts_, graph_, id);
+        if (isRowMajorOrder(layout, value.type.shape()))
+            return buffers_.at(id);
+        if (const auto found = converted_.find(id); found != converted_.end())
+            return found->second;
+        const std::size_t buffer = newValueBuffer(id, rows);
+        TS_TRY(addConversion(id, layout, buffers_.at(id), rows, buffer));
+        return converted_[id] = buffer;
+    }
+
+    // Steps -----------------------------------------------------------------------------------------------------------
+    Status addAlias(const KernelGroup& group) {
+        TS_ASSIGN(const std::size_t buffer, rowMajorBuffer(graph_.node(group.nodes[0]).inputs[0]));
+        const auto slot = slots_.find(group.outputs[0]);
+        assert(slot == slots_.end() && "aliases are not placed into concatenations");
+        static_cast<void>(slot);
+        buffers_[group.outputs[0]] = buffer;
+        return {};
+    }
+
+    Status addConversion(ValueId id, const Layout& from, std::size_t source, const Layout& to, std::size_t target) {
+        TS_ASSIGN(const Workload workload, conversionWorkload(graph_.value(id).type, from, to));
+        TS_ASSIGN(const std::size_t kernel, kernelFor(workload, nullptr));
+        addStep("layout of " + graph_.value(id).name, workload, kernel, {source, target});
+        return {};
+    }
+
+    Status addGroup(const KernelGroup& group) {
+        if (options_.stop.stopRequested())
+            return cancelledError();
+        if (isSlicedConcat(group))
+            return addConcatCopies(group);
+        TS_ASSIGN(const ExtractedWorkload extracted, extractWorkload(graph_, group, layouts_));
+        TS_ASSIGN(const std::size_t kernel, kernelFor(extracted.workload, &extracted));
+        std::vector<std::size_t> arguments = inputArguments(extracted, pending_[kernel].scheduled.lowered);
+        for (const ValueId output : group.outputs)
+            arguments.push_back(outputBuffer(output));
+        std::string name = graph_.node(group.nodes[0]).name;
+        for (std::size_t i = 1; i < group.nodes.size(); ++i)
+            name += " + " + graph_.node(group.nodes[i]).name;
+        addStep(std::move(name), extracted.workload, kernel, std::move(arguments));
+        return {};
+    }
+
+    std::vector<std::size_t> inputArguments(const ExtractedWorkload& extracted, const LoweredWorkload& lowered) {
+        const Graph& small = extracted.workload.graph;
+        std::vector<std::size_t> arguments;
+        for (std::size_t i = 0; i < lowered.arguments.size(); ++i) {
+            const Value& value = small.value(lowered.arguments[i]);
+            if (value.isConstant()) {
+                arguments.push_back(embeddedConstant(value.constant));
+                continue;
+            }
+            const auto position = std::find(small.inputs().begin(), small.inputs().end(), lowered.arguments[i]) - small.inputs().begin();
+            const ValueId id = extracted.inputs[static_cast<std::size_t>(position)];
+            const Value& outer = graph_.value(id);
+            arguments.push_back(outer.isConstant() ? constantBuffer(id, outer.constant, lowered.argumentLayouts[i]) : buffers_.at(id));
+        }
+        return arguments;
+    }
+
+    std::size_t embeddedConstant(const Tensor& tensor) {
+        const auto bytes = static_cast<std::int64_t>(tensor.byteCount());
+        const std::size_t buffer = addBuffer("constant", Place::constant, bytes, "row-major");
+        plan_.buffers[buffer].offset = plan_.weightBytes;
+        plan_.weightBytes += (bytes + 63) / 64 * 64;
+        plan_.constants.push_back({buffer, tensor});
+        return buffer;
+    }
+
+    bool isSlicedConcat(const KernelGroup& group) const {
+        return group.nodes.size() == 1 && graph_.node(group.nodes[0]).op == "Concat" &&
+               concatSlices(graph_, graph_.node(group.nodes[0]), layouts_).has_value();
+    }
+
+    // Inputs that were not computed in place are copied into their slice of the output.
+    Status addConcatCopies(const KernelGroup& group) {
+        const Node& concat = graph_.node(group.nodes[0]);
+        const auto slices = *concatSlices(graph_, concat, layouts_);
+        const std::size_t whole = concatBuffer(concat.outputs[0]);
+        const Layout layout = layoutOf(layouts_, graph_, concat.outputs[0]);
+        for (std::size_t i = 0; i < concat.inputs.size(); ++i) {
+            const ValueId input = concat.inputs[i];
+            const auto slot = slots_.find(input);
+            if (slot != slots_.end() && slot->second.whole == concat.outputs[0] && slot->second.offset == slices[i])
+                continue;
+            const std::size_t slice = newValueBuffer(input, layout);
+            parents_[slice] = Parent{whole, slices[i]};
+            const Value& value = graph_.value(input);
+            const Layout from = value.isConstant() ? Layout::rowMajor(value.type.shape().size()) : layoutOf(layouts_, graph_, input);
+            const std::size_t source = value.isConstant() ? constantBuffer(input, value.constant, from) : buffers_.at(input);
+            TS_TRY(addConversion(input, from, source, layout, slice));
+        }
+        return {};
+    }
+
+    void addStep(std::string name, const Workload& workload, std::size_t kernel, std::vector<std::size_t> arguments) {
+        const auto& nest = pending_[kernel].scheduled.nest;
+        for (std::size_t i = nest.inputCount + nest.outputCount; i < nest.arguments.size(); ++i) {
+            const auto bytes = nest.arguments[i]->shape[0] * static_cast<std::int64_t>(byteSize(nest.arguments[i]->type));
+            arguments.push_back(addBuffer("scratch", Place::arena, bytes, "scratch"));
+        }
+        PlanStep step;
+        step.name = std::move(name);
+        step.kernel = kernel;
+        step.arguments = std::move(arguments);
+        step.flops = workload.flops;
+        step.workload = workload.key;
+        step.config = chosen_[kernel].first;
+        step.expectedMs = chosen_[kernel].second;
+        plan_.steps.push_back(std::move(step));
+    }
+
+    // Model outputs are memory of their own, in rows. -------------------------------------------------------------------
+    Status bindOutputs() {
+        for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+            const ValueId id = graph_.outputs()[i];
+            const Value& value = graph_.value(id);
+            const Shape shape = value.type.shape();
+            TS_ASSIGN(std::size_t buffer, rowMajorBuffer(id));
+            const bool free = plan_.buffers[buffer].place == Place::arena && !parents_[buffer].exists && !isParent(buffer);
+            if (!free) {
+                const Layout rows = Layout::rowMajor(shape.size());
+                const std::size_t copy = newValueBuffer(id, rows);
+                TS_TRY(addConversion(id, rows, buffer, rows, copy));
+                buffer = copy;
+            }
+            plan_.buffers[buffer].place = Place::output;
+            plan_.buffers[buffer].offset = static_cast<std::int64_t>(i);
+            plan_.outputs.push_back({value.name, value.type.dtype, shape, buffer});
+        }
+        return {};
+    }
+
+    bool isParent(std::size_t buffer) const {
+        return std::any_of(parents_.begin(), parents_.end(), [&](const Parent& p) { return p.exists && p.buffer == buffer; });
+    }
+
+    // Kernels ---------------------------------------------------------------------------------------------------------
+    Result<std::size_t> kernelFor(const Workload& workload, const ExtractedWorkload*) {
+        TS_ASSIGN(const ScheduleSpace space, ScheduleSpace::make(workload, options_.target));
+        ChosenConfig chosen{space.defaultConfig(), 0};
+        if (options_.chooseConfig)
+            if (const auto better = options_.chooseConfig(workload); better && space.space().validate(better->config).ok())
+                chosen = *better;
+        const auto [place, fresh] = kernelIndex_.try_emplace(workload.key + "/" + chosen.config.text(), pending_.size());
+        if (fresh) {
+            TS_ASSIGN(ScheduledKernel scheduled, space.schedule(chosen.config));
+            pending_.push_back({std::move(scheduled), "k" + std::to_string(pending_.size()) + "_" + workload.key});
+            chosen_.emplace_back(space.space().describe(chosen.config), chosen.expectedMs);
+        }
+        return place->second;
+    }
+
+    Status compileKernels() {
+        plan_.kernels.resize(pending_.size());
+        std::vector<Status> results(pending_.size());
+        std::atomic<std::size_t> next{0}, done{0};
+        const auto work = [&] {
+            for (std::size_t i = next++; i < pending_.size(); i = next++) {
+                if (options_.stop.stopRequested()) {
+                    results[i] = cancelledError();
+                    continue;
+                }
+                auto compiled = compileKernel(pending_[i].scheduled.nest, options_.target, {pending_[i].symbol, false});
+                if (compiled.ok())
+                    plan_.kernels[i] = std::move(compiled->kernel);
+                else
+                    results[i] = compiled.error();
+                ++done;
+            }
+        };
+        std::vector<std::thread> helpers;
+        for (int i = 1; i < options_.compileThreads; ++i)
+            helpers.emplace_back(work);
+        for (std::size_t i = next++; i < pending_.size(); i = next++) {
+            if (options_.progress)
+                options_.progress(done, pending_.size());
+            auto compiled = options_.stop.stopRequested() ? Result<CompiledKernel>(cancelledError())
+                                                          : compileKernel(pending_[i].scheduled.nest, options_.target, {pending_[i].symbol, false});
+            if (compiled.ok())
+                plan_.kernels[i] = std::move(compiled->kernel);
+            else
+                results[i] = compiled.error();
+            ++done;
+        }
+        for (std::thread& helper : helpers)
+            helper.join();
+        for (const Status& result : results)
+            TS_TRY(result);
+        return {};
+    }
+
+    // Memory ----------------------------------------------------------------------------------------------------------
+    std::size_t rootOf(std::size_t buffer) const {
+        while (parents_[buffer].exists)
+            buffer = parents_[buffer].buffer;
+        return buffer;
+    }
+
+    void placeBuffers() {
+        std::map<std::size_t, LiveBuffer> live; // by root
+        for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+            for (const std::size_t argument : plan_.steps[s].arguments) {
+                const std::size_t root = rootOf(argument);
+                if (plan_.buffers[root].place != Place::arena)
+                    continue;
+                const auto [place, fresh] = live.try_emplace(root, LiveBuffer{plan_.buffers[root].bytes, s, s});
+                place->second.lastStep = s;
+            }
+        std::vector<LiveBuffer> buffers;
+        for (const auto& [root, buffer] : live)
+            buffers.push_back(buffer);
+        const MemoryPlan memory = planMemory(buffers);
+        std::size_t position = 0;
+        for (const auto& [root, buffer] : live)
+            plan_.buffers[root].offset = memory.offsets[position++];
+        for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+            std::int64_t offset = 0;
+            for (std::size_t b = i; parents_[b].exists; b = parents_[b].buffer)
+                offset += parents_[b].offset;
+            if (parents_[i].exists)
+                plan_.buffers[i].offset = plan_.buffers[rootOf(i)].offset + offset;
+        }
+        plan_.arenaBytes = memory.bytes;
+    }
+
+    struct Parent { // a buffer that is a slice of another
+        std::size_t buffer = 0;
+        std::int64_t offset = 0;
+        bool exists = true;
+        Parent() : exists(false) {}
+        Parent(std::size_t whole, std::int64_t at) : buffer(whole), offset(at) {}
+    };
+
+    const Graph& graph_;
+    const BuildOptions& options_;
+    ModulePlan plan_;
+    std::vector<KernelGroup> groups_;
+    LayoutPlan layouts_;
+    std::map<ValueId, SubBuffer> slots_;
+    std::map<ValueId, std::size_t> buffers_, converted_;
+    std::map<std::pair<ValueId, std::string>, std::size_t> constants_;
+    std::vector<Parent> parents_; // parallel to plan_.buffers
+    std::vector<PendingKernel> pending_;
+    std::vector<std::pair<std::string, double>> chosen_; // parallel to pending_: config text, expected ms
+    std::map<std::string, std::size_t> kernelIndex_;
+};
+
+} // namespace
+
+Result<ModulePlan> buildModule(const Graph& prepared, const BuildOptions& options) { return ModuleBuilder(prepared, options).run(); }
+
+} // namespace tunesmith

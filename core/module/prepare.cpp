@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
+#include "core/module/build.h"
+#include "core/module/fold_batch_norm.h"
+#include "core/ops/fold_constants.h"
+
+namespace tunesmith {
+
+Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
+    TS_ASSIGN(const Graph bound, inferShapes(model, dims));
+    TS_ASSIGN(const Graph folded, foldConstants(bound, FoldOptions::weights()));
+    TS_ASSIGN(const Graph merged, foldBatchNorms(folded));
+    return inferShapes(merged);
+}
+
+Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const Target& target) {
+    TS_ASSIGN(const std::vector<KernelGroup> groups, groupNodes(prepared));
+    const LayoutPlan layouts = chooseLayouts(prepared, groups, target);
+    std::vector<ModelWorkload> found;
+    std::map<std::string, std::size_t> byKey;
+    for (const KernelGroup& group : groups) {
+        if (group.kind == KernelGroup::Kind::alias)
+            continue;
+        TS_ASSIGN(ExtractedWorkload extracted, extractWorkload(prepared, group, layouts));
+        const auto [place, fresh] = byKey.try_emplace(extracted.workload.key, found.size());
+        if (fresh)
+            found.push_back({std::move(extracted.workload), {}});
+        found[place->second].nodes.push_back(prepared.node(group.nodes.front()).name);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const ModelWorkload& a, const ModelWorkload& b) {
+        return a.workload.flops * static_cast<std::int64_t>(a.count()) > b.workload.flops * static_cast<std::int64_t>(b.count());
+    });
+    return found;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/schedule/template.h"
+
+#include <algorithm>
+
+#include "core/loops/simplify.h"
+#include "core/schedule/layouts.h"
+
+namespace tunesmith {
+namespace {
+
+using loops::Expr;
+using loops::Layout;
+using loops::Op;
+using loops::Stage;
+using loops::Var;
+
+// Direct convolution on NCHW[x]c (NeoCPU, ATC'19; oneDNN): a tile of ow x (oc blocks) accumulators stays in registers over the
+// whole reduction; weights stream as OIHW[i]i[o]o; inputs are broadcast from memory. Knobs: width of the tile, number of
+// output-channel blocks in it, rows per task, how far the input-channel loop is unrolled, whether the kernel's columns are
+// unrolled, and which of rows and channels runs outermost.
+class ConvTemplate final : public ScheduleTemplate {
+public:
+    const char* name() const override { return "conv2d_nchwc"; }
+
+    bool matches(const LoweredWorkload& lowered, const Target&) const override {
+        const Stage* conv = convStage(lowered);
+        if (!conv)
+            return false;
+        const std::size_t weights = argument(lowered, conv->body->args[1]->tensor);
+        const std::int64_t block = channelBlock(lowered.outputLayouts[0]);
+        const bool depthwise = conv->reduceAxes[0].extent == 1 && loops::usesVar(conv->body->args[0]->args[1], conv->axes[1].var);
+        return block > 1 && !depthwise && weights < lowered.arguments.size() && lowered.constantArguments[weights] &&
+               groupsAlign(*conv, block);
+    }
+
+    std::vector<Knob> knobs(const LoweredWorkload& lowered, const Target& target) const override {
+        const Sizes s(lowered);
+        std::vector<std::int64_t> blocks, rows{1};
+        for (const std::int64_t count : {1, 2, 3, 4, 6})
+            if (s.blocksPerGroup % count == 0)
+                blocks.push_back(count);
+        for (const std::int64_t count : {2, 4, 7, 8, 14})
+            if (s.oh % count == 0 && s.oh > count)
+                rows.push_back(count);
+        std::vector<std::int64_t> unrolls{1};
+        for (const std::int64_t count : {2, 4})
+            if (s.inBlock % count == 0)
+                unrolls.push_back(count);
+        return {Knob::ofNumbers("ow_tile", tileCandidates(s.ow, registers(target))), Knob::ofNumbers("oc_tile", blocks),
+                Knob::ofNumbers("rows", rows), Knob::ofNumbers("ic_unroll", unrolls),
+                Knob::ofNumbers("unroll_kw", s.kw > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0}),
+                Knob::ofNumbers("oc_outer", s.blocks > 1 && s.oh > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{1})};
+    }
+
+    // Accumulators, a vector of weights per block and the broadcast input fit the register file.
+    KnobSpace::Filter filter(const LoweredWorkload&, const Target& target) const override {
+        const std::int64_t limit = registers(target);
+        return [limit](const KnobSpace& space, const Config& config) {
+            const std::int64_t ow = space.value(config, 0).numbers[0], oc = space.value(config, 1).numbers[0];
+            return ow * oc + oc <= limit + 2;
+        };
+    }
+
+    double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered, const Target& target) const override {
+        const Sizes s(lowered);
+        const auto knob = [&](std::size_t i) { return space.value(config, i).numbers[0]; };
+        const std::int64_t ow = knob(0), oc = knob(1);
+        const double accumulators = static_cast<double>(ow * oc);
+        const double loadsPerFma = 1.0 / static_cast<double>(ow) + 1.0 / static_cast<double>(oc);
+        const double covered = static_cast<double>(s.ow) / static_cast<double>((s.ow + ow - 1) / ow * ow);
+        double score = covered * std::min(1.0, accumulators / (target.isa == Isa::avx512 ? 12.0 : 10.0)) * (1.2 - 0.5 * loadsPerFma);
+        score -= knob(2) > 1 ? 0.01 * static_cast<double>(knob(2)) : 0.0;
+        score -= 0.002 * static_cast<double>(knob(3)) + (knob(4) ? 0.02 : 0.0) + (knob(5) ? 0.0 : 0.003);
+        return score;
+    }
+
+    void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config, const Target&) const override {
+        const Sizes s(lowered);
+        const auto knob = [&](std::size_t i) { return space.value(config, i).numbers[0]; };
+        const std::size_t weights = argument(lowered, convStage(lowered)->body->args[1]->tensor);
+        lowered.argumentLayouts[weights] = Layout::weights(4, s.inBlock, s.block);
+        const auto [conv, output] = anchorStages(schedule);
+        schedule.setLayout(conv, Layout::blocked(4, 1, s.block));
+        const Var tile = scheduleOutput(schedule[output], s, knob(0), knob(1), knob(2), knob(5) != 0);
+        auto& c = schedule[conv];
+        c.computeAt(output, tile);
+        const auto [ocBlock, lane] = c.split(c.axes()[1], s.block);
+        const auto [icBlock, icIn] = c.split(c.reduceAxes()[0], s.inBlock);
+        const auto [icStep, icUnrolled] = c.split(icIn, knob(3));
+        const Var kh = c.reduceAxes()[1], kw = c.reduceAxes()[2], ow = c.axes()[3];
+        c.reorder({c.axes()[0], c.axes()[2], icBlock, kh, kw, icStep, icUnrolled, ow, ocBlock, lane});
+        for (const Var& loop : {icUnrolled, ow, ocBlock})
+            c.unroll(loop);
+        if (knob(4))
+            c.unroll(kw);
+        c.vectorize(lane);
+    }
+
+private:
+    struct Sizes {
+        std::int64_t block, inBlock, blocks, blocksPerGroup, oh, ow, kw;
+        explicit Sizes(const LoweredWorkload& lowered) {
+            const Stage& conv = *convStage(lowered);
+            block = channelBlock(lowered.outputLayouts[0]);
+            const std::int64_t inPerGroup = conv.reduceAxes[0].extent;
+            const std::int64_t layoutBlock = channelBlock(lowered.argumentLayouts[argument(lowered, conv.body->args[0]->tensor)]);
+            inBlock = layoutBlock > 1 && inPerGroup % layoutBlock == 0 ? layoutBlock : inPerGroup <= 16 ? inPerGroup : 1;
+            const Shape& out = conv.output->shape;
+            blocks = out[1] / block;
+            blocksPerGroup = outputsPerGroup(conv) / block;
+            oh = out[2];
+            ow = out[3];
+            kw = conv.reduceAxes[2].extent;
+        }
+    };
+
+    static std::int64_t registers(const Target& target) { return target.vectorRegisters() == 32 ? 29 : 13; }
+
+    static const Stage* convStage(const LoweredWorkload& lowered) {
+        const Stage* stage = onlyReduction(lowered.program);
+        const bool fits = stage && stage->reduction == loops::Reduction::sum && stage->axes.size() == 4 && stage->reduceAxes.size() == 3 &&
+                          stage->output->type == DType::f32 && stage->body->op == Op::mul && stage->body->args[0]->op == Op::load &&
+                          stage->body->args[1]->op == Op::load && stage->output->name.starts_with("conv") &&
+                          stage->body->args[1]->tensor->shape.size() == 4;
+        return fits ? stage : nullptr;
+    }
+
+    static std::size_t argument(const LoweredWorkload& lowered, const loops::TensorRef& tensor) {
+        const auto& inputs = lowered.program.inputs;
+        return static_cast<std::size_t>(std::find(inputs.begin(), inputs.end(), tensor) - inputs.begin());
+    }
+
+    // With groups, the input channel is (oc / perGroup) * inPerGroup + r: find perGroup by where it steps.
+    static std::int64_t outputsPerGroup(const Stage& conv) {
+        const std::int64_t inputs = conv.body->args[0]->tensor->shape[1];
+        return conv.output->shape[1] / std::max<std::int64_t>(1, inputs / conv.reduceAxes[0].extent);
+    }
+
+    static bool groupsAlign(const Stage& conv, std::int64_t block) { return outputsPerGroup(conv) % block == 0; }
+
+    static Var scheduleOutput(loops::StageSchedule& o, const Sizes& s, std::int64_t owTile, std::int64_t ocTile, std::int64_t rows, bool ocOuter) {
+        const Var n = o.axes()[0], oh = o.axes()[2];
+        const auto [ocBlock, lane] = o.split(o.axes()[1], s.block);
+        const auto [oc, ocInner] = o.split(ocBlock, ocTile);
+        const auto [ohOuter, ohInner] = o.split(oh, rows);
+        const auto [ow, owInner] = o.split(o.axes()[3], owTile);
+        const Var first = ocOuter ? oc : ohOuter, second = ocOuter ? ohOuter : oc;
+        o.reorder({n, first, second, ohInner, ow, owInner, ocInner, lane});
+        o.parallel(o.fuse(o.fuse(n, first), second));
+        o.unroll(owInner);
+        o.unroll(ocInner);
+        o.vectorize(lane);
+        return ow;
+    }
+};
+
+} // namespace
+
+const ScheduleTemplate& convTemplate() {
+    static const ConvTemplate instance;
+    return instance;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
+#include "core/loops/simplify.h"
+#include "core/schedule/template.h"
+
+namespace tunesmith {
+namespace {
+
+using loops::Expr;
+using loops::Layout;
+using loops::LinearForm;
+using loops::Reduction;
+using loops::Stage;
+using loops::Var;
+using loops::VarRanges;
+
+// Fits everything: each stage is a phase of its own that walks its output in memory order, the innermost contiguous piece
+// in vectors. Where all operands lie like the output, the whole tensor is one long loop.
+class GenericTemplate final : public ScheduleTemplate {
+public:
+    const char* name() const override { return "generic"; }
+    bool matches(const LoweredWorkload&, const Target&) const override { return true; }
+
+    std::vector<Knob> knobs(const LoweredWorkload&, const Target& target) const override {
+        std::vector<std::int64_t> lanes;
+        for (std::int64_t count = 1; count <= 2 * target.floatLanes(); count *= 2)
+            if (count != 2)
+                lanes.push_back(count);
+        return {Knob::ofNumbers("lanes", lanes), Knob::ofNumbers("vectors_per_task", {16, 64, 256, 1024})};
+    }
+
+    double prior(const KnobSpace& space, const Config& config, const LoweredWorkload&, const Target& target) const override {
+        const std::int64_t lanes = space.value(config, 0).numbers[0], task = space.value(config, 1).numbers[0];
+        return (lanes == target.floatLanes() ? 1.0 : 0.0) + (task == 256 ? 0.1 : 0.0);
+    }
+
+    void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config, const Target&) const override {
+        const std::int64_t lanes = space.value(config, 0).numbers[0], task = space.value(config, 1).numbers[0];
+        for (const Stage& stage : lowered.program.stages) {
+            const Layout layout = outputLayout(lowered, stage);
+            auto& s = schedule[stage.output];
+            if (s.axes().empty())
+                continue;
+            if (isLinear(lowered, stage, layout))
+                scheduleLinear(s, lanes, task);
+            else
+                scheduleByAxes(s, stage, layout, lanes);
+        }
+    }
+
+private:
+    static Layout outputLayout(const LoweredWorkload& lowered, const Stage& stage) {
+        for (std::size_t i = 0; i < lowered.program.outputs.size(); ++i)
+            if (lowered.program.outputs[i] == stage.output)
+                return lowered.outputLayouts[i];
+        return Layout::rowMajor(stage.output->shape.size());
+    }
+
+    static Layout layoutOf(const LoweredWorkload& lowered, const loops::TensorRef& tensor) {
+        for (std::size_t i = 0; i < lowered.program.inputs.size(); ++i)
+            if (lowered.program.inputs[i] == tensor)
+                return lowered.argumentLayouts[i];
+        for (std::size_t i = 0; i < lowered.program.outputs.size(); ++i)
+            if (lowered.program.outputs[i] == tensor)
+                return lowered.outputLayouts[i];
+        return Layout::rowMajor(tensor->shape.size());
+    }
+
+    // Every operand is read at the element that is written, or is one and the same element for all.
+    static bool isLinear(const LoweredWorkload& lowered, const Stage& stage, const Layout& layout) {
+        return stage.reduction == Reduction::none && layout.isRowMajor() && !stage.guard.valid() &&
+               readsLinearly(lowered, stage.body, stage);
+    }
+
+    static bool readsLinearly(const LoweredWorkload& lowered, const Expr& e, const Stage& stage) {
+        if (e->op == loops::Op::load) {
+            VarRanges ranges;
+            std::vector<Expr> axes;
+            for (const auto& axis : stage.axes) {
+                ranges.set(axis.var, {0, axis.extent - 1});
+                axes.emplace_back(axis.var);
+            }
+            const Expr written = Layout::rowMajor(axes.size()).offset(stage.output->shape, axes);
+            LinearForm difference = loops::toLinear(layoutOf(lowered, e->tensor).offset(e->tensor->shape, e->args), ranges);
+            const bool fixed = difference.isConstant();
+            difference.add(loops::toLinear(written, ranges), -1);
+            return fixed || difference.isConstant();
+        }
+        if (e->op == loops::Op::var)
+            return false; // would become a division per element
+        return std::all_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return readsLinearly(lowered, arg, stage); });
+    }
+
+    static void scheduleLinear(loops::StageSchedule& s, std::int64_t lanes, std::int64_t task) {
+        Var all = s.axes()[0];
+        for (std::size_t d = 1; d < s.axes().size(); ++d)
+            all = s.fuse(all, s.axes()[d]);
+        const auto [chunk, rest] = s.split(all, lanes * task);
+        const auto [vector, lane] = s.split(rest, lanes);
+        s.parallel(chunk);
+        if (lanes > 1)
+            s.vectorize(lane);
+    }
+
+    // Loops follow the physical axes of the output; reductions run just outside the lanes.
+    static void scheduleByAxes(loops::StageSchedule& s, const Stage& stage, const Layout& layout, std::int64_t lanes) {
+        std::vector<Var> order;
+        std::vector<Var> blockOf(stage.axes.size());
+        for (const auto& axis : layout.axes()) {
+            if (axis.extent) {
+                order.push_back(blockOf[axis.dim]);
+            } else if (axis.divisor > 1) {
+                const auto [outer, inner] = s.split(s.axes()[axis.dim], axis.divisor);
+                order.push_back(outer);
+                blockOf[axis.dim] = inner;
+            } else {
+                order.push_back(s.axes()[axis.dim]);
+            }
+        }
+        Var lane = order.back();
+        order.pop_back();
+        if (!layout.axes().back().extent && lanes > 1) {
+            const auto [steps, inner] = s.split(lane, lanes);
+            order.push_back(steps);
+            lane = inner;
+        }
+        const std::size_t spatial = order.size();
+        order.insert(order.end(), s.reduceAxes().begin(), s.reduceAxes().end());
+        order.push_back(lane);
+        s.reorder(order);
+        if (lanes > 1)
+            s.vectorize(lane);
+        if (spatial == 0)
+            return;
+        Var parallel = order[0]; // all but the innermost of the outer loops are dealt out to threads
+        for (std::size_t i = 1; i + 1 < spatial; ++i)
+            parallel = s.fuse(parallel, order[i]);
+        s.parallel(parallel);
+    }
+};
+
+} // namespace
+
+const ScheduleTemplate& genericTemplate() {
+    static const GenericTemplate instance;
+    return instance;
+}
+
+} // namespace tunesmith

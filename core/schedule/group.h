@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+
+namespace tunesmith {
+
+// Which nodes share a kernel. A group is one operator of any kind plus the elementwise operators that follow it, each the
+// only reader of the one before and of the same shape: they join the last stage and cost no memory traffic.
+struct KernelGroup {
+    enum class Kind { kernel, alias }; // alias: the output is the input's bytes under another shape
+    Kind kind = Kind::kernel;
+    std::vector<NodeId> nodes;    // in topological order
+    std::vector<ValueId> inputs;  // what the group reads from outside, constants included, each once
+    std::vector<ValueId> outputs; // of the last node
+};
+
+// All nodes of a graph with static types, in an order in which groups can run. An Error names the first node that cannot
+// be compiled and why.
+Result<std::vector<KernelGroup>> groupNodes(const Graph& graph);
+
+} // namespace tunesmith

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/measure/guarded_buffer.h"
+#include "core/measure/phase_runner.h"
+#include "core/schedule/kernel_messages.h"
+#include "core/schedule/workload.h"
+
+namespace tunesmith {
+
+// A workload with inputs drawn from a seed and what the reference engine makes of them: what all candidates of one
+// workload are checked against. Weights are drawn around zero, so that a sum that is cut short shows.
+class KernelCase {
+public:
+    static Result<std::shared_ptr<const KernelCase>> make(const Workload& workload, std::uint64_t seed);
+
+    const LoweredWorkload& lowered() const { return lowered_; }
+    const std::vector<Tensor>& arguments() const { return arguments_; } // of lowered().arguments, row-major
+    const std::vector<Tensor>& expected() const { return expected_; }
+    Tensor packedArgument(std::size_t index, const loops::Layout& layout) const; // remembered; for one thread at a time
+    // Why `flat`, an output in the workload's layout, is not the expected one; empty when it is.
+    std::string outputDifference(std::size_t index, const Tensor& flat) const;
+
+private:
+    LoweredWorkload lowered_;
+    std::vector<Tensor> arguments_;
+    std::vector<Tensor> expected_;
+    std::vector<Tensor> expectedPacked_; // in the workload's layouts
+    mutable std::vector<std::vector<std::pair<loops::Layout, Tensor>>> packed_;
+};
+
+// A candidate linked into this process with its packed arguments. Only for worker processes: the code may do anything.
+class BenchKernel {
+public:
+    static Result<std::unique_ptr<BenchKernel>> load(std::shared_ptr<const KernelCase> kase, const KernelPackage& package);
+
+    void run(const PhaseRunner& runner) { runner.run(*kernel_, pointers_.data()); }
+    // Runs once on poisoned outputs and compares. Why it is wrong; empty when it is right.
+    std::string check(const PhaseRunner& runner);
+    bool intact() const; // nothing was written beside the buffers
+    std::string outputDifference() const; // of what the last run left
+
+private:
+    BenchKernel() = default;
+    void addBuffer(const Tensor* content, std::size_t bytes);
+    std::shared_ptr<const KernelCase> case_;
+    KernelPackage package_;
+    std::unique_ptr<LoadedKernel> kernel_;
+    std::vector<Tensor> inputs_;         // packed, as they were
+    std::vector<GuardedBuffer> buffers_; // arguments, outputs, scratch
+    std::vector<void*> pointers_;
+};
+
+} // namespace tunesmith

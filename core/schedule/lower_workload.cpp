@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <map>
+
+#include "core/ops/lower_node.h"
+#include "core/schedule/workload.h"
+
+namespace tunesmith {
+namespace {
+
+using loops::Program;
+using loops::Stage;
+using loops::TensorRef;
+using Renaming = std::map<TensorRef, TensorRef>;
+
+void rename(Stage& stage, const Renaming& names) {
+    stage.body = loops::renameTensors(stage.body, names);
+    if (stage.guard.valid())
+        stage.guard = loops::renameTensors(stage.guard, names);
+}
+
+bool reads(const loops::Expr& e, const TensorRef& tensor) {
+    if (e->op == loops::Op::load && e->tensor == tensor)
+        return true;
+    return std::any_of(e->args.begin(), e->args.end(), [&](const loops::Expr& arg) { return reads(arg, tensor); });
+}
+
+bool reads(const Stage& stage, const TensorRef& tensor) {
+    return reads(stage.body, tensor) || (stage.guard.valid() && reads(stage.guard, tensor));
+}
+
+// Elementwise stages that one other stage reads are computed where they are read.
+void mergeStages(Program& program) {
+    for (std::size_t i = 0; i < program.stages.size();) {
+        const Stage& stage = program.stages[i];
+        const bool isOutput = std::find(program.outputs.begin(), program.outputs.end(), stage.output) != program.outputs.end();
+        const auto readers = std::count_if(program.stages.begin(), program.stages.end(),
+                                           [&](const Stage& other) { return reads(other, stage.output); });
+        if (isOutput || readers > 1 || stage.reduction != loops::Reduction::none) {
+            ++i;
+            continue;
+        }
+        const Stage merged = stage;
+        program.stages.erase(program.stages.begin() + static_cast<std::ptrdiff_t>(i));
+        if (readers == 1)
+            for (Stage& other : program.stages)
+                loops::inlineInto(other, merged);
+        i = 0;
+    }
+}
+
+} // namespace
+
+Result<LoweredWorkload> lowerWorkload(const Workload& workload) {
+    const Graph& graph = workload.graph;
+    LoweredWorkload lowered;
+    Program& program = lowered.program;
+    program.name = "kernel";
+    std::map<ValueId, TensorRef> tensors;
+    std::vector<std::pair<ValueId, TensorRef>> arguments;
+    for (std::size_t n = 0; n < graph.nodeCount(); ++n) {
+        const NodeId id(static_cast<std::int64_t>(n));
+        const Node& node = graph.node(id);
+        TS_ASSIGN(Program part, lowerNode(graph, id));
+        Renaming names;
+        std::size_t position = 0;
+        for (const ValueId input : node.inputs) {
+            if (!input.valid())
+                continue;
+            const TensorRef& mine = part.inputs[position++];
+            if (const auto known = tensors.find(input); known != tensors.end()) {
+                names[mine] = known->second;
+            } else {
+                tensors[input] = mine;
+                arguments.emplace_back(input, mine);
+            }
+        }
+        for (Stage& stage : part.stages) {
+            rename(stage, names);
+            program.stages.push_back(std::move(stage));
+        }
+        position = 0;
+        for (const ValueId output : node.outputs)
+            if (output.valid())
+                tensors[output] = part.outputs[position++];
+    }
+    for (const ValueId output : graph.outputs())
+        program.outputs.push_back(tensors.at(output));
+    lowered.outputLayouts = workload.outputLayouts;
+    mergeStages(program);
+    for (const auto& [value, tensor] : arguments) {
+        const bool used = std::any_of(program.stages.begin(), program.stages.end(), [&](const Stage& s) { return reads(s, tensor); });
+        if (!used)
+            continue;
+        const auto input = std::find(graph.inputs().begin(), graph.inputs().end(), value) - graph.inputs().begin();
+        const bool embedded = graph.value(value).isConstant();
+        program.inputs.push_back(tensor);
+        lowered.arguments.push_back(value);
+        lowered.argumentLayouts.push_back(embedded ? loops::Layout::rowMajor(tensor->shape.size())
+                                                   : workload.inputLayouts[static_cast<std::size_t>(input)]);
+        lowered.constantArguments.push_back(embedded || workload.constantInputs[static_cast<std::size_t>(input)]);
+    }
+    return lowered;
+}
+
+} // namespace tunesmith

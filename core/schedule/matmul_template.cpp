@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <cmath>
+
+#include "core/schedule/template.h"
+
+namespace tunesmith {
+namespace {
+
+using loops::Expr;
+using loops::Layout;
+using loops::Op;
+using loops::Stage;
+using loops::Var;
+
+// Matrix products of any batch: a tile of rows x (vectors of columns) is accumulated in registers over the whole of k.
+// Constant right-hand sides are packed into panels as wide as the tile's vectors; others must have contiguous columns.
+class MatmulTemplate final : public ScheduleTemplate {
+public:
+    const char* name() const override { return "matmul"; }
+
+    bool matches(const LoweredWorkload& lowered, const Target& target) const override {
+        const Stage* stage = onlyReduction(lowered.program);
+        const bool product = stage && stage->reduction == loops::Reduction::sum && stage->reduceAxes.size() == 1 &&
+                             stage->output->type == DType::f32 && stage->axes.size() >= 2 && stage->body->op == Op::mul &&
+                             stage->body->args[0]->op == Op::load && stage->body->args[1]->op == Op::load &&
+                             stage->output->name.starts_with("matmul") && lowered.outputLayouts[0].isRowMajor();
+        if (!product || Sizes(lowered, target).lanes < 4)
+            return false;
+        const Expr& right = stage->body->args[1];
+        const bool contiguous = right->args.back()->op == Op::var && right->args.back()->var == stage->axes.back().var;
+        return isPackable(lowered) || contiguous;
+    }
+
+    std::vector<Knob> knobs(const LoweredWorkload& lowered, const Target& target) const override {
+        const Sizes s(lowered, target);
+        std::vector<std::int64_t> vectors, depths, rows;
+        for (const std::int64_t count : {1, 2, 3, 4, 5, 6, 8})
+            if (s.n / s.lanes % count == 0)
+                vectors.push_back(count);
+        for (const std::int64_t count : {1, 2, 4, 8})
+            if (count <= s.k)
+                depths.push_back(count);
+        for (std::int64_t count = 1; count <= (target.vectorRegisters() == 32 ? 14 : 6); ++count)
+            if (s.m % count == 0)
+                rows.push_back(count);
+        return {Knob::ofNumbers("m_tile", rows),
+                Knob::ofNumbers("n_tile", vectors), Knob::ofNumbers("k_unroll", depths),
+                Knob::ofNumbers("n_outer", s.m > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{1})};
+    }
+
+    KnobSpace::Filter filter(const LoweredWorkload&, const Target& target) const override {
+        const std::int64_t limit = target.vectorRegisters() - 2;
+        return [limit](const KnobSpace& space, const Config& config) {
+            const std::int64_t m = space.value(config, 0).numbers[0], n = space.value(config, 1).numbers[0];
+            return m * n + n <= limit;
+        };
+    }
+
+    double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered, const Target& target) const override {
+        const Sizes s(lowered, target);
+        const auto knob = [&](std::size_t i) { return static_cast<double>(space.value(config, i).numbers[0]); };
+        const double width = knob(1) * static_cast<double>(s.lanes);
+        const double covered = static_cast<double>(s.n) / (std::ceil(static_cast<double>(s.n) / width) * width);
+        const double rows = static_cast<double>(s.m) / (std::ceil(static_cast<double>(s.m) / knob(0)) * knob(0));
+        return covered * rows * std::min(1.0, knob(0) * knob(1) / 12) * (1.2 - 0.3 / knob(0) - 0.2 / knob(1)) -
+               (knob(2) > 1 ? 0.004 * knob(2) : 0.0) - (knob(3) > 0 ? 0.0 : 0.002);
+    }
+
+    void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config, const Target& target) const override {
+        const Sizes s(lowered, target);
+        const auto knob = [&](std::size_t i) { return space.value(config, i).numbers[0]; };
+        const std::int64_t width = std::min(knob(1) * s.lanes, s.n);
+        if (isPackable(lowered))
+            packRight(lowered, width);
+        const auto [product, output] = anchorStages(schedule);
+        auto& o = schedule[output];
+        const Var n = o.axes().back(), m = o.axes()[o.axes().size() - 2];
+        const auto [nOuter, nInner] = o.split(n, width);
+        const auto [mOuter, mInner] = o.split(m, knob(0));
+        const auto [vector, lane] = o.split(nInner, s.lanes);
+        std::vector<Var> order(o.axes().begin(), o.axes().end() - 2);
+        const std::size_t batches = order.size();
+        order.insert(order.end(), {knob(3) ? nOuter : mOuter, knob(3) ? mOuter : nOuter, mInner, vector, lane});
+        o.reorder(order);
+        Var parallel = order[0];
+        for (std::size_t i = 1; i < batches + 1; ++i)
+            parallel = o.fuse(parallel, order[i]);
+        o.parallel(parallel);
+        const Var at = order[batches + 1];
+        o.unroll(mInner);
+        o.unroll(vector);
+        o.vectorize(lane);
+        auto& p = schedule[product];
+        p.computeAt(output, at);
+        const Var pm = p.axes()[p.axes().size() - 2];
+        const auto [pv, pl] = p.split(p.axes().back(), s.lanes);
+        const auto [kStep, kUnrolled] = p.split(p.reduceAxes()[0], knob(2));
+        p.reorder({kStep, kUnrolled, pm, pv, pl});
+        for (const Var& loop : {kUnrolled, pm, pv})
+            p.unroll(loop);
+        p.vectorize(pl);
+    }
+
+private:
+    struct Sizes {
+        std::int64_t m, n, k, lanes;
+        Sizes(const LoweredWorkload& lowered, const Target& target) {
+            const Stage& stage = *onlyReduction(lowered.program);
+            n = stage.axes.back().extent;
+            m = stage.axes[stage.axes.size() - 2].extent;
+            k = stage.reduceAxes[0].extent;
+            for (lanes = target.floatLanes(); lanes > 1 && n % lanes != 0;) // no tails: they would put branches into the loop
+                lanes /= 2;
+        }
+    };
+
+    static std::size_t rightArgument(const LoweredWorkload& lowered) {
+        const auto& inputs = lowered.program.inputs;
+        const auto& right = onlyReduction(lowered.program)->body->args[1]->tensor;
+        return static_cast<std::size_t>(std::find(inputs.begin(), inputs.end(), right) - inputs.begin());
+    }
+
+    static bool isPackable(const LoweredWorkload& lowered) {
+        const std::size_t right = rightArgument(lowered);
+        return right < lowered.constantArguments.size() && lowered.constantArguments[right] &&
+               lowered.program.inputs[right]->shape.size() == 2;
+    }
+
+    // Columns in panels: N/width, K, width.
+    static void packRight(LoweredWorkload& lowered, std::int64_t width) {
+        const Stage& stage = *onlyReduction(lowered.program);
+        const Expr& last = stage.body->args[1]->args[1];
+        const std::size_t columns = last->op == Op::var && last->var == stage.axes.back().var ? 1 : 0;
+        lowered.argumentLayouts[rightArgument(lowered)] =
+            Layout({{columns, width, 0}, {1 - columns, 1, 0}, {columns, 1, width}});
+    }
+};
+
+} // namespace
+
+const ScheduleTemplate& matmulTemplate() {
+    static const MatmulTemplate instance;
+    return instance;
+}
+
+} // namespace tunesmith

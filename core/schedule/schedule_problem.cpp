@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/schedule/schedule_problem.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "core/measure/timing.h"
+
+namespace tunesmith {
+namespace {
+
+std::chrono::steady_clock::duration seconds(double value) {
+    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(value));
+}
+
+CallReport notMeasured(CallOutcome outcome, Error error) {
+    CallReport report;
+    report.outcome = outcome;
+    report.error = std::move(error);
+    return report;
+}
+
+} // namespace
+
+Result<std::unique_ptr<KernelWorkers>> KernelWorkers::start(KernelWorkerOptions options) {
+    TS_ASSIGN(MeasuringLock lock, MeasuringLock::open());
+    std::unique_ptr<KernelWorkers> workers(new KernelWorkers(std::move(options), std::move(lock)));
+    const auto builders = static_cast<std::size_t>(std::max(1, workers->options_.builders));
+    TS_ASSIGN(workers->builders_, WorkerPool::start(workers->options_.worker, builders));
+    TS_ASSIGN(workers->profiler_, WorkerClient::start(workers->options_.worker));
+    return workers;
+}
+
+CallReport KernelWorkers::build(const Message& request, const StopToken& stop) {
+    return builders_->exchange(request, seconds(options_.buildSeconds), stop);
+}
+
+CallReport KernelWorkers::prepare(const Message& request, const StopToken& stop) {
+    Message first{request.body, {request.blobs.at(0)}};
+    first.body["verb"] = "prepare_profile";
+    first.body.erase("kernel");
+    first.body.erase("kernels");
+    CallReport report = profiler_->exchange(first, seconds(options_.prepareSeconds), stop);
+    if (report.replied()) {
+        prepared_ = request.body.at("workload").get<std::string>();
+        preparedBy_ = profiler_->pid();
+    }
+    return report;
+}
+
+CallReport KernelWorkers::measure(Message request, double limit, const StopToken& stop) {
+    request.body["seed"] = options_.seed;
+    request.body["probe_ms"] = probeMs_;
+    const bool ready = prepared_ == request.body.at("workload").get<std::string>() && profiler_->alive() &&
+                       profiler_->pid() == preparedBy_;
+    if (!ready)
+        if (CallReport report = prepare(request, stop); !report.replied())
+            return report;
+    const auto key = lock_.acquire(stop);
+    if (!key.ok())
+        return notMeasured(key.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::refused, key.error());
+    CallReport report = profiler_->exchange(request, seconds(limit), stop);
+    if (report.replied())
+        probeMs_ = report.reply.body.value("probe_ms", probeMs_);
+    return report;
+}
+
+ScheduleProblem::ScheduleProblem(Workload workload, Target target, KernelWorkers& workers)
+    : workload_(std::move(workload)), target_(std::move(target)), workers_(workers),
+      serialized_(workload_.serialize()) {}
+
+Result<std::unique_ptr<ScheduleProblem>> ScheduleProblem::make(const Workload& workload, const Target& target,
+                                                               KernelWorkers& workers) {
+    std::unique_ptr<ScheduleProblem> problem(new ScheduleProblem(workload, target, workers));
+    TS_ASSIGN(ScheduleSpace space, ScheduleSpace::make(workload, target));
+    problem->space_ = std::make_unique<ScheduleSpace>(std::move(space));
+    return problem;
+}
+
+TrialStatus ScheduleProblem::classify(const CallReport& report, bool running) {
+    switch (report.outcome) {
+    case CallOutcome::replied: return TrialStatus::ok;
+    case CallOutcome::crashed: return TrialStatus::crashed;
+    case CallOutcome::timedOut: return running ? TrialStatus::runTimeout : TrialStatus::buildTimeout;
+    case CallOutcome::cancelled: return TrialStatus::cancelled;
+    case CallOutcome::notStarted: {
+        const std::lock_guard guard(mutex_);
+        broken_ = report.error;
+        return TrialStatus::cancelled;
+    }
+    case CallOutcome::refused: break;
+    }
+    if (report.error.message.starts_with("out of memory"))
+        return TrialStatus::outOfMemory;
+    return statusOf(report.error, running);
+}
+
+std::optional<Error> ScheduleProblem::broken() const {
+    const std::lock_guard guard(mutex_);
+    return broken_;
+}
+
+ScheduleProblem::BuildOutcome ScheduleProblem::tryBuild(const Config& config, const StopToken& stop) {
+    const auto start = std::chrono::steady_clock::now();
+    Message message = request("build_kernel");
+    message.body["config"] = config.text();
+    CallReport report = workers_.build(message, stop);
+    BuildOutcome outcome;
+    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    outcome.status = classify(report, false);
+    outcome.message = report.error.message;
+    if (outcome.status != TrialStatus::ok)
+        return outcome;
+    auto package = report.reply.blobs.size() == 1
+                       ? KernelPackage::fromParts(report.reply.body.value("kernel", nlohmann::json()),
+                                                  std::move(report.reply.blobs[0]))
+                       : Result<KernelPackage>(internalError("a builder sent no kernel"));
+    auto effective = package.ok() ? Config::parse(package->config) : package.error();
+    if (!effective.ok()) {
+        outcome.status = TrialStatus::buildError;
+        outcome.message = effective.error().message;
+        return outcome;
+    }
+    outcome.message.clear();
+    outcome.built = Built{{package->pack(), {}, package->hash}, std::move(*effective)};
+    return outcome;
+}
+
+Result<Built> ScheduleProblem::build(const Config& config, const StopToken& stop) {
+    BuildOutcome outcome = tryBuild(config, stop);
+    if (outcome.built)
+        return std::move(*outcome.built);
+    if (outcome.status == TrialStatus::cancelled)
+        return cancelledError();
+    return outcome.status == TrialStatus::buildTimeout ? timeoutError(outcome.message) : inputError(outcome.message);
+}
+
+Trial ScheduleProblem::profile(const Artifact& artifact, const ProfileLimits& limits) {
+    const auto package = KernelPackage::unpack(artifact.bytes);
+    if (!package.ok())
+        return Trial::failure({}, TrialStatus::runError, package.error().message);
+    Message message = request("profile_kernel");
+    message.body["kernel"] = package->header();
+    message.body["measure_ms"] = workers_.options().measureMs;
+    message.body["max_seconds"] = limits.deadlineSeconds / 2;
+    if (limits.incumbent)
+        message.body["incumbent_ms"] = *limits.incumbent;
+    message.blobs.push_back(package->kernel.object);
+    const CallReport report = workers_.measure(std::move(message), limits.deadlineSeconds, limits.stop);
+    TrialStatus status = classify(report, true);
+    std::string text = report.error.message;
+    Trial trial;
+    if (status == TrialStatus::ok) {
+        status = trialStatusFromName(report.reply.body.value("status", "")).value_or(TrialStatus::runError);
+        text = report.reply.body.value("message", std::string());
+        if (!report.reply.blobs.empty())
+            trial.samples = samplesFromBlob(report.reply.blobs[0]);
+        if (status == TrialStatus::ok && trial.samples.empty())
+            status = TrialStatus::runError, text = "the worker sent no samples";
+    }
+    trial.status = status;
+    trial.message = std::move(text);
+    if (!trial.ok()) {
+        trial.samples.clear();
+        return trial;
+    }
+    trial.objectives = {{"time", lowQuantile(trial.samples), "ms"}};
+    if (report.reply.body.value("hopeless", false))
+        trial.message = "given up early: more than twice the best time";
+    else if (report.reply.body.value("disturbed", false))
+        trial.message = "measured while the machine was slow";
+    return trial;
+}
+
+Result<std::vector<std::vector<float>>> ScheduleProblem::compare(const std::vector<Artifact>& artifacts,
+                                                                 double measureMs, const StopToken& stop) {
+    Message message = request("compare_kernels");
+    message.body["measure_ms"] = measureMs;
+    message.body["kernels"] = nlohmann::json::array();
+    for (const Artifact& artifact : artifacts) {
+        TS_ASSIGN(KernelPackage package, KernelPackage::unpack(artifact.bytes));
+        message.body["kernels"].push_back(package.header());
+        message.blobs.push_back(std::move(package.kernel.object));
+    }
+    const CallReport report = workers_.measure(std::move(message), workers_.options().profileSeconds * 2, stop);
+    if (const TrialStatus status = classify(report, true); status != TrialStatus::ok)
+        return report.error;
+    if (report.reply.blobs.size() != artifacts.size())
+        return internalError("the comparison failed: " + report.reply.body.value("message", std::string("no samples")));
+    std::vector<std::vector<float>> samples;
+    for (const auto& blob : report.reply.blobs)
+        samples.push_back(samplesFromBlob(blob));
+    return samples;
+}
+
+std::vector<Description> ScheduleProblem::describeConfig(const Config& config) const {
+    Message message = request("build_kernel");
+    message.body["config"] = config.text();
+    message.body["text"] = true;
+    const CallReport report = workers_.build(message, {});
+    if (!report.replied() || report.reply.blobs.size() != 4)
+        return {{"Config " + config.text(), TextPart{report.error.message, ""}}};
+    const auto text = [&](std::size_t i) { return std::string(blobText(report.reply.blobs[i])); };
+    return {{"Loop nest", TextPart{text(1), ""}}, {"LLVM IR", TextPart{text(2), "llvm"}}, {"Assembly", TextPart{text(3), "asm"}}};
+}
+
+} // namespace tunesmith

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/codegen/target.h"
+#include "core/loops/schedule.h"
+#include "core/schedule/workload.h"
+#include "core/search/knob_space.h"
+
+namespace tunesmith {
+
+// A family of schedules for one kind of workload: which knobs there are, and how a choice of them shapes the loops.
+// Templates are stateless; one that matches a workload can schedule every config of its space on every target.
+class ScheduleTemplate {
+public:
+    virtual ~ScheduleTemplate() = default;
+    virtual const char* name() const = 0;
+    virtual bool matches(const LoweredWorkload& lowered, const Target& target) const = 0;
+    virtual std::vector<Knob> knobs(const LoweredWorkload& lowered, const Target& target) const = 0;
+    virtual KnobSpace::Filter filter(const LoweredWorkload&, const Target&) const { return {}; }
+    // The config of an untuned kernel: the best guess without measuring. Higher is better.
+    virtual double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered, const Target& target) const = 0;
+    // Splits, orders and annotates the loops; may change the layouts of constant arguments.
+    virtual void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config,
+                       const Target& target) const = 0;
+};
+
+const std::vector<const ScheduleTemplate*>& scheduleTemplates(); // the first that matches is used
+const ScheduleTemplate& convTemplate();
+const ScheduleTemplate& windowTemplate();
+const ScheduleTemplate& matmulTemplate();
+const ScheduleTemplate& rowsTemplate();
+const ScheduleTemplate& genericTemplate();
+
+// A kernel of a workload under one config: its loops, and the layouts in which it wants its arguments.
+struct ScheduledKernel {
+    loops::LoopNest nest;
+    LoweredWorkload lowered; // with the argument layouts that the template chose
+};
+
+// A workload together with the template and the space that are used for it on a target.
+class ScheduleSpace {
+public:
+    static Result<ScheduleSpace> make(const Workload& workload, const Target& target);
+
+    const KnobSpace& space() const { return *space_; }
+    const ScheduleTemplate& scheduleTemplate() const { return *template_; }
+    const LoweredWorkload& lowered() const { return lowered_; }
+    Config defaultConfig() const; // the one of highest prior
+    Result<ScheduledKernel> schedule(const Config& config) const;
+
+private:
+    Target target_;
+    LoweredWorkload lowered_;
+    const ScheduleTemplate* template_ = nullptr;
+    std::shared_ptr<const KnobSpace> space_;
+};
+
+// Shared by templates -------------------------------------------------------------------------------------------------
+
+// The one reduction of a program and the last stage, which reads it (made by cacheWrite when the reduction is the output).
+struct AnchorStages {
+    loops::TensorRef anchor, output;
+};
+AnchorStages anchorStages(loops::Schedule& schedule);
+const loops::Stage* onlyReduction(const loops::Program& program); // null unless there is exactly one, read at its own index
+std::vector<std::int64_t> tileCandidates(std::int64_t extent, std::int64_t limit); // divisors and sizes that leave short tails
+
+} // namespace tunesmith

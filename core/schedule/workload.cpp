@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/schedule/workload.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/hash.h"
+#include "core/graph/graph_builder.h"
+#include "core/onnx/export.h"
+#include "core/onnx/import.h"
+#include "core/ops/lower_node.h"
+
+namespace tunesmith {
+
+using loops::Layout;
+
+namespace {
+
+// Small constants are part of the computation (axes, scales, clip bounds); weights are not, only their shape is.
+bool isEmbedded(const Value& value) {
+    constexpr std::int64_t kSmall = 8;
+    return value.isConstant() && (!isFloat(value.constant.type()) || value.constant.count() <= kSmall || value.constant.rank() == 0);
+}
+
+Layout layoutFromJson(const nlohmann::json& json) {
+    std::vector<Layout::Axis> axes;
+    for (const auto& axis : json)
+        axes.push_back({axis.at(0).get<std::size_t>(), axis.at(1).get<std::int64_t>(), axis.at(2).get<std::int64_t>()});
+    return Layout(std::move(axes));
+}
+
+nlohmann::json layoutToJson(const Layout& layout) {
+    nlohmann::json json = nlohmann::json::array();
+    for (const auto& axis : layout.axes())
+        json.push_back({axis.dim, axis.divisor, axis.extent});
+    return json;
+}
+
+nlohmann::json layoutsToJson(const std::vector<Layout>& layouts) {
+    nlohmann::json json = nlohmann::json::array();
+    for (const Layout& layout : layouts)
+        json.push_back(layoutToJson(layout));
+    return json;
+}
+
+std::string dimsText(const Shape& shape, std::size_t from) {
+    return shapeText(std::span(shape).subspan(std::min(from, shape.size())));
+}
+
+std::string lowerCase(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+    return text;
+}
+
+std::string headText(const Graph& graph, const Node& head) {
+    const auto shapeOf = [&](ValueId id) { return graph.value(id).type.shape(); };
+    const Shape output = shapeOf(head.outputs[0]);
+    if (head.op == "Conv") {
+        const Shape weights = shapeOf(head.inputs[1]);
+        const std::int64_t groups = head.intAttr("group", 1);
+        const auto strides = head.intsAttr("strides", {1});
+        const bool depthwise = groups > 1 && weights[1] == 1;
+        return std::string(depthwise ? "depthwise " : "conv2d ") + shapeText(shapeOf(head.inputs[0])) + " -> " + std::to_string(weights[0]) +
+               " k" + dimsText(weights, 2) + (strides[0] > 1 ? " s" + std::to_string(strides[0]) : "") +
+               (groups > 1 && !depthwise ? " g" + std::to_string(groups) : "");
+    }
+    std::string text = lowerCase(head.op);
+    for (const ValueId input : head.inputs)
+        if (input.valid() && text.size() < 60)
+            text += " " + shapeText(shapeOf(input));
+    return text + " -> " + shapeText(output);
+}
+
+void finish(Workload& workload) {
+    const Graph& graph = workload.graph;
+    Hasher hasher;
+    hasher.add(graph.hash());
+    for (const auto* layouts : {&workload.inputLayouts, &workload.outputLayouts})
+        for (const Layout& layout : *layouts)
+            for (const auto& axis : layout.axes())
+                hasher.add(axis.dim).add(axis.divisor).add(axis.extent);
+    for (const bool constant : workload.constantInputs)
+        hasher.add(constant);
+    workload.key = hexHash(hasher.value());
+    workload.op = graph.nodes().front()->op;
+    workload.name = headText(graph, *graph.nodes().front());
+    for (std::size_t i = 1; i < graph.nodeCount(); ++i)
+        workload.name += " +" + lowerCase(graph.nodes()[i]->op);
+    if (const auto lowered = lowerWorkload(workload); lowered.ok())
+        workload.flops = loops::flopCount(lowered->program);
+}
+
+} // namespace
+
+std::string Workload::shapeText() const {
+    std::string text;
+    for (const ValueId input : graph.inputs())
+        text += (text.empty() ? "" : ", ") + tunesmith::shapeText(graph.value(input).type.shape());
+    text += " ->";
+    for (const ValueId output : graph.outputs())
+        text += " " + tunesmith::shapeText(graph.value(output).type.shape());
+    return text;
+}
+
+std::string Workload::serialize() const {
+    const nlohmann::json header{{"version", 1},
+                                {"inputs", layoutsToJson(inputLayouts)},
+                                {"outputs", layoutsToJson(outputLayouts)},
+                                {"constant", constantInputs}};
+    const auto bytes = exportOnnxBytes(graph);
+    assert(bytes.ok() && "a workload is small and can be exported");
+    std::string text = header.dump() + "\n";
+    text.append(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    return text;
+}
+
+Result<Workload> Workload::deserialize(std::string_view text) {
+    const auto newline = text.find('\n');
+    const auto header = nlohmann::json::parse(text.substr(0, newline), nullptr, false);
+    if (newline == std::string_view::npos || header.is_discarded() || header.value("version", 0) != 1)
+        return inputError("the stored workload is damaged or of another version");
+    const std::string_view onnx = text.substr(newline + 1);
+    Workload workload;
+    TS_ASSIGN(workload.graph, importOnnxBytes({reinterpret_cast<const std::byte*>(onnx.data()), onnx.size()}, {}));
+    try {
+        for (const auto& layout : header.at("inputs"))
+            workload.inputLayouts.push_back(layoutFromJson(layout));
+        for (const auto& layout : header.at("outputs"))
+            workload.outputLayouts.push_back(layoutFromJson(layout));
+        workload.constantInputs = header.at("constant").get<std::vector<bool>>();
+    } catch (const nlohmann::json::exception&) {
+        return inputError("the stored workload is damaged: its layouts cannot be read");
+    }
+    const bool fits = workload.graph.nodeCount() > 0 && workload.inputLayouts.size() == workload.graph.inputs().size() &&
+                      workload.constantInputs.size() == workload.graph.inputs().size() &&
+                      workload.outputLayouts.size() == workload.graph.outputs().size();
+    if (!fits)
+        return inputError("the stored workload is damaged: its graph and its layouts do not fit");
+    finish(workload);
+    return workload;
+}
+
+Result<ExtractedWorkload> extractWorkload(const Graph& graph, const KernelGroup& group, const LayoutPlan& layouts) {
+    GraphBuilder builder("workload");
+    for (const auto& [domain, version] : graph.opsets())
+        builder.setOpset(domain, version);
+    std::map<ValueId, ValueId> renamed;
+    ExtractedWorkload extracted;
+    Workload& workload = extracted.workload;
+    for (const ValueId input : group.inputs) {
+        const Value& value = graph.value(input);
+        if (isEmbedded(value)) {
+            renamed[input] = builder.addConstant("c" + std::to_string(renamed.size()), value.constant);
+            continue;
+        }
+        renamed[input] = builder.addInput("i" + std::to_string(renamed.size()), value.type);
+        extracted.inputs.push_back(input);
+        workload.inputLayouts.push_back(layoutOf(layouts, graph, input));
+        workload.constantInputs.push_back(value.isConstant());
+    }
+    for (const NodeId id : group.nodes) {
+        Node node = graph.node(id);
+        node.name.clear();
+        for (ValueId& input : node.inputs)
+            if (input.valid())
+                input = renamed.at(input);
+        for (ValueId& output : node.outputs)
+            if (output.valid()) {
+                const ValueId fresh = builder.addValue("v" + std::to_string(renamed.size()), graph.value(output).type);
+                renamed[output] = fresh;
+                output = fresh;
+            }
+        builder.addNode(std::move(node));
+    }
+    std::vector<ValueId> outputs;
+    for (const ValueId output : group.outputs) {
+        outputs.push_back(renamed.at(output));
+        workload.outputLayouts.push_back(layoutOf(layouts, graph, output));
+    }
+    builder.setOutputs(std::move(outputs));
+    TS_ASSIGN(workload.graph, builder.build());
+    finish(workload);
+    return extracted;
+}
+
+Result<Workload> conversionWorkload(const TensorType& type, const Layout& from, const Layout& to) {
+    GraphBuilder builder("workload");
+    builder.setOpset("", 17);
+    const ValueId input = builder.addInput("i0", type);
+    const ValueId output = builder.add("Identity", {input});
+    builder.setType(output, type);
+    builder.setOutputs({output});
+    Workload workload;
+    TS_ASSIGN(workload.graph, builder.build());
+    workload.inputLayouts = {from};
+    workload.outputLayouts = {to};
+    workload.constantInputs = {false};
+    finish(workload);
+    workload.name = "layout " + shapeText(type.shape()) + " " + from.text() + " -> " + to.text();
+    return workload;
+}
+
+} // namespace tunesmith
