@@ -82,6 +82,8 @@ Half floatToHalf(float value) {
         return {static_cast<std::uint16_t>(sign | 0x7e00u)};
     if (magnitude >= 65520.0f)
         return {static_cast<std::uint16_t>(sign | 0x7c00u)};
+    if (magnitude == 0)
+        return {sign};
     int exponent = 0;
     std::frexp(magnitude, &exponent);
     exponent = std::max(exponent - 1, -14);

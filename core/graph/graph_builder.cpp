@@ -105,10 +105,20 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-// Values that the bodies of If, Loop and Scan read by name from the graph around them: they order nodes like inputs do.
+// Values that the bodies of If, Loop and Scan read by name from the graphs around them, those of bodies within bodies
+// included: they order nodes like inputs do.
 void collectCaptures(const Graph& body, std::vector<std::string>& names) {
     for (const ValueId id : body.captures())
         names.push_back(body.value(id).name);
+    for (const auto& node : body.nodes())
+        for (const auto& [key, attribute] : node->attributes)
+            if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute)) {
+                std::vector<std::string> within;
+                collectCaptures(**inner, within);
+                for (const std::string& name : within)
+                    if (!body.findValue(name).valid())
+                        names.push_back(name);
+            }
 }
 
 std::vector<std::string> capturedNames(const Node& node) {
@@ -119,34 +129,44 @@ std::vector<std::string> capturedNames(const Node& node) {
     return names;
 }
 
-struct Assembly {
-    std::vector<std::size_t> producer; // of each value: index of a node, or kNone
-    std::vector<std::vector<std::size_t>> reads; // of each node: indices of values
-    std::vector<bool> used;
-};
-
 } // namespace
 
-Result<Graph> GraphBuilder::build() {
-    const std::size_t nodeCount = nodes_.size();
-    Assembly assembly{std::vector<std::size_t>(values_.size(), kNone), {}, std::vector<bool>(values_.size(), false)};
-    assembly.reads.resize(nodeCount);
+// What build() finds out before it puts the graph together; nodes and values by their index in the builder.
+struct GraphBuilder::Assembly {
+    std::vector<std::size_t> producer;           // of each value: index of a node, or kNone
+    std::vector<std::vector<std::size_t>> reads; // of each node: indices of values
+    std::vector<bool> used;                      // values that somebody makes or reads
+    std::vector<std::size_t> order;              // of the nodes that stay
+    std::vector<ValueId> newValue;
+    std::vector<NodeId> newNode;
 
+    void renumber(std::vector<ValueId>& ids) const {
+        for (ValueId& id : ids)
+            if (id.valid())
+                id = newValue[id.index()];
+    }
+};
+
+Result<Graph> GraphBuilder::build() const {
+    Assembly assembly;
+    TS_TRY(connect(assembly));
+    TS_TRY(checkOrigins(assembly));
+    TS_TRY(sortNodes(assembly));
+    numberValues(assembly);
+    return assemble(assembly);
+}
+
+Status GraphBuilder::connect(Assembly& assembly) const {
+    assembly.producer.assign(values_.size(), kNone);
+    assembly.reads.resize(nodes_.size());
+    assembly.used.assign(values_.size(), false);
     std::map<std::string, std::size_t> byName;
     for (std::size_t i = 0; i < values_.size(); ++i)
         byName.emplace(values_[i].name, i);
-    for (std::size_t i = 0; i < nodeCount; ++i) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if (removed_[i])
             continue;
-        for (const ValueId output : nodes_[i].outputs) {
-            if (!output.valid() || values_[output.index()].isConstant())
-                continue;
-            if (assembly.producer[output.index()] != kNone)
-                return inputError("value '" + values_[output.index()].name + "' is produced twice, by node '" +
-                                  nodes_[assembly.producer[output.index()]].name + "' and by node '" + nodes_[i].name + "'");
-            assembly.producer[output.index()] = i;
-            assembly.used[output.index()] = true;
-        }
+        TS_TRY(connectOutputs(i, assembly));
         for (const ValueId input : nodes_[i].inputs)
             if (input.valid())
                 assembly.reads[i].push_back(input.index());
@@ -156,36 +176,59 @@ Result<Graph> GraphBuilder::build() {
         for (const std::size_t value : assembly.reads[i])
             assembly.used[value] = true;
     }
+    for (const auto* ids : {&inputs_, &captures_, &outputs_})
+        for (const ValueId id : *ids)
+            assembly.used[id.index()] = true;
+    return {};
+}
+
+Status GraphBuilder::connectOutputs(std::size_t node, Assembly& assembly) const {
+    for (const ValueId output : nodes_[node].outputs) {
+        if (!output.valid() || values_[output.index()].isConstant())
+            continue;
+        std::size_t& producer = assembly.producer[output.index()];
+        if (producer != kNone)
+            return inputError("value '" + values_[output.index()].name + "' is produced twice, by node '" +
+                              nodes_[producer].name + "' and by node '" + nodes_[node].name + "'");
+        producer = node;
+        assembly.used[output.index()] = true;
+    }
+    return {};
+}
+
+// Every value that is used must be an input, a capture or a constant, or else the output of a node.
+Status GraphBuilder::checkOrigins(const Assembly& assembly) const {
     std::vector<bool> isLeaf(values_.size(), false);
     for (const auto* leaves : {&inputs_, &captures_})
         for (const ValueId id : *leaves)
-            isLeaf[id.index()] = assembly.used[id.index()] = true;
-    for (const ValueId id : outputs_)
-        assembly.used[id.index()] = true;
+            isLeaf[id.index()] = true;
     for (std::size_t i = 0; i < values_.size(); ++i) {
-        if (values_[i].isConstant())
-            isLeaf[i] = true;
-        if (isLeaf[i] && assembly.producer[i] != kNone)
+        const bool leaf = isLeaf[i] || values_[i].isConstant();
+        if (leaf && assembly.producer[i] != kNone)
             return inputError("value '" + values_[i].name + "' is an input or a constant and also the output of node '" +
                               nodes_[assembly.producer[i]].name + "'");
-        if (assembly.used[i] && !isLeaf[i] && assembly.producer[i] == kNone) {
-            for (std::size_t n = 0; n < nodeCount; ++n)
-                if (std::find(assembly.reads[n].begin(), assembly.reads[n].end(), i) != assembly.reads[n].end())
-                    return inputError("node '" + nodes_[n].name + "' (" + nodes_[n].op + ") reads value '" + values_[i].name +
-                                      "', which nothing produces");
-            return inputError("output '" + values_[i].name + "' is produced by no node");
-        }
+        if (assembly.used[i] && !leaf && assembly.producer[i] == kNone)
+            return missingOrigin(i, assembly);
     }
+    return {};
+}
 
-    // Kahn's algorithm; among the ready ones the first added goes first, so the order is stable.
-    std::vector<int> waiting(nodeCount, 0);
-    std::vector<std::vector<std::size_t>> unlocks(nodeCount);
+Error GraphBuilder::missingOrigin(std::size_t value, const Assembly& assembly) const {
+    for (std::size_t n = 0; n < nodes_.size(); ++n)
+        if (std::find(assembly.reads[n].begin(), assembly.reads[n].end(), value) != assembly.reads[n].end())
+            return inputError("node '" + nodes_[n].name + "' (" + nodes_[n].op + ") reads value '" + values_[value].name +
+                              "', which nothing produces");
+    return inputError("output '" + values_[value].name + "' is produced by no node");
+}
+
+// Kahn's algorithm; among the ready ones the first added goes first, so the order is stable.
+Status GraphBuilder::sortNodes(Assembly& assembly) const {
+    std::vector<int> waiting(nodes_.size(), 0);
+    std::vector<std::vector<std::size_t>> unlocks(nodes_.size());
     std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-    std::size_t alive = 0;
-    for (std::size_t i = 0; i < nodeCount; ++i) {
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if (removed_[i])
             continue;
-        ++alive;
         std::set<std::size_t> before;
         for (const std::size_t value : assembly.reads[i])
             if (assembly.producer[value] != kNone)
@@ -196,73 +239,76 @@ Result<Graph> GraphBuilder::build() {
         if (before.empty())
             ready.push(i);
     }
-    std::vector<std::size_t> order;
     while (!ready.empty()) {
         const std::size_t next = ready.top();
         ready.pop();
-        order.push_back(next);
+        assembly.order.push_back(next);
         for (const std::size_t unlocked : unlocks[next])
             if (--waiting[unlocked] == 0)
                 ready.push(unlocked);
     }
-    if (order.size() != alive) {
-        for (std::size_t i = 0; i < nodeCount; ++i)
-            if (!removed_[i] && waiting[i] > 0)
-                return inputError("the graph has a cycle through node '" + nodes_[i].name + "' (" + nodes_[i].op + ")");
-    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+        if (!removed_[i] && waiting[i] > 0)
+            return inputError("the graph has a cycle through node '" + nodes_[i].name + "' (" + nodes_[i].op + ")");
+    return {};
+}
 
+void GraphBuilder::numberValues(Assembly& assembly) const {
+    std::int64_t next = 0;
+    assembly.newValue.resize(values_.size());
+    for (std::size_t i = 0; i < values_.size(); ++i)
+        if (assembly.used[i])
+            assembly.newValue[i] = ValueId(next++);
+    assembly.newNode.resize(nodes_.size());
+    for (std::size_t i = 0; i < assembly.order.size(); ++i)
+        assembly.newNode[assembly.order[i]] = NodeId(static_cast<std::int64_t>(i));
+}
+
+Graph GraphBuilder::assemble(const Assembly& assembly) const {
     auto data = std::make_shared<Graph::Data>();
     data->name = name_;
     data->opsets = opsets_;
     data->metadata = metadata_;
     data->lineage = lineage_;
-    std::vector<ValueId> renumbered(values_.size());
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-        if (!assembly.used[i])
-            continue;
-        renumbered[i] = ValueId(static_cast<std::int64_t>(data->values.size()));
-        data->values.push_back(nullptr);
-    }
+    for (std::size_t i = 0; i < values_.size(); ++i)
+        if (assembly.used[i])
+            data->values.push_back(finishedValue(i, assembly));
     data->consumers.resize(data->values.size());
-    const auto renumber = [&](std::vector<ValueId>& ids) {
-        for (ValueId& id : ids)
-            if (id.valid())
-                id = renumbered[id.index()];
-    };
-    std::vector<NodeId> newNode(nodeCount);
-    std::vector<int> outputIndex(values_.size(), 0);
-    for (const std::size_t i : order) {
-        newNode[i] = NodeId(static_cast<std::int64_t>(data->nodes.size()));
-        Node node = nodes_[i];
-        for (std::size_t o = 0; o < node.outputs.size(); ++o)
-            if (node.outputs[o].valid()) {
-                if (values_[node.outputs[o].index()].isConstant())
-                    node.outputs[o] = {};
-                else
-                    outputIndex[node.outputs[o].index()] = static_cast<int>(o);
-            }
-        renumber(node.inputs);
-        renumber(node.outputs);
-        std::set<std::size_t> read(assembly.reads[i].begin(), assembly.reads[i].end());
+    for (const std::size_t i : assembly.order) {
+        data->nodes.push_back(finishedNode(i, assembly));
+        const std::set<std::size_t> read(assembly.reads[i].begin(), assembly.reads[i].end());
         for (const std::size_t value : read)
-            data->consumers[renumbered[value].index()].push_back(newNode[i]);
-        data->nodes.push_back(std::make_shared<const Node>(std::move(node)));
-    }
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-        if (!assembly.used[i])
-            continue;
-        Value value = values_[i];
-        value.producer = assembly.producer[i] == kNone ? NodeId() : newNode[assembly.producer[i]];
-        value.outputIndex = outputIndex[i];
-        data->values[renumbered[i].index()] = std::make_shared<const Value>(std::move(value));
+            data->consumers[assembly.newValue[value].index()].push_back(assembly.newNode[i]);
     }
     data->inputs = inputs_;
     data->outputs = outputs_;
     data->captures = captures_;
-    renumber(data->inputs);
-    renumber(data->outputs);
-    renumber(data->captures);
+    for (auto* ids : {&data->inputs, &data->outputs, &data->captures})
+        assembly.renumber(*ids);
     return Graph(std::move(data));
+}
+
+std::shared_ptr<const Value> GraphBuilder::finishedValue(std::size_t index, const Assembly& assembly) const {
+    Value value = values_[index];
+    const std::size_t producer = assembly.producer[index];
+    value.producer = producer == kNone ? NodeId() : assembly.newNode[producer];
+    value.outputIndex = 0;
+    if (producer != kNone) {
+        const auto& outputs = nodes_[producer].outputs;
+        const auto found = std::find(outputs.begin(), outputs.end(), ValueId(static_cast<std::int64_t>(index)));
+        value.outputIndex = static_cast<int>(found - outputs.begin());
+    }
+    return std::make_shared<const Value>(std::move(value));
+}
+
+std::shared_ptr<const Node> GraphBuilder::finishedNode(std::size_t index, const Assembly& assembly) const {
+    Node node = nodes_[index];
+    for (ValueId& output : node.outputs)
+        if (output.valid() && values_[output.index()].isConstant())
+            output = {}; // it became a constant
+    assembly.renumber(node.inputs);
+    assembly.renumber(node.outputs);
+    return std::make_shared<const Node>(std::move(node));
 }
 
 } // namespace tunesmith

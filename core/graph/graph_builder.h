@@ -43,9 +43,20 @@ public:
     void replaceUses(ValueId from, ValueId to);       // in nodes and in graph outputs
 
     // Also drops removed nodes and values that nobody produces or reads, so ids of the built graph may differ from ours.
-    Result<Graph> build();
+    Result<Graph> build() const;
 
 private:
+    struct Assembly;
+    Status connect(Assembly& assembly) const;
+    Status connectOutputs(std::size_t node, Assembly& assembly) const;
+    Status checkOrigins(const Assembly& assembly) const;
+    Error missingOrigin(std::size_t value, const Assembly& assembly) const;
+    Status sortNodes(Assembly& assembly) const;
+    void numberValues(Assembly& assembly) const;
+    Graph assemble(const Assembly& assembly) const;
+    std::shared_ptr<const Value> finishedValue(std::size_t index, const Assembly& assembly) const;
+    std::shared_ptr<const Node> finishedNode(std::size_t index, const Assembly& assembly) const;
+
     std::string uniqueName(const std::string& wanted, const char* stem, std::map<std::string, int>& taken);
     std::string name_;
     std::vector<Node> nodes_;

@@ -274,7 +274,7 @@ Status evalScan(EvalContext& context, const std::vector<TensorType>&) {
 void registerControlFlow(OperatorList& list) {
     addMovement(list, "If", Fusion::opaque, 1, {1, 1, kVariadic}, inferIf, evalIf);
     addMovement(list, "Loop", Fusion::opaque, 1, {0, kVariadic, kVariadic}, inferLoop, evalLoop);
-    addMovement(list, "Scan", Fusion::opaque, 9, {1, kVariadic, kVariadic}, inferScan, evalScan);
+    addMovement(list, "Scan", Fusion::opaque, 9, {0, kVariadic, kVariadic}, inferScan, evalScan);
 }
 
 } // namespace tunesmith::ops

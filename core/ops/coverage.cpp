@@ -19,11 +19,11 @@ void surveyNode(const Graph& graph, NodeId id, Coverage& found) {
     for (const auto& [key, attribute] : node.attributes)
         if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute))
             survey(**body, found);
-    const Operator* op = findOperator(node.op, node.domain);
-    if (!op || !op->eval) {
-        found.notComputed.push_back({node.name, fullName(node), unknownOperator(node).message});
+    if (const Status computable = checkComputable(graph, id); !computable.ok()) {
+        found.notComputed.push_back({node.name, fullName(node), computable.error().message});
         return;
     }
+    const Operator* op = findOperator(node.op, node.domain);
     if (const Status lowerable = checkLowerable(graph, id); !lowerable.ok()) {
         found.notCompiled.push_back({node.name, fullName(node), lowerable.error().message});
         found.flopsComplete = found.flopsComplete && !op->lower;

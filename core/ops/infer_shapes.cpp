@@ -156,7 +156,11 @@ private:
         if (!op || !op->infer)
             return {};
         InferContext context = contextFor(node);
-        TS_TRY(op->infer(context));
+        if (const Status status = op->infer(context); !status.ok()) {
+            if (status.error().kind == ErrorKind::unsupported)
+                return {}; // opaque, like an unknown operator
+            return status;
+        }
         for (std::size_t i = 0; i < node.outputs.size(); ++i)
             if (node.outputs[i].valid())
                 TS_TRY(settle(node, node.outputs[i], context.outputs[i], context.values[i]));

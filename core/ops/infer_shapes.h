@@ -14,8 +14,8 @@ using DimBindings = std::map<std::string, std::int64_t>;
 
 // Gives every value its type, as far as it can be known, by running the operators' shape rules in topological order.
 // Shape computations (Shape -> Gather -> Concat -> Reshape) are followed by value. What the model declares is merged with
-// what the rules say; a contradiction is an Error that names the node and both. An unknown operator leaves the declared
-// types of its outputs as they are. Dimensions of inputs without a name get one ("input.0").
+// what the rules say; a contradiction is an Error that names the node and both. An unknown operator, or one
+// that is used in an unsupported way, leaves the declared types of its outputs as they are (coverage() says why). Dimensions of inputs without a name get one ("input.0").
 // With bindings, the declared types of intermediate values are forgotten first, for they may speak of other extents.
 // Nodes and values keep their ids.
 Result<Graph> inferShapes(const Graph& graph, const DimBindings& bindings = {});

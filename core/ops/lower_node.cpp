@@ -76,6 +76,17 @@ Result<loops::Program> lowerNode(const Graph& graph, NodeId id) {
     return program;
 }
 
+Status checkComputable(const Graph& graph, NodeId id) {
+    const Node& node = graph.node(id);
+    const Operator* op = findOperator(node.op, node.domain);
+    if (!op || !op->eval)
+        return unknownOperator(node);
+    InferContext context(node, effectiveOpset(graph, node.domain), inputTypes(graph, node), constants(graph, node));
+    context.outputs.resize(node.outputs.size());
+    context.values.resize(node.outputs.size());
+    return op->infer ? op->infer(context) : Status();
+}
+
 Status checkLowerable(const Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
     LowerContext context = contextFor(graph, node);

@@ -9,7 +9,10 @@ namespace tunesmith {
 // node and why it cannot be compiled: unknown operator, unsupported attribute, a dimension that is not known.
 Result<loops::Program> lowerNode(const Graph& graph, NodeId id);
 
-// Only whether, without making the expression where the operator can tell.
+// Whether the reference kernel takes the node, as far as its shape rule can tell from types and constants.
+Status checkComputable(const Graph& graph, NodeId id);
+
+// Only whether it can be lowered, without making the expression where the operator can tell.
 Status checkLowerable(const Graph& graph, NodeId id);
 
 } // namespace tunesmith

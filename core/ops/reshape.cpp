@@ -41,10 +41,7 @@ Dim quotient(Factors all, const Factors& part) {
 }
 
 Error cannotReshape(const InferContext& in, const std::vector<std::int64_t>& wanted) {
-    std::string text;
-    for (const std::int64_t extent : wanted)
-        text += (text.empty() ? "[" : ",") + std::to_string(extent);
-    return in.error("cannot reshape " + in.type(0).text() + " to " + (text.empty() ? "[" : text) + "]");
+    return in.error("cannot reshape " + in.type(0).text() + " to " + attributeText(wanted));
 }
 
 // Fills what -1 stands for, and checks that the counts agree where they are known.

@@ -294,7 +294,8 @@ std::optional<NearestFormula> nearestFormula(const std::vector<std::int64_t>& ma
         if (std::fabs(exact - static_cast<double>(numerator)) > 1e-6 * std::max(exact, 1.0))
             continue;
         std::optional<NearestFormula> found;
-        for (std::int64_t bias = -2 * denominator; bias <= 2 * denominator; ++bias) {
+        const std::int64_t reach = 2 * (denominator + numerator);
+        for (std::int64_t bias = -reach; bias <= reach; ++bias) {
             NearestFormula formula{numerator, denominator, bias, false};
             if (fits(formula) && (!found || (found->clamped && !formula.clamped) ||
                                   (found->clamped == formula.clamped && std::abs(bias) < std::abs(found->bias))))

@@ -4,6 +4,8 @@
 
 namespace tunesmith::ops {
 
+// Positions as ONNX Runtime computes them: align_corners counts with whole extents also where a scale does not hit one.
+
 // What Resize and Upsample do along one axis: output position i reads the input around slope * i + offset.
 struct ResizeAxis {
     std::int64_t from = 0, to = 0; // extents

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest>
+
+#include "core/graph/graph_builder.h"
+#include "core/ops/coverage.h"
+#include "core/ops/fold_constants.h"
+#include "core/ops/infer_shapes.h"
+
+using namespace tunesmith;
+
+class InferShapesTest : public QObject {
+    Q_OBJECT
+private slots:
+    void bindsNames();
+    void bindsPositions();
+    void unknownNameListsTheModels();
+    void contradictionsAreErrors();
+    void followsShapeComputations();
+    void forgetsStaleTypesOnlyWithBindings();
+    void unknownOperatorsStayOpaque();
+    void unsupportedUseIsReportedNotRefused();
+    void bodiesSeeTypesAround();
+    void foldsWhatIsConstant();
+    void keepsWhatWouldGrow();
+    void countsOperatorsAndFlops();
+};
+
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+// x[batch, 4, ?] -> Relu -> y
+GraphBuilder reluModel() {
+    GraphBuilder builder("m");
+    builder.setOpset("", 13);
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Dims{Dim::named("batch"), 4, Dim()}));
+    builder.setOutputs({builder.add("Relu", {x}, {}, 1, "y")});
+    return builder;
+}
+
+std::string outputText(const Graph& graph, std::size_t i = 0) { return graph.value(graph.outputs()[i]).type.text(); }
+
+// x -> Shape -> Gather(0) -> Unsqueeze -> Concat with -1 -> Reshape
+GraphBuilder flattenByShape() {
+    GraphBuilder builder("m");
+    builder.setOpset("", 11);
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Dims{Dim::named("batch"), 4, 5}));
+    const ValueId shape = builder.add("Shape", {x});
+    const ValueId first = builder.add("Gather", {shape, builder.addConstant("", Tensor::scalar(std::int64_t(0)))});
+    const ValueId list = builder.add("Unsqueeze", {first}, {{"axes", Ints{0}}});
+    const ValueId rest = builder.addConstant("", Tensor::ofInts({-1}));
+    const ValueId wanted = builder.add("Concat", {list, rest}, {{"axis", std::int64_t(0)}});
+    builder.setOutputs({builder.add("Reshape", {x, wanted}, {}, 1, "y")});
+    return builder;
+}
+
+} // namespace
+
+void InferShapesTest::bindsNames() {
+    const Graph graph = *reluModel().build();
+    QCOMPARE(bindableDims(graph), (std::vector<std::string>{"batch", "x.2"}));
+    QCOMPARE(outputText(*inferShapes(graph)), std::string("float32[batch,4,x.2]"));
+    QCOMPARE(outputText(*inferShapes(graph, {{"batch", 2}})), std::string("float32[2,4,x.2]"));
+    QCOMPARE(outputText(*inferShapes(graph, {{"batch", 2}, {"x.2", 0}})), std::string("float32[2,4,0]"));
+}
+
+void InferShapesTest::bindsPositions() {
+    const Graph graph = *reluModel().build();
+    QCOMPARE(outputText(*inferShapes(graph, {{"x.0", 3}, {"x.1", 4}})), std::string("float32[3,4,x.2]"));
+    QVERIFY(!inferShapes(graph, {{"x.1", 5}}).ok());
+    QVERIFY(!inferShapes(graph, {{"x.0", 3}, {"batch", 4}}).ok());
+}
+
+void InferShapesTest::unknownNameListsTheModels() {
+    const auto result = inferShapes(*reluModel().build(), {{"height", 3}});
+    QVERIFY(!result.ok());
+    QCOMPARE(result.error().message, std::string("the model has no symbolic dimension 'height'; it has batch, x.2"));
+    QVERIFY(!inferShapes(*reluModel().build(), {{"batch", -3}}).ok());
+}
+
+void InferShapesTest::contradictionsAreErrors() {
+    GraphBuilder builder("m");
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2, 3}));
+    const ValueId y = builder.add("Transpose", {x}, {}, 1, "turn");
+    builder.setType(y, TensorType(DType::f32, Shape{2, 3}));
+    builder.setOutputs({y});
+    const auto result = inferShapes(*builder.build());
+    QVERIFY(!result.ok());
+    const QString message = QString::fromStdString(result.error().message);
+    QVERIFY2(message.contains("'turn'") && message.contains("float32[3,2]") && message.contains("float32[2,3]"), qPrintable(message));
+}
+
+void InferShapesTest::followsShapeComputations() {
+    const Graph graph = *flattenByShape().build();
+    QCOMPARE(outputText(*inferShapes(graph, {{"batch", 7}})), std::string("float32[7,20]"));
+    QCOMPARE(outputText(*inferShapes(graph)), std::string("float32[?,?]"));
+}
+
+void InferShapesTest::forgetsStaleTypesOnlyWithBindings() {
+    GraphBuilder builder = reluModel();
+    builder.setType(builder.outputs()[0], TensorType(DType::f32, Shape{1, 4, 9}));
+    const Graph graph = *builder.build();
+    QCOMPARE(outputText(*inferShapes(graph)), std::string("float32[1,4,9]"));
+    QCOMPARE(outputText(*inferShapes(graph, {{"batch", 2}, {"x.2", 6}})), std::string("float32[2,4,6]"));
+}
+
+void InferShapesTest::unknownOperatorsStayOpaque() {
+    GraphBuilder builder("m");
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2}));
+    const ValueId strange = builder.add("Frobnicate", {x}, {}, 1, "strange");
+    builder.setOutputs({builder.add("Relu", {strange})});
+    const auto graph = inferShapes(*builder.build());
+    QVERIFY(graph.ok());
+    QVERIFY(!graph->value(graph->outputs()[0]).type.dims);
+    const Coverage found = coverage(*graph);
+    QCOMPARE(found.notComputed.size(), std::size_t(1));
+    QCOMPARE(found.notComputed[0].node, std::string("strange"));
+    QCOMPARE(found.notCompiled.size(), std::size_t(1));
+    QCOMPARE(foldConstants(*graph)->nodeCount(), std::size_t(2));
+}
+
+void InferShapesTest::unsupportedUseIsReportedNotRefused() {
+    GraphBuilder builder("m");
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2}));
+    builder.setOutputs({builder.add("Pad", {x, builder.addConstant("", Tensor::ofInts({1, 1}))}, {{"mode", std::string("spiral")}}, 1, "odd")});
+    const auto graph = inferShapes(*builder.build());
+    QVERIFY(graph.ok());
+    const Coverage found = coverage(*graph);
+    QCOMPARE(found.notComputed.size(), std::size_t(1));
+    QVERIFY(QString::fromStdString(found.notComputed[0].reason).contains("spiral"));
+}
+
+void InferShapesTest::bodiesSeeTypesAround() {
+    const auto branch = [](const char* op) {
+        GraphBuilder body(op);
+        const ValueId captured = body.addCapture("x", {});
+        body.setOutputs({body.add(op, {captured})});
+        return std::make_shared<const Graph>(*body.build());
+    };
+    GraphBuilder builder("m");
+    builder.addInput("x", TensorType(DType::f32, Shape{2, 3}));
+    const ValueId condition = builder.addInput("c", TensorType(DType::boolean, Shape{}));
+    builder.setOutputs({builder.add("If", {condition}, {{"then_branch", branch("Relu")}, {"else_branch", branch("Neg")}})});
+    QCOMPARE(outputText(*inferShapes(*builder.build())), std::string("float32[2,3]"));
+}
+
+void InferShapesTest::foldsWhatIsConstant() {
+    GraphBuilder builder = flattenByShape();
+    builder.setType(ValueId(0), TensorType(DType::f32, Shape{7, 4, 5}));
+    const auto folded = foldConstants(*builder.build());
+    QVERIFY(folded.ok());
+    QCOMPARE(folded->nodeCount(), std::size_t(1));
+    QCOMPARE(folded->node(NodeId(0)).op, std::string("Reshape"));
+    QCOMPARE(folded->value(folded->node(NodeId(0)).inputs[1]).constant.asInts(), (Ints{7, -1}));
+    QCOMPARE(folded->inputs().size(), std::size_t(1));
+}
+
+void InferShapesTest::keepsWhatWouldGrow() {
+    GraphBuilder builder("m");
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{1}));
+    const ValueId weight = builder.add("ConstantOfShape", {builder.addConstant("", Tensor::ofInts({1 << 20}))});
+    builder.setOutputs({builder.add("Mul", {x, weight})});
+    const Graph graph = *builder.build();
+    QCOMPARE(foldConstants(graph)->nodeCount(), std::size_t(2));
+    QCOMPARE(foldConstants(graph, FoldOptions::weights())->nodeCount(), std::size_t(1));
+    FoldOptions tight = FoldOptions::weights();
+    tight.maxResultBytes = 1 << 10;
+    QCOMPARE(foldConstants(graph, tight)->nodeCount(), std::size_t(2));
+}
+
+void InferShapesTest::countsOperatorsAndFlops() {
+    GraphBuilder builder("m");
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2, 8}));
+    const ValueId w = builder.addConstant("w", Tensor::zeros(DType::f32, {8, 4}));
+    builder.setOutputs({builder.add("Relu", {builder.add("MatMul", {x, w})})});
+    const Coverage found = coverage(*inferShapes(*builder.build()));
+    QCOMPARE(found.parameters, std::int64_t(32));
+    QCOMPARE(found.operators.at("MatMul"), std::int64_t(1));
+    QVERIFY(found.flopsComplete && found.notCompiled.empty() && found.notComputed.empty());
+    QVERIFY(found.flops >= 2 * 2 * 8 * 4 && found.flops <= 2 * 2 * 8 * 4 + 2 * 8);
+}
+
+QTEST_APPLESS_MAIN(InferShapesTest)
+#include "tst_infer_shapes.moc"
