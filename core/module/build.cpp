@@ -56,21 +56,15 @@ private:
         return addBuffer(v.name, Place::arena, bytesOf(v.type, layout), layout.text());
     }
 
-    // The buffer that a kernel writes a value to: of its own, or a slice of the concatenation that it goes into.
+    // The buffer that a value is computed into: of its own, or a slice of the concatenation that it goes into.
     std::size_t outputBuffer(ValueId value) {
-        const Layout layout = layoutOf(layouts_, graph_, value);
-        const auto slot = slots_.find(value);
-        const std::size_t buffer = newValueBuffer(value, layout);
-        if (slot != slots_.end())
-            parents_[buffer] = Parent{concatBuffer(slot->second.whole), slot->second.offset};
-        return buffers_[value] = buffer;
-    }
-
-    std::size_t concatBuffer(ValueId whole) {
-        const auto found = buffers_.find(whole);
-        if (found != buffers_.end())
+        if (const auto found = buffers_.find(value); found != buffers_.end())
             return found->second;
-        return buffers_[whole] = newValueBuffer(whole, layoutOf(layouts_, graph_, whole));
+        const std::size_t buffer = newValueBuffer(value, layoutOf(layouts_, graph_, value));
+        buffers_[value] = buffer;
+        if (const auto slot = slots_.find(value); slot != slots_.end())
+            parents_[buffer] = Parent{outputBuffer(slot->second.whole), slot->second.offset};
+        return buffer;
     }
 
     void bindInputs() {
@@ -183,7 +177,7 @@ private:
     Status addConcatCopies(const KernelGroup& group) {
         const Node& concat = graph_.node(group.nodes[0]);
         const auto slices = *concatSlices(graph_, concat, layouts_);
-        const std::size_t whole = concatBuffer(concat.outputs[0]);
+        const std::size_t whole = outputBuffer(concat.outputs[0]);
         const Layout layout = layoutOf(layouts_, graph_, concat.outputs[0]);
         for (std::size_t i = 0; i < concat.inputs.size(); ++i) {
             const ValueId input = concat.inputs[i];

@@ -40,10 +40,12 @@ public:
                 Knob::ofNumbers("unroll_kh", flag(kh > 1 && kh * kw <= 25)), Knob::ofNumbers("unroll_kw", flag(kw > 1 && kw <= 9))};
     }
 
-    double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered, const Target&) const override {
+    double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered, const Target& target) const override {
         const std::int64_t ow = onlyReduction(lowered.program)->axes[3].extent, tile = space.value(config, 0).numbers[0];
         const double covered = static_cast<double>(ow) / static_cast<double>((ow + tile - 1) / tile * tile);
-        return covered * std::min(1.0, static_cast<double>(tile) / 7.0) - (tile > 14 ? 0.05 : 0.0) -
+        const std::int64_t roomy = target.vectorRegisters() == 32 ? 7 : 4; // inputs are kept between neighbouring taps, too
+        return covered * std::min(1.0, static_cast<double>(tile) / static_cast<double>(roomy)) - (tile > 2 * roomy ? 0.05 : 0.0) -
+               (tile > roomy && target.vectorRegisters() < 32 ? 0.2 : 0.0) -
                0.01 * static_cast<double>(space.value(config, 1).numbers[0]) - (space.value(config, 2).numbers[0] ? 0.02 : 0.0) +
                (space.value(config, 3).numbers[0] ? 0.02 : 0.0);
     }

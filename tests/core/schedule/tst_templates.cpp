@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest>
+
+#include "core/graph/graph_builder.h"
+#include "core/ops/infer_shapes.h"
+#include "core/schedule/kernel_bench.h"
+#include "core/schedule/kernel_messages.h"
+#include "core/schedule/template.h"
+
+using namespace tunesmith;
+
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+using Attributes = std::map<std::string, Attribute>;
+constexpr std::uint64_t kSeed = 20260101;
+
+template <class T> T take(Result<T> result) {
+    if (!result.ok())
+        qFatal("%s", result.error().message.c_str());
+    return std::move(result).value();
+}
+
+// A model of one fused kernel, built by a row of the table.
+struct Case {
+    GraphBuilder builder{"case"};
+    ValueId x;
+
+    ValueId input(const Shape& shape) { return builder.addInput("", TensorType(DType::f32, shape)); }
+    ValueId weights(const Shape& shape) {
+        Tensor tensor = Tensor::zeros(DType::f32, shape);
+        Rng rng(kSeed);
+        for (float& value : tensor.mutableData<float>())
+            value = rng.uniform(-1.0f, 1.0f);
+        return builder.addConstant("", tensor);
+    }
+    ValueId ints(const Ints& values) { return builder.addConstant("", Tensor::ofInts(values)); }
+    ValueId conv(ValueId from, const Shape& shape, const Ints& pads, const Ints& strides, std::int64_t group = 1, const Ints& dilations = {1, 1}) {
+        return builder.add("Conv", {from, weights(shape), weights({shape[0]})},
+                           {{"pads", pads}, {"strides", strides}, {"group", group}, {"dilations", dilations}});
+    }
+};
+
+using Recipe = std::function<ValueId(Case&)>;
+
+struct Row {
+    const char* name;
+    const char* expectedTemplate;
+    Recipe recipe;
+};
+
+ValueId convRelu(Case& c, const Shape& x, const Shape& w, const Ints& pads, const Ints& strides, std::int64_t group = 1) {
+    return c.builder.add("Relu", {c.conv(c.input(x), w, pads, strides, group)});
+}
+
+const std::vector<Row>& rows() {
+    static const std::vector<Row> table{
+        {"conv 3x3 padded", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 16, 9, 11}, {32, 16, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
+        {"conv 3x3 without epilogue", "conv2d_nchwc", [](Case& c) { return c.builder.add("Conv", {c.input({1, 8, 6, 6}), c.weights({16, 8, 3, 3})}); }},
+        {"conv stem 7x7 stride 2", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 3, 21, 21}, {32, 3, 7, 7}, {3, 3, 3, 3}, {2, 2}); }},
+        {"conv 1x1", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 32, 7, 7}, {64, 32, 1, 1}, {0, 0, 0, 0}, {1, 1}); }},
+        {"conv 1x1 stride 2", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 16, 9, 9}, {24, 16, 1, 1}, {0, 0, 0, 0}, {2, 2}); }},
+        {"conv asymmetric pads, batch 2", "conv2d_nchwc", [](Case& c) { return convRelu(c, {2, 16, 8, 10}, {16, 16, 3, 5}, {0, 2, 1, 0}, {2, 1}); }},
+        {"conv dilated", "conv2d_nchwc", [](Case& c) { return c.conv(c.input({1, 8, 12, 12}), {8, 8, 3, 3}, {2, 2, 2, 2}, {1, 1}, 1, {2, 2}); }},
+        {"conv groups of blocks", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 32, 6, 6}, {32, 16, 3, 3}, {1, 1, 1, 1}, {1, 1}, 2); }},
+        {"conv groups of three", "generic", [](Case& c) { return convRelu(c, {1, 9, 5, 5}, {9, 3, 3, 3}, {1, 1, 1, 1}, {1, 1}, 3); }},
+        {"conv residual", "conv2d_nchwc",
+         [](Case& c) {
+             const ValueId x = c.input({1, 16, 8, 8}), other = c.input({1, 32, 8, 8});
+             return c.builder.add("Relu", {c.builder.add("Add", {c.conv(x, {32, 16, 3, 3}, {1, 1, 1, 1}, {1, 1}), other})});
+         }},
+        {"conv to odd channels", "generic", [](Case& c) { return convRelu(c, {1, 4, 6, 6}, {5, 4, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
+        {"conv wider pad than kernel", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 4, 5, 5}, {16, 4, 2, 2}, {3, 3, 3, 3}, {1, 1}); }},
+        {"depthwise 3x3", "window_nchwc", [](Case& c) { return convRelu(c, {1, 32, 10, 10}, {32, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 32); }},
+        {"depthwise stride 2", "window_nchwc", [](Case& c) { return convRelu(c, {1, 24, 11, 11}, {24, 1, 5, 5}, {2, 2, 2, 2}, {2, 2}, 24); }},
+        {"max pool", "window_nchwc",
+         [](Case& c) {
+             const ValueId y = c.conv(c.input({1, 3, 9, 9}), {16, 3, 3, 3}, {1, 1, 1, 1}, {1, 1});
+             return c.builder.add("MaxPool", {y}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}});
+         }},
+        {"average pool, pads not counted", "window_nchwc",
+         [](Case& c) {
+             const ValueId y = c.conv(c.input({1, 3, 8, 8}), {16, 3, 1, 1}, {0, 0, 0, 0}, {1, 1});
+             return c.builder.add("AveragePool", {y}, {{"kernel_shape", Ints{3, 3}}, {"strides", Ints{1, 1}}, {"pads", Ints{1, 1, 1, 1}}});
+         }},
+        {"global average pool", "window_nchwc",
+         [](Case& c) { return c.builder.add("GlobalAveragePool", {c.conv(c.input({1, 3, 7, 7}), {32, 3, 3, 3}, {1, 1, 1, 1}, {1, 1})}); }},
+        {"max pool of rows", "generic", [](Case& c) { return c.builder.add("MaxPool", {c.input({1, 5, 8, 8})}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}); }},
+        {"dense", "matmul", [](Case& c) { return c.builder.add("Relu", {c.builder.add("Gemm", {c.input({4, 40}), c.weights({48, 40}), c.weights({48})}, {{"transB", std::int64_t{1}}})}); }},
+        {"dense of one row", "matmul", [](Case& c) { return c.builder.add("Gemm", {c.input({1, 33}), c.weights({33, 1000}), c.weights({1000})}); }},
+        {"dense to ten", "generic", [](Case& c) { return c.builder.add("Gemm", {c.input({1, 33}), c.weights({33, 10}), c.weights({10})}); }},
+        {"batched matmul", "matmul", [](Case& c) { return c.builder.add("MatMul", {c.input({2, 3, 12, 20}), c.input({2, 3, 20, 32})}); }},
+        {"matmul broadcast", "matmul", [](Case& c) { return c.builder.add("MatMul", {c.input({5, 6, 8}), c.input({8, 16})}); }},
+        {"softmax", "rows", [](Case& c) { return c.builder.add("Softmax", {c.input({3, 4, 37})}, {{"axis", std::int64_t{-1}}}); }},
+        {"softmax of an inner axis", "generic", [](Case& c) { return c.builder.add("Softmax", {c.input({3, 7, 5})}, {{"axis", std::int64_t{1}}}); }},
+        {"mean of rows", "rows", [](Case& c) { return c.builder.add("ReduceMean", {c.input({6, 50})}, {{"axes", Ints{1}}}); }},
+        {"layer normalization", "rows", [](Case& c) { return c.builder.add("LayerNormalization", {c.input({2, 5, 24}), c.weights({24}), c.weights({24})}); }},
+        {"elementwise with broadcast", "generic",
+         [](Case& c) { return c.builder.add("Sigmoid", {c.builder.add("Mul", {c.input({2, 5, 6, 7}), c.weights({5, 1, 1})})}); }},
+        {"elementwise in a row", "generic", [](Case& c) { return c.builder.add("Tanh", {c.builder.add("Add", {c.input({3, 67}), c.input({3, 67})})}); }},
+        {"transpose", "generic", [](Case& c) { return c.builder.add("Transpose", {c.input({2, 3, 17, 5})}, {{"perm", Ints{0, 2, 3, 1}}}); }},
+        {"concat", "generic", [](Case& c) { return c.builder.add("Concat", {c.input({2, 3, 7}), c.input({2, 5, 7}), c.input({2, 1, 7})}, {{"axis", std::int64_t{1}}}); }},
+        {"slice with a negative step", "generic",
+         [](Case& c) { return c.builder.add("Slice", {c.input({6, 9}), c.ints({5, 1}), c.ints({-7, 8}), c.ints({0, 1}), c.ints({-2, 3})}); }},
+        {"pad", "generic", [](Case& c) { return c.builder.add("Pad", {c.input({3, 5}), c.ints({1, 2, 0, 3})}); }},
+        {"transposed convolution", "generic",
+         [](Case& c) { return c.builder.add("ConvTranspose", {c.input({1, 4, 5, 5}), c.weights({4, 6, 3, 3})}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}); }},
+        {"local response normalization", "generic", [](Case& c) { return c.builder.add("LRN", {c.input({1, 8, 4, 4})}, {{"size", std::int64_t{5}}}); }},
+    };
+    return table;
+}
+
+// The last kernel of the model: rows put at most a producer before it.
+Workload workloadOf(const Recipe& recipe, const Target& target) {
+    Case c;
+    c.builder.setOpset("", 17);
+    c.builder.setOutputs({recipe(c)});
+    const Graph graph = take(inferShapes(take(c.builder.build())));
+    const auto groups = take(groupNodes(graph));
+    return take(extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, target))).workload;
+}
+
+KernelPackage packageOf(const ScheduledKernel& scheduled, const Target& target) {
+    KernelPackage package;
+    package.kernel = take(compileKernel(scheduled.nest, target, {"candidate", false})).kernel;
+    package.argumentLayouts = scheduled.lowered.argumentLayouts;
+    package.outputLayouts = scheduled.lowered.outputLayouts;
+    return package;
+}
+
+// The default and a few configs drawn from the space.
+std::vector<Config> someConfigs(const ScheduleSpace& space) {
+    std::vector<Config> configs{space.defaultConfig()};
+    Rng rng(kSeed);
+    for (int i = 0; i < 4; ++i)
+        configs.push_back(space.space().sample(rng));
+    return configs;
+}
+
+} // namespace
+
+class TestTemplates : public QObject {
+    Q_OBJECT
+
+private slots:
+    void everyConfigComputesTheWorkload_data() {
+        QTest::addColumn<int>("row");
+        for (std::size_t i = 0; i < rows().size(); ++i)
+            QTest::newRow(rows()[i].name) << static_cast<int>(i);
+    }
+    void everyConfigComputesTheWorkload() {
+        QFETCH(int, row);
+        const Row& kase = rows()[static_cast<std::size_t>(row)];
+        for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+            if (!hostSupports(isa))
+                continue;
+            Target target;
+            target.isa = isa;
+            const Workload workload = workloadOf(kase.recipe, target);
+            const auto space = take(ScheduleSpace::make(workload, target));
+            QCOMPARE(QString(space.scheduleTemplate().name()), QString(kase.expectedTemplate));
+            const auto reference = take(KernelCase::make(workload, kSeed));
+            for (const int threads : {1, 2}) {
+                const auto runner = take(PhaseRunner::make(threads));
+                for (const Config& config : someConfigs(space)) {
+                    const auto kernel = take(BenchKernel::load(reference, packageOf(take(space.schedule(config)), target)));
+                    const std::string wrong = kernel->check(*runner);
+                    QVERIFY2(wrong.empty(), (std::string(isaName(isa)) + ", " + space.space().describe(config) + ": " + wrong).c_str());
+                }
+            }
+        }
+    }
+
+    void workloadsSurviveTheirSerialization() {
+        Target target;
+        for (const Row& row : rows()) {
+            const Workload workload = workloadOf(row.recipe, target);
+            const Workload copy = take(Workload::deserialize(workload.serialize()));
+            QCOMPARE(copy.key, workload.key);
+            QCOMPARE(copy.name, workload.name);
+            QCOMPARE(copy.flops, workload.flops);
+        }
+        QVERIFY(!Workload::deserialize("").ok());
+        QVERIFY(!Workload::deserialize("{\"version\":1}\nrubbish").ok());
+        const std::string text = workloadOf(rows()[0].recipe, target).serialize();
+        for (std::size_t size = 0; size < text.size(); size += 37)
+            QVERIFY(!Workload::deserialize(std::string_view(text).substr(0, size)).ok());
+    }
+
+    void equalComputationsShareTheirKeyAndOthersDoNot() {
+        Target target;
+        const auto key = [&](const Shape& x, const Shape& w, const Ints& pads) {
+            return workloadOf([&](Case& c) { return convRelu(c, x, w, pads, {1, 1}); }, target).key;
+        };
+        const std::string first = key({1, 16, 9, 11}, {32, 16, 3, 3}, {1, 1, 1, 1});
+        QCOMPARE(key({1, 16, 9, 11}, {32, 16, 3, 3}, {1, 1, 1, 1}), first);
+        QVERIFY(key({1, 16, 9, 10}, {32, 16, 3, 3}, {1, 1, 1, 1}) != first);
+        QVERIFY(key({1, 16, 9, 11}, {32, 16, 3, 3}, {0, 1, 1, 1}) != first);
+        QVERIFY(key({1, 16, 9, 11}, {16, 16, 3, 3}, {1, 1, 1, 1}) != first);
+    }
+
+    void foreignConfigsAreRefused() {
+        Target target;
+        const auto space = take(ScheduleSpace::make(workloadOf(rows()[0].recipe, target), target));
+        Config config = space.defaultConfig();
+        config.choices[0] = 1000;
+        QVERIFY(!space.schedule(config).ok());
+        config.choices.clear();
+        QVERIFY(!space.schedule(config).ok());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestTemplates)
+#include "tst_templates.moc"
