@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/tensor.h"
+#include "core/module/module_info.h"
+
+namespace tunesmith {
+
+// When to stop repeating: after so many runs or so many seconds, whichever is first (0: no such limit; one
+// must be set).
+struct TimingBudget {
+    int runs = 0;
+    double seconds = 0;
+    int warmUp = 3;
+};
+
+// An exported module in this process: foreign code, so only for processes that may crash (the worker, tests).
+// For one thread at a time.
+class LoadedModule {
+public:
+    // threads: 0 takes what the module was tuned for.
+    static Result<std::unique_ptr<LoadedModule>> open(const std::filesystem::path& folder, int threads);
+    ~LoadedModule();
+    LoadedModule(const LoadedModule&) = delete;
+    LoadedModule& operator=(const LoadedModule&) = delete;
+
+    const ModuleInfo& info() const { return info_; }
+    int threads() const;
+    Status setInputs(const std::vector<Tensor>& inputs); // in the order of info().inputs
+    Status
+    setAnyInputs(); // values for measuring: floats in [-1, 1) from a fixed seed, zeros for everything else
+    Status run();
+    std::vector<Tensor> outputs() const; // of the last run
+
+    Result<std::vector<double>> time(const TimingBudget& budget); // seconds of each run
+    Result<std::vector<double>> timeSteps(int runs);              // the median of each step, seconds
+
+private:
+    struct Functions;
+    LoadedModule(ModuleInfo info, void* library);
+    Status connect(int threads);
+    Status checked(int status) const;
+
+    ModuleInfo info_;
+    void* library_;
+    std::unique_ptr<Functions> functions_;
+    void* instance_ = nullptr;
+};
+
+} // namespace tunesmith

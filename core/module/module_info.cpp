@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/module/module_info.h"
+
+#include <cctype>
+
+#include "core/base/hash.h"
+#include "core/graph/atomic_file.h"
+#include "core/runtime/content_hash.h"
+
+namespace tunesmith {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::size_t kLargestDescription = std::size_t(1) << 30;
+
+json describeTensors(const std::vector<PlanTensor>& tensors) {
+    json list = json::array();
+    for (const PlanTensor& tensor : tensors)
+        list.push_back({{"name", tensor.name}, {"type", dtypeName(tensor.type)}, {"shape", tensor.shape}});
+    return list;
+}
+
+json describeSteps(const ModulePlan& plan) {
+    json list = json::array();
+    for (const PlanStep& step : plan.steps)
+        list.push_back({{"name", step.name},
+                        {"kernel", plan.kernels[step.kernel].name},
+                        {"workload", step.workload},
+                        {"config", step.config},
+                        {"flops", step.flops},
+                        {"expected_ms", step.expectedMs}});
+    return list;
+}
+
+Result<std::string> readText(const fs::path& path) {
+    TS_ASSIGN(InputFile file, InputFile::open(path));
+    if (file.size() > kLargestDescription)
+        return inputError(path.string() + " is too large for a description of a module");
+    std::string text(file.size(), '\0');
+    TS_TRY(file.read(std::as_writable_bytes(std::span(text))));
+    return text;
+}
+
+std::vector<ModuleTensor> parseTensors(const json& list) {
+    std::vector<ModuleTensor> tensors;
+    for (const json& entry : list)
+        tensors.push_back(
+            {entry.at("name"), dtypeFromName(entry.at("type").get<std::string>()), entry.at("shape")});
+    return tensors;
+}
+
+std::vector<ModuleStep> parseSteps(const json& list) {
+    std::vector<ModuleStep> steps;
+    for (const json& entry : list)
+        steps.push_back({entry.at("name"), entry.at("kernel"), entry.at("workload"), entry.at("config"),
+                         entry.at("flops"), entry.at("expected_ms")});
+    return steps;
+}
+
+std::vector<ModuleFile> parseFiles(const json& list) {
+    std::vector<ModuleFile> files;
+    for (const json& entry : list)
+        files.push_back({entry.at("name"), entry.at("bytes"), entry.at("hash")});
+    return files;
+}
+
+// Throws json's exceptions.
+Result<ModuleInfo> parseInfo(const fs::path& folder, json document) {
+    const int format = document.at("tunesmith_module");
+    if (format > kModuleFormat)
+        return unsupportedError(folder.string() + " was exported by a newer Tunesmith (format " +
+                                std::to_string(format) + "); export it again with this one");
+    ModuleInfo info;
+    info.folder = folder;
+    info.name = document.at("name");
+    info.prefix = document.at("prefix");
+    info.version = document.at("version");
+    TS_ASSIGN(info.target.isa, isaFromName(document.at("target").at("isa").get<std::string>()));
+    info.target.tuneCpu = document.at("target").at("tune_cpu");
+    info.target.threads = document.at("target").at("threads");
+    info.inputs = parseTensors(document.at("inputs"));
+    info.outputs = parseTensors(document.at("outputs"));
+    info.steps = parseSteps(document.at("steps"));
+    info.files = parseFiles(document.at("files"));
+    info.document = std::move(document);
+    return info;
+}
+
+Status checkContents(const ModuleInfo& info, const fs::path& description) {
+    const auto damaged = [&](const std::string& what) {
+        return inputError(description.string() + " is damaged (" + what + "); export the module again");
+    };
+    if (info.prefix.empty() || modulePrefix(info.prefix) != info.prefix)
+        return damaged("'" + info.prefix + "' is no prefix");
+    if (info.target.threads < 1)
+        return damaged("no threads");
+    for (const auto* tensors : {&info.inputs, &info.outputs})
+        for (const ModuleTensor& tensor : *tensors)
+            if (byteSize(tensor.type) == 0 || !checkedElementCount(tensor.shape))
+                return damaged("'" + tensor.name + "' has no type or shape");
+    bool library = false, weights = false;
+    for (const ModuleFile& file : info.files) {
+        if (fs::path(file.name).is_absolute() || file.name.find("..") != std::string::npos)
+            return damaged("'" + file.name + "' leaves the folder");
+        library |= info.folder / file.name == info.library();
+        weights |= info.folder / file.name == info.weights();
+    }
+    return library && weights ? Status() : damaged("the library or the weights are not listed");
+}
+
+// Examples and headers may be changed or left out by their owner; what runs must be there.
+Status checkFiles(const ModuleInfo& info) {
+    for (const ModuleFile& file : info.files) {
+        const fs::path path = info.folder / file.name;
+        if (path != info.library() && path != info.weights())
+            continue;
+        std::error_code error;
+        const std::uintmax_t bytes = fs::file_size(path, error);
+        if (error)
+            return ioError("the module in " + info.folder.string() + " lacks " + file.name +
+                           "; copy it whole or export it again");
+        if (bytes != file.bytes)
+            return inputError(path.string() + " has " + std::to_string(bytes) + " bytes instead of " +
+                              std::to_string(file.bytes) + "; copy the module whole or export it again");
+    }
+    return {};
+}
+
+} // namespace
+
+std::int64_t ModuleInfo::flops() const {
+    std::int64_t sum = 0;
+    for (const ModuleStep& step : steps)
+        sum += step.flops;
+    return sum;
+}
+
+std::string modulePrefix(const std::string& name) {
+    std::string prefix;
+    for (const char c : name) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        prefix += plain ? c : '_';
+    }
+    prefix = prefix.substr(0, 100);
+    if (prefix.empty())
+        return "model";
+    if (prefix[0] >= '0' && prefix[0] <= '9')
+        prefix = "m" + prefix;
+    // Names that begin so belong to the C library or to the runtime.
+    if (prefix[0] == '_' || prefix == "MODEL" || prefix.starts_with("tunesmith"))
+        prefix = "model_" + prefix;
+    return prefix;
+}
+
+json describePlan(const ModulePlan& plan) {
+    return {{"tunesmith_module", kModuleFormat},
+            {"name", plan.name},
+            {"prefix", modulePrefix(plan.name)},
+            {"target",
+             {{"isa", isaName(plan.target.isa)},
+              {"tune_cpu", plan.target.tuneCpu},
+              {"threads", plan.target.threads},
+              {"key", plan.target.key()}}},
+            {"inputs", describeTensors(plan.inputs)},
+            {"outputs", describeTensors(plan.outputs)},
+            {"steps", describeSteps(plan)},
+            {"arena_bytes", plan.arenaBytes},
+            {"weight_bytes", plan.weightBytes}};
+}
+
+bool isModuleFolder(const fs::path& folder) {
+    const auto text = readText(folder / "module.json");
+    if (!text.ok())
+        return false;
+    const json document = json::parse(*text, nullptr, false);
+    return document.is_object() && document.contains("tunesmith_module");
+}
+
+Result<ModuleInfo> readModuleInfo(const fs::path& folder) {
+    const fs::path description = folder / "module.json";
+    std::error_code error;
+    if (!fs::exists(description, error))
+        return inputError(folder.string() + " is no exported module: it has no module.json");
+    TS_ASSIGN(const std::string text, readText(description));
+    try {
+        json document = json::parse(text, nullptr, false);
+        if (!document.is_object() || !document.contains("tunesmith_module"))
+            return inputError(description.string() +
+                              " is no description of a module; export the module again");
+        TS_ASSIGN(ModuleInfo info, parseInfo(folder, std::move(document)));
+        TS_TRY(checkContents(info, description));
+        TS_TRY(checkFiles(info));
+        return info;
+    } catch (const json::exception& exception) {
+        return inputError(description.string() + " is damaged (" + exception.what() +
+                          "); export the module again");
+    }
+}
+
+Result<std::string> hashFile(const fs::path& path) {
+    TS_ASSIGN(InputFile file, InputFile::open(path));
+    std::vector<std::byte> bytes(file.size());
+    TS_TRY(file.read(bytes));
+    return hexHash(ts_content_hash(bytes.data(), bytes.size()));
+}
+
+Status checkLibrary(const ModuleInfo& info) {
+    for (const ModuleFile& file : info.files) {
+        if (info.folder / file.name != info.library())
+            continue;
+        TS_ASSIGN(const std::string hash, hashFile(info.library()));
+        if (hash != file.hash)
+            return inputError(info.library().string() + " is damaged; copy or export the module again");
+    }
+    return {};
+}
+
+} // namespace tunesmith

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/codegen/target.h"
+#include "core/graph/tensor.h"
+#include "core/module/plan.h"
+
+namespace tunesmith {
+
+struct ModuleTensor {
+    std::string name;
+    DType type = DType::undefined;
+    Shape shape;
+};
+
+struct ModuleStep {
+    std::string name, kernel, workload, config;
+    std::int64_t flops = 0;
+    double expectedMs = 0;
+};
+
+struct ModuleFile {
+    std::string name; // within the folder
+    std::uintmax_t bytes = 0;
+    std::string hash; // of its content, 16 hexadecimal digits
+};
+
+// What module.json says about an exported module, read without loading any foreign code.
+struct ModuleInfo {
+    std::filesystem::path folder;
+    std::string name;   // as the model calls itself
+    std::string prefix; // of its C functions and files
+    std::string version;
+    Target target;
+    std::vector<ModuleTensor> inputs, outputs;
+    std::vector<ModuleStep> steps;
+    std::vector<ModuleFile> files;
+    nlohmann::json document; // everything, with graph, records, machine and check
+
+    std::filesystem::path library() const { return folder / ("lib" + prefix + ".so"); }
+    std::filesystem::path weights() const { return folder / "weights.bin"; }
+    std::int64_t flops() const;
+};
+
+inline constexpr int kModuleFormat = 1;
+
+// A C identifier made of a model's name: "resnet-18 v2" -> "resnet_18_v2".
+std::string modulePrefix(const std::string& name);
+
+// "{...}" of a plan, without the files.
+nlohmann::json describePlan(const ModulePlan& plan);
+
+bool isModuleFolder(const std::filesystem::path& folder); // has a module.json of ours
+// Errors: no module, newer format, a file that is missing or has another size than module.json says.
+Result<ModuleInfo> readModuleInfo(const std::filesystem::path& folder);
+// Reads the library whole: that it is what was exported, so that loading it cannot crash on a damaged file.
+Status checkLibrary(const ModuleInfo& info);
+
+Result<std::string> hashFile(const std::filesystem::path& path);
+
+} // namespace tunesmith

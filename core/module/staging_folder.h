@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace tunesmith {
+
+// A folder that appears whole or not at all: filled beside its place under a hidden name, then renamed by
+// commit(). Destroyed without commit(), it leaves nothing behind, not even parents that it had to make.
+class StagingFolder {
+public:
+    static Result<StagingFolder> create(const std::filesystem::path& target);
+    StagingFolder(StagingFolder&& other) noexcept;
+    StagingFolder& operator=(StagingFolder&&) = delete;
+    ~StagingFolder();
+
+    const std::filesystem::path& path() const { return staging_; }
+    const std::filesystem::path& target() const { return target_; }
+    Status write(const std::string& name, std::span<const std::byte> bytes); // "example/main.c"
+    Status write(const std::string& name, std::string_view text);
+    // Takes the place of what is there (which the caller has found to be replaceable).
+    Status commit();
+
+private:
+    StagingFolder() = default;
+    std::filesystem::path target_, staging_;
+    std::vector<std::filesystem::path> madeParents_; // outermost first
+};
+
+} // namespace tunesmith

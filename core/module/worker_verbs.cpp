@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/module/worker_verbs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+
+#include "core/measure/tensor_codec.h"
+
+namespace tunesmith {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kKeptModules = 4;
+
+// The last few modules of this worker. A folder that was exported anew is loaded anew, after every older copy
+// is gone: the dynamic loader would answer the same path with the library that it has.
+class ModuleCache {
+public:
+    Result<LoadedModule*> get(const std::filesystem::path& folder, int threads) {
+        TS_ASSIGN(const ModuleInfo info, readModuleInfo(folder));
+        const std::string identity = info.document.at("files").dump();
+        entries_.remove_if(
+            [&](const Entry& entry) { return entry.folder == folder && entry.identity != identity; });
+        const auto same = [&](const Entry& entry) {
+            return entry.folder == folder && entry.threads == threads;
+        };
+        const auto known = std::find_if(entries_.begin(), entries_.end(), same);
+        if (known != entries_.end()) {
+            entries_.splice(entries_.begin(), entries_, known);
+            return entries_.front().module.get();
+        }
+        TS_ASSIGN(auto module, LoadedModule::open(folder, threads));
+        entries_.push_front({folder, threads, identity, std::move(module)});
+        if (entries_.size() > kKeptModules)
+            entries_.pop_back();
+        return entries_.front().module.get();
+    }
+
+private:
+    struct Entry {
+        std::filesystem::path folder;
+        int threads;
+        std::string identity; // sizes and hashes of its files
+        std::unique_ptr<LoadedModule> module;
+    };
+    std::list<Entry> entries_; // the last used first
+};
+
+Result<json> callToJson(Message& message, const ModuleCall& call) {
+    std::error_code error;
+    const auto folder =
+        std::filesystem::weakly_canonical(call.folder, error); // the worker's current folder may differ
+    json body{{"folder", (error ? call.folder : folder).string()}, {"threads", call.threads}};
+    if (!call.inputs.empty()) {
+        TS_ASSIGN(body["inputs"], putTensors(message, call.inputs));
+    }
+    return body;
+}
+
+Result<LoadedModule*> prepare(ModuleCache& cache, const Message& request, const json& call) {
+    TS_ASSIGN(LoadedModule * module,
+              cache.get(call.at("folder").get<std::string>(), call.at("threads").get<int>()));
+    if (!call.contains("inputs")) {
+        TS_TRY(module->setAnyInputs());
+        return module;
+    }
+    TS_ASSIGN(const std::vector<Tensor> inputs, takeTensors(request, call.at("inputs")));
+    TS_TRY(module->setInputs(inputs));
+    return module;
+}
+
+Result<Message> handleRun(ModuleCache& cache, const Message& request) {
+    TS_ASSIGN(LoadedModule * module, prepare(cache, request, request.body.at("module")));
+    TS_TRY(module->run());
+    Message reply;
+    TS_ASSIGN(reply.body["outputs"], putTensors(reply, module->outputs()));
+    return reply;
+}
+
+Result<Message> handleTime(ModuleCache& cache, const Message& request) {
+    TS_ASSIGN(LoadedModule * module, prepare(cache, request, request.body.at("module")));
+    TimingBudget budget;
+    budget.runs = request.body.at("runs");
+    budget.seconds = request.body.at("seconds");
+    budget.warmUp = request.body.at("warm_up");
+    const int profiled = request.body.at("profiled_runs");
+    TS_ASSIGN(const std::vector<double> samples, module->time(budget));
+    json steps = json::array();
+    if (profiled > 0) {
+        TS_ASSIGN(steps, module->timeSteps(profiled));
+    }
+    return Message{{{"samples", samples}, {"steps", steps}}, {}};
+}
+
+// How many runs fill a block.
+Result<int> runsPerBlock(LoadedModule& module, double blockSeconds) {
+    TimingBudget trial;
+    trial.runs = 3;
+    TS_ASSIGN(const std::vector<double> samples, module.time(trial));
+    const double fastest = std::max(*std::min_element(samples.begin(), samples.end()), 1e-9);
+    return static_cast<int>(std::clamp(std::round(blockSeconds / fastest), 1.0, 1e6));
+}
+
+Status appendBlock(LoadedModule& module, int runs, std::vector<double>& samples) {
+    TimingBudget budget;
+    budget.runs = runs;
+    budget.warmUp = 0;
+    TS_ASSIGN(const std::vector<double> times, module.time(budget));
+    double sum = 0;
+    for (const double time : times)
+        sum += time;
+    samples.push_back(sum / static_cast<double>(times.size()));
+    return {};
+}
+
+Result<Message> handleTimePair(ModuleCache& cache, const Message& request) {
+    TS_ASSIGN(LoadedModule * a, prepare(cache, request, request.body.at("a")));
+    TS_ASSIGN(LoadedModule * b, prepare(cache, request, request.body.at("b")));
+    const double blockSeconds = request.body.at("block_seconds"), seconds = request.body.at("seconds");
+    TS_ASSIGN(const int runsA, runsPerBlock(*a, blockSeconds));
+    TS_ASSIGN(const int runsB, runsPerBlock(*b, blockSeconds));
+    std::vector<double> samplesA, samplesB;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    do {
+        const bool aFirst = samplesA.size() % 2 == 0;
+        if (aFirst)
+            TS_TRY(appendBlock(*a, runsA, samplesA));
+        TS_TRY(appendBlock(*b, runsB, samplesB));
+        if (!aFirst)
+            TS_TRY(appendBlock(*a, runsA, samplesA));
+    } while (std::chrono::steady_clock::now() < end);
+    return Message{{{"a", samplesA}, {"b", samplesB}}, {}};
+}
+
+Handler withCache(std::shared_ptr<ModuleCache> cache,
+                  Result<Message> (*handle)(ModuleCache&, const Message&)) {
+    return [cache = std::move(cache), handle](const Message& request) { return handle(*cache, request); };
+}
+
+// A reply without the expected parts comes from a worker whose memory is damaged.
+template <class T> Result<T> part(const Message& reply, const char* name) {
+    try {
+        return reply.body.at(name).get<T>();
+    } catch (const json::exception&) {
+        return internalError(std::string("the worker's answer lacks '") + name + "'");
+    }
+}
+
+} // namespace
+
+std::map<std::string, Handler> moduleVerbs() {
+    const auto cache = std::make_shared<ModuleCache>();
+    return {{"run_module", withCache(cache, handleRun)},
+            {"time_module", withCache(cache, handleTime)},
+            {"time_module_pair", withCache(cache, handleTimePair)}};
+}
+
+Result<std::vector<Tensor>> runModule(WorkerClient& worker, const ModuleCall& call, Timeout timeout,
+                                      const StopToken& stop) {
+    Message request{{{"verb", "run_module"}}, {}};
+    TS_ASSIGN(request.body["module"], callToJson(request, call));
+    TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
+    TS_ASSIGN(const json outputs, part<json>(reply, "outputs"));
+    return takeTensors(reply, outputs);
+}
+
+Result<ModuleTiming> timeModule(WorkerClient& worker, const ModuleCall& call, const TimingBudget& budget,
+                                int profiledRuns, Timeout timeout, const StopToken& stop) {
+    Message request{{{"verb", "time_module"},
+                     {"runs", budget.runs},
+                     {"seconds", budget.seconds},
+                     {"warm_up", budget.warmUp},
+                     {"profiled_runs", profiledRuns}},
+                    {}};
+    TS_ASSIGN(request.body["module"], callToJson(request, call));
+    TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
+    ModuleTiming timing;
+    TS_ASSIGN(timing.samples, part<std::vector<double>>(reply, "samples"));
+    TS_ASSIGN(timing.steps, part<std::vector<double>>(reply, "steps"));
+    return timing;
+}
+
+Result<PairTiming> timeModulePair(WorkerClient& worker, const ModuleCall& a, const ModuleCall& b,
+                                  double seconds, double blockSeconds, Timeout timeout,
+                                  const StopToken& stop) {
+    Message request{{{"verb", "time_module_pair"}, {"seconds", seconds}, {"block_seconds", blockSeconds}},
+                    {}};
+    TS_ASSIGN(request.body["a"], callToJson(request, a));
+    TS_ASSIGN(request.body["b"], callToJson(request, b));
+    TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
+    PairTiming timing;
+    TS_ASSIGN(timing.a, part<std::vector<double>>(reply, "a"));
+    TS_ASSIGN(timing.b, part<std::vector<double>>(reply, "b"));
+    return timing;
+}
+
+} // namespace tunesmith

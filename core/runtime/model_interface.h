@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/* MODEL: a neural network compiled by Tunesmith. Link libMODEL.so, or load it with dlopen; it needs libc,
+ * libm and pthread only, reads weights.bin from its own folder and keeps its own threads.
+ *
+ * An instance belongs to one thread at a time; different instances may run on different threads at once. The
+ * functions that describe the model (counts, names, types, shapes) need no instance. Tensors are dense and
+ * row-major. A status other than MODEL_ok leaves the instance as it was; MODEL_last_error says what was wrong
+ * in a sentence. */
+#ifndef MODEL_H
+#define MODEL_H
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MODEL_API __attribute__((visibility("default")))
+#else
+#define MODEL_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct MODEL_instance MODEL_instance;
+
+typedef enum MODEL_status {
+    MODEL_ok = 0,
+    MODEL_bad_argument = 1,    /* an index, a pointer or a size that does not fit the model */
+    MODEL_unsupported_cpu = 2, /* the processor lacks instructions that the module was compiled for */
+    MODEL_bad_files = 3,       /* weights.bin is missing or not the one that belongs to this library */
+    MODEL_no_memory = 4,
+    MODEL_no_threads = 5,
+    MODEL_busy = 6 /* the instance is running on another thread */
+} MODEL_status;
+
+/* threads: 0 takes the number that the module was tuned for, 1 starts no thread at all; the calling thread
+ * counts. folder: where weights.bin lies; NULL: beside this library. On failure *instance is NULL and the
+ * reason is written to `message` (cut to message_size; may be NULL). Not in a child after fork(). */
+MODEL_API MODEL_status MODEL_create(MODEL_instance** instance, int threads, const char* folder, char* message,
+                                    size_t message_size);
+MODEL_API void MODEL_destroy(MODEL_instance* instance); /* NULL is allowed */
+MODEL_API const char* MODEL_version(void);              /* of Tunesmith, "tunesmith 0.1.0" */
+MODEL_API const char* MODEL_last_error(const MODEL_instance* instance);
+MODEL_API const char* MODEL_status_text(MODEL_status status);
+
+/* Names, shapes and types. Types are ONNX's numbers (1 float32, 7 int64 ...) and numpy's names. An index that
+ * does not exist gives NULL, or -1. */
+MODEL_API int MODEL_input_count(void);
+MODEL_API const char* MODEL_input_name(int index);
+MODEL_API int MODEL_input_type(int index);
+MODEL_API const char* MODEL_input_type_name(int index);
+MODEL_API int MODEL_input_rank(int index);
+MODEL_API const int64_t* MODEL_input_dims(int index);
+MODEL_API int64_t MODEL_input_bytes(int index);
+MODEL_API int MODEL_find_input(const char* name);
+MODEL_API int MODEL_output_count(void);
+MODEL_API const char* MODEL_output_name(int index);
+MODEL_API int MODEL_output_type(int index);
+MODEL_API const char* MODEL_output_type_name(int index);
+MODEL_API int MODEL_output_rank(int index);
+MODEL_API const int64_t* MODEL_output_dims(int index);
+MODEL_API int64_t MODEL_output_bytes(int index);
+MODEL_API int MODEL_find_output(const char* name);
+
+/* Inputs keep their values from run to run. Either copy into the module, or write to the memory that
+ * MODEL_input_data returns (64-byte aligned, the same for the life of the instance). */
+MODEL_API MODEL_status MODEL_set_input(MODEL_instance* instance, int index, const void* data, size_t bytes);
+MODEL_API void* MODEL_input_data(MODEL_instance* instance, int index);
+MODEL_API MODEL_status MODEL_run(MODEL_instance* instance);
+MODEL_API MODEL_status MODEL_get_output(MODEL_instance* instance, int index, void* data, size_t bytes);
+MODEL_API const void* MODEL_output_data(MODEL_instance* instance, int index); /* valid until the next run */
+
+/* The steps of a run, in order, and what each took in the last run while profiling was on (nanoseconds; -1:
+ * not known). */
+MODEL_API int MODEL_thread_count(const MODEL_instance* instance);
+MODEL_API int MODEL_step_count(void);
+MODEL_API const char* MODEL_step_name(int step);
+MODEL_API MODEL_status MODEL_set_profiling(MODEL_instance* instance, int on);
+MODEL_API int64_t MODEL_step_nanoseconds(const MODEL_instance* instance, int step);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

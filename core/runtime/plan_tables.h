@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/* The compiled model as constant tables, written by core/module/plan_object.cpp and read by
+ * tunesmith_runtime.c. Every member takes eight bytes, so that the writer needs no compiler: a table is a
+ * list of 64-bit words, some of them addresses. */
+#ifndef TUNESMITH_PLAN_TABLES_H
+#define TUNESMITH_PLAN_TABLES_H
+#include <stdint.h>
+
+typedef void (*TsPhaseFunction)(void** arguments, int64_t begin, int64_t end);
+
+enum { TS_PLACE_ARENA = 0, TS_PLACE_INPUT = 1, TS_PLACE_OUTPUT = 2, TS_PLACE_CONSTANT = 3 };
+enum { TS_ISA_BASELINE = 0, TS_ISA_V3 = 3, TS_ISA_V4 = 4 }; /* x86-64 levels */
+
+typedef struct TsBuffer {
+    int64_t place, offset,
+        bytes; /* offset: in the arena or in the weights; of inputs and outputs in their own memory */
+} TsBuffer;
+
+typedef struct TsPhase {
+    TsPhaseFunction function;
+    int64_t extent;
+} TsPhase;
+
+typedef struct TsStep {
+    const char* name;
+    int64_t phase_begin, phase_count;       /* in the table of phases */
+    int64_t argument_begin, argument_count; /* in the table of arguments */
+} TsStep;
+
+typedef struct TsTensor {
+    const char* name;
+    const char* type_name;
+    const int64_t* dims;
+    int64_t type, rank, bytes, buffer;
+} TsTensor;
+
+typedef struct TsModule {
+    const char* version;
+    const char* isa_name;
+    const TsBuffer* buffers;
+    const TsPhase* phases;
+    const TsStep* steps;
+    const int64_t* arguments; /* indices of buffers */
+    const TsTensor* inputs;
+    const TsTensor* outputs;
+    int64_t isa, threads;
+    int64_t buffer_count, step_count, argument_count, input_count, output_count;
+    int64_t arena_bytes, interface_bytes; /* the latter: of all inputs and outputs */
+    int64_t weight_bytes, weight_hash;
+} TsModule;
+
+extern const TsModule tunesmith_module __attribute__((visibility("hidden")));
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/* Making, running and ending an instance: the interpreter of the plan's tables. */
+#define _GNU_SOURCE
+#include "tunesmith_runtime.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cpu_check.h"
+
+static MODEL_status fail(char* message, size_t size, MODEL_status status, const char* format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static MODEL_status fail(char* message, size_t size, MODEL_status status, const char* format, ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, size, format, values);
+    va_end(values);
+    return status;
+}
+
+static MODEL_status weights_path(const char* folder, char* path, size_t size, char* message,
+                                 size_t message_size) {
+    int length;
+    Dl_info info;
+    if (folder) {
+        length = snprintf(path, size, "%s/weights.bin", folder);
+    } else if (dladdr(&tunesmith_module, &info) && info.dli_fname) {
+        const char* slash = strrchr(info.dli_fname, '/');
+        const int folder_length = slash ? (int)(slash - info.dli_fname) + 1 : 0;
+        length = snprintf(path, size, "%.*sweights.bin", folder_length, info.dli_fname);
+    } else {
+        return fail(message, message_size, MODEL_bad_files,
+                    "cannot tell the folder of the library; name it to MODEL_create");
+    }
+    if (length < 0 || (size_t)length >= size)
+        return fail(message, message_size, MODEL_bad_files, "the path of the folder is too long");
+    return MODEL_ok;
+}
+
+static MODEL_status load_weights(MODEL_instance* instance, const char* folder, char* message,
+                                 size_t message_size) {
+    char path[PATH_MAX];
+    const MODEL_status status = weights_path(folder, path, sizeof path, message, message_size);
+    if (status != MODEL_ok)
+        return status;
+    return ts_map_weights(&instance->weights, path, tunesmith_module.weight_bytes,
+                          (uint64_t)tunesmith_module.weight_hash, message, message_size) == 0
+               ? MODEL_ok
+               : MODEL_bad_files;
+}
+
+static void* buffer_address(const MODEL_instance* instance, const TsBuffer* buffer) {
+    unsigned char* const own = instance->memory.data;
+    switch (buffer->place) {
+    case TS_PLACE_ARENA:
+        return own + buffer->offset;
+    case TS_PLACE_CONSTANT:
+        return instance->weights.data + buffer->offset;
+    default:
+        return own + tunesmith_module.arena_bytes + buffer->offset;
+    }
+}
+
+static MODEL_status allocate(MODEL_instance* instance, char* message, size_t message_size) {
+    const TsModule* module = &tunesmith_module;
+    const int64_t bytes = module->arena_bytes + module->interface_bytes;
+    instance->buffers = calloc((size_t)module->buffer_count + 1, sizeof(void*));
+    instance->arguments = calloc((size_t)module->argument_count + 1, sizeof(void*));
+    instance->step_nanoseconds = calloc((size_t)module->step_count + 1, sizeof(int64_t));
+    instance->input_set = calloc((size_t)module->input_count + 1, sizeof(bool));
+    if (!instance->buffers || !instance->arguments || !instance->step_nanoseconds || !instance->input_set ||
+        ts_map_memory(&instance->memory, (size_t)bytes) != 0)
+        return fail(message, message_size, MODEL_no_memory, "not enough memory for %lld bytes of buffers",
+                    (long long)bytes);
+    for (int64_t i = 0; i < module->buffer_count; ++i)
+        instance->buffers[i] = buffer_address(instance, &module->buffers[i]);
+    for (int64_t i = 0; i < module->argument_count; ++i)
+        instance->arguments[i] = instance->buffers[module->arguments[i]];
+    return MODEL_ok;
+}
+
+static MODEL_status start_threads(MODEL_instance* instance, int threads, char* message, size_t message_size) {
+    instance->threads = threads > 0 ? threads : (int)tunesmith_module.threads;
+    if (instance->threads < 2)
+        return MODEL_ok;
+    int error = 0;
+    instance->pool = ts_pool_create(instance->threads, &error);
+    if (!instance->pool)
+        return fail(message, message_size, MODEL_no_threads, "cannot start %d threads: %s", instance->threads,
+                    strerror(error));
+    return MODEL_ok;
+}
+
+static MODEL_status check_call(MODEL_instance** instance, int threads, char* message, size_t message_size) {
+    if (!instance)
+        return fail(message, message_size, MODEL_bad_argument,
+                    "the pointer that receives the instance is NULL");
+    *instance = NULL;
+    if (threads < 0 || threads > TS_MAX_THREADS)
+        return fail(message, message_size, MODEL_bad_argument,
+                    "%d threads are not possible; use 1 to %d, or 0 for %lld", threads, TS_MAX_THREADS,
+                    (long long)tunesmith_module.threads);
+    if (ts_cpu_level() < tunesmith_module.isa)
+        return fail(message, message_size, MODEL_unsupported_cpu,
+                    "this processor (or operating system) has no %s, which the module was compiled for; "
+                    "compile it for this machine",
+                    tunesmith_module.isa_name);
+    return MODEL_ok;
+}
+
+MODEL_status MODEL_create(MODEL_instance** result, int threads, const char* folder, char* message,
+                          size_t message_size) {
+    char unused[TS_MESSAGE_BYTES];
+    if (!message || message_size == 0) {
+        message = unused;
+        message_size = sizeof unused;
+    }
+    message[0] = '\0';
+    MODEL_status status = check_call(result, threads, message, message_size);
+    if (status != MODEL_ok)
+        return status;
+    MODEL_instance* instance = calloc(1, sizeof *instance);
+    if (!instance)
+        return fail(message, message_size, MODEL_no_memory, "not enough memory");
+    atomic_flag_clear(&instance->running);
+    status = load_weights(instance, folder, message, message_size);
+    if (status == MODEL_ok)
+        status = allocate(instance, message, message_size);
+    if (status == MODEL_ok)
+        status = start_threads(instance, threads, message, message_size);
+    if (status == MODEL_ok)
+        *result = instance;
+    else
+        MODEL_destroy(instance);
+    return status;
+}
+
+void MODEL_destroy(MODEL_instance* instance) {
+    if (!instance)
+        return;
+    ts_pool_destroy(instance->pool);
+    ts_unmap(&instance->memory);
+    ts_unmap(&instance->weights);
+    free(instance->buffers);
+    free(instance->arguments);
+    free(instance->step_nanoseconds);
+    free(instance->input_set);
+    free(instance);
+}
+
+static int64_t now_nanoseconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static void run_step(MODEL_instance* instance, const TsStep* step) {
+    void** arguments = instance->arguments + step->argument_begin;
+    for (int64_t i = 0; i < step->phase_count; ++i) {
+        const TsPhase* phase = &tunesmith_module.phases[step->phase_begin + i];
+        if (instance->pool)
+            ts_pool_run(instance->pool, phase->function, arguments, phase->extent);
+        else if (phase->extent > 0)
+            phase->function(arguments, 0, phase->extent);
+    }
+}
+
+static void run_steps(MODEL_instance* instance) {
+    const bool profiling = instance->profiling;
+    int64_t before = profiling ? now_nanoseconds() : 0;
+    for (int64_t i = 0; i < tunesmith_module.step_count; ++i) {
+        run_step(instance, &tunesmith_module.steps[i]);
+        if (profiling) {
+            const int64_t after = now_nanoseconds();
+            instance->step_nanoseconds[i] = after - before;
+            before = after;
+        }
+    }
+    instance->has_run = true;
+    instance->profiled = profiling;
+}
+
+MODEL_status MODEL_run(MODEL_instance* instance) {
+    if (!instance)
+        return MODEL_bad_argument;
+    if (atomic_flag_test_and_set_explicit(&instance->running, memory_order_acquire))
+        return MODEL_busy;
+    MODEL_status status = MODEL_ok;
+    for (int64_t i = 0; i < tunesmith_module.input_count && status == MODEL_ok; ++i)
+        if (!instance->input_set[i])
+            status = fail(instance->message, TS_MESSAGE_BYTES, MODEL_bad_argument,
+                          "input '%s' has no value yet", tunesmith_module.inputs[i].name);
+    if (status == MODEL_ok)
+        run_steps(instance);
+    atomic_flag_clear_explicit(&instance->running, memory_order_release);
+    return status;
+}

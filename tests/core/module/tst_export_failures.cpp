@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "module_testing.h"
+
+#include <csignal>
+#include <fstream>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/module/link.h"
+#include "core/module/module_info.h"
+
+using namespace tunesmith;
+using namespace tunesmith::testing;
+namespace fs = std::filesystem;
+
+namespace {
+
+void damage(const fs::path& file, std::uintmax_t at) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(at));
+    const int byte = stream.get();
+    stream.seekp(static_cast<std::streamoff>(at));
+    stream.put(static_cast<char>(byte ^ 0x55));
+}
+
+void replaceText(const fs::path& file, const std::string& from, const std::string& to) {
+    std::ifstream in(file);
+    std::string text((std::istreambuf_iterator<char>(in)), {});
+    in.close();
+    const auto at = text.find(from);
+    QVERIFY2(at != std::string::npos, from.c_str());
+    std::ofstream(file, std::ios::trunc) << text.replace(at, from.size(), to);
+}
+
+std::vector<std::string> namesIn(const fs::path& folder) {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder))
+        names.push_back(entry.path().filename().string());
+    return names;
+}
+
+bool oneSentence(const Error& error, const QString& wanted) {
+    const QString text = QString::fromStdString(error.message);
+    if (text.contains(wanted) && !text.contains('\n'))
+        return true;
+    qWarning().noquote() << text;
+    return false;
+}
+
+} // namespace
+
+class TestExportFailures : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+    ModulePlan plan_;
+
+private slots:
+    void initTestCase() {
+        if (!hostSupports(Isa::avx2))
+            QSKIP("this processor has no AVX2");
+        auto plan = samplePlan("net");
+        VERIFY_OK(plan);
+        plan_ = std::move(*plan);
+        VERIFY_OK(exportModule(plan_, pathIn(folder_, "good"), {}));
+    }
+
+    void damagedModules_data() {
+        using Change = std::function<void(const fs::path&)>;
+        QTest::addColumn<Change>("change");
+        QTest::addColumn<QString>("sentence");
+        const auto row = [](const char* name, Change change, const char* sentence) {
+            QTest::newRow(name) << change << QString(sentence);
+        };
+        row(
+            "no module.json", [](const fs::path& m) { fs::remove(m / "module.json"); },
+            "is no exported module");
+        row(
+            "module.json empty", [](const fs::path& m) { fs::resize_file(m / "module.json", 0); },
+            "no description of a module");
+        row(
+            "module.json cut", [](const fs::path& m) { fs::resize_file(m / "module.json", 100); },
+            "no description of a module");
+        row(
+            "key missing",
+            [](const fs::path& m) { replaceText(m / "module.json", "\"inputs\"", "\"imputs\""); },
+            "is damaged");
+        row(
+            "wrong type",
+            [](const fs::path& m) { replaceText(m / "module.json", "\"threads\": 2", "\"threads\": []"); },
+            "is damaged");
+        row(
+            "negative shape", [](const fs::path& m) { replaceText(m / "module.json", "1000", "-1"); },
+            "no type or shape");
+        row(
+            "path that leaves",
+            [](const fs::path& m) { replaceText(m / "module.json", "\"net.h\"", "\"../net.h\""); },
+            "leaves the folder");
+        row(
+            "newer format",
+            [](const fs::path& m) { replaceText(m / "module.json", "module\": 1", "module\": 99"); },
+            "newer Tunesmith");
+        row(
+            "other story", [](const fs::path& m) { replaceText(m / "module.json", "1000", "999"); },
+            "does not describe");
+        row(
+            "no library", [](const fs::path& m) { fs::remove(m / "libnet.so"); }, "lacks libnet.so");
+        row(
+            "library cut", [](const fs::path& m) { fs::resize_file(m / "libnet.so", 5000); }, "instead of");
+        row(
+            "library empty", [](const fs::path& m) { fs::resize_file(m / "libnet.so", 0); }, "instead of");
+        row(
+            "library damaged", [](const fs::path& m) { damage(m / "libnet.so", 3000); }, "is damaged");
+        row(
+            "no weights", [](const fs::path& m) { fs::remove(m / "weights.bin"); }, "lacks weights.bin");
+        row(
+            "weights cut", [](const fs::path& m) { fs::resize_file(m / "weights.bin", 64); },
+            "instead of 1920");
+        row(
+            "weights damaged", [](const fs::path& m) { damage(m / "weights.bin", 700); },
+            "damaged or belongs to another module");
+        row(
+            "last byte of the weights", [](const fs::path& m) { damage(m / "weights.bin", 1919); },
+            "damaged or belongs");
+    }
+    void damagedModules() {
+        QFETCH(std::function<void(const std::filesystem::path&)>, change);
+        QFETCH(QString, sentence);
+        const fs::path module = pathIn(folder_, "damaged");
+        fs::remove_all(module);
+        fs::copy(pathIn(folder_, "good"), module, fs::copy_options::recursive);
+        change(module);
+        const auto opened = LoadedModule::open(module, 1);
+        QVERIFY(!opened.ok());
+        QVERIFY(oneSentence(opened.error(), sentence));
+    }
+
+    void noFolder() {
+        const auto opened = LoadedModule::open(pathIn(folder_, "nowhere"), 1);
+        QVERIFY(!opened.ok());
+        QVERIFY(oneSentence(opened.error(), "is no exported module"));
+    }
+
+    void threadsOutOfRange() {
+        for (const int threads : {-1, 257}) {
+            const auto opened = LoadedModule::open(pathIn(folder_, "good"), threads);
+            QVERIFY(!opened.ok());
+            QVERIFY(oneSentence(opened.error(), "threads are not possible"));
+        }
+    }
+
+    void noLinker() {
+        qputenv("TUNESMITH_LLD", "/nowhere/ld.lld");
+        const auto failed = exportModule(plan_, pathIn(folder_, "new/a/b"), {});
+        qunsetenv("TUNESMITH_LLD");
+        QVERIFY(!failed.ok());
+        QVERIFY(oneSentence(failed.error(), "/nowhere/ld.lld"));
+        QVERIFY(!fs::exists(pathIn(folder_, "new")));
+    }
+
+    void linkerThatFails() {
+        ModulePlan plan = plan_;
+        plan.kernels[0].object.resize(plan.kernels[0].object.size() / 2);
+        const auto failed = exportModule(plan, pathIn(folder_, "new"), {});
+        QVERIFY(!failed.ok());
+        QVERIFY(oneSentence(failed.error(), "linking libnet.so failed"));
+        QVERIFY(!fs::exists(pathIn(folder_, "new")));
+    }
+
+    void undefinedSymbol() {
+        ModulePlan plan = plan_;
+        plan.kernels[0].phaseExtents.push_back(1); // there is no such phase
+        const auto failed = exportModule(plan, pathIn(folder_, "new"), {});
+        QVERIFY(!failed.ok());
+        QVERIFY(oneSentence(failed.error(), "undefined"));
+    }
+
+    void brokenPlans_data() {
+        using Change = std::function<void(ModulePlan&)>;
+        QTest::addColumn<Change>("change");
+        const auto row = [](const char* name, Change change) { QTest::newRow(name) << change; };
+        row("kernel", [](ModulePlan& p) { p.steps[0].kernel = 9; });
+        row("argument", [](ModulePlan& p) { p.steps[0].arguments[0] = 9; });
+        row("arena too small", [](ModulePlan& p) { p.arenaBytes = 100; });
+        row("weights too small", [](ModulePlan& p) { p.weightBytes = 1700; });
+        row("offset not aligned", [](ModulePlan& p) { p.buffers[2].offset = 1729; });
+        row("offset overflows", [](ModulePlan& p) { p.buffers[3].offset = INT64_MAX / 64 * 64; });
+        row("input larger than its buffer", [](ModulePlan& p) { p.inputs[0].shape = {kRows, kInner + 1}; });
+        row("constant larger than its buffer",
+            [](ModulePlan& p) { p.constants[0].packed = Tensor::zeros(DType::f32, {10000}); });
+        row("two kernels of one name", [](ModulePlan& p) { p.kernels[1].name = p.kernels[0].name; });
+        row("string output", [](ModulePlan& p) { p.outputs[0].type = DType::string; });
+    }
+    void brokenPlans() {
+        QFETCH(std::function<void(ModulePlan&)>, change);
+        ModulePlan plan = plan_;
+        change(plan);
+        QVERIFY(!exportModule(plan, pathIn(folder_, "broken"), {}).ok());
+        QVERIFY(!fs::exists(pathIn(folder_, "broken")));
+    }
+
+    void unwritablePlace() {
+        const auto failed = exportModule(plan_, "/proc/module", {});
+        QVERIFY(!failed.ok());
+        QVERIFY(oneSentence(failed.error(), "cannot write the folder"));
+        std::ofstream(pathIn(folder_, "file")) << "x";
+        QVERIFY(!exportModule(plan_, pathIn(folder_, "file") / "below", {}).ok());
+        QVERIFY(!exportModule(plan_, pathIn(folder_, "file"), {}).ok());
+    }
+
+    // A limit on the size of files fails like a disk that is full in the middle of a file: at every size from
+    // the smallest file to the library, and both when we write and when the linker does.
+    void fullDiskLeavesNothing_data() {
+        QTest::addColumn<int>("limit");
+        for (const int limit : {0, 1000, 1919, 3000, 6000})
+            QTest::addRow("%d bytes", limit) << limit;
+    }
+    void fullDiskLeavesNothing() {
+        QFETCH(int, limit);
+        const fs::path parent = pathIn(folder_, "full");
+        fs::create_directory(parent);
+        const fs::path old = parent / "module";
+        if (!fs::exists(old))
+            VERIFY_OK(exportModule(plan_, old, {}));
+        rlimit before{};
+        QCOMPARE(getrlimit(RLIMIT_FSIZE, &before), 0);
+        const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+        rlimit tight = before;
+        tight.rlim_cur = static_cast<rlim_t>(limit);
+        QCOMPARE(setrlimit(RLIMIT_FSIZE, &tight), 0);
+        const auto failed = exportModule(plan_, old, {});
+        setrlimit(RLIMIT_FSIZE, &before);
+        std::signal(SIGXFSZ, handler);
+        QVERIFY(!failed.ok());
+        QVERIFY(failed.error().message.find('\n') == std::string::npos);
+        QCOMPARE(namesIn(parent), std::vector<std::string>{"module"});
+        VERIFY_OK(LoadedModule::open(old, 1)); // the older one still works
+    }
+
+    void linkerIsFound() {
+        const auto linker = findLinker();
+        VERIFY_OK(linker);
+        QVERIFY(fs::is_regular_file(*linker));
+        const QByteArray path = qgetenv("PATH");
+        qputenv("PATH", "");
+        const auto without = findLinker();
+        const auto exported = exportModule(plan_, pathIn(folder_, "pathless"), {});
+        qputenv("PATH", path);
+        VERIFY_OK(without); // LLVM's own folder
+        VERIFY_OK(exported);
+    }
+
+    void prefixes_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("prefix");
+        QTest::newRow("plain") << "resnet18"
+                               << "resnet18";
+        QTest::newRow("signs") << "my net-v1.2"
+                               << "my_net_v1_2";
+        QTest::newRow("digit") << "3d"
+                               << "m3d";
+        QTest::newRow("empty") << ""
+                               << "model";
+        QTest::newRow("unicode") << "né"
+                                 << "n__";
+        QTest::newRow("underscore") << "_x"
+                                    << "model__x";
+        QTest::newRow("placeholder") << "MODEL"
+                                     << "model_MODEL";
+        QTest::newRow("path") << "../../etc"
+                              << "model_______etc";
+    }
+    void prefixes() {
+        QFETCH(QString, name);
+        QFETCH(QString, prefix);
+        QCOMPARE(QString::fromStdString(modulePrefix(name.toStdString())), prefix);
+        QCOMPARE(modulePrefix(prefix.toStdString()), prefix.toStdString());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestExportFailures)
+#include "tst_export_failures.moc"

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "module_testing.h"
+
+#include "core/measure/tensor_codec.h"
+#include "core/module/worker_verbs.h"
+
+using namespace tunesmith;
+using namespace tunesmith::testing;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+class TestModuleWorker : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+    std::unique_ptr<WorkerClient> worker_;
+
+    fs::path exported(const char* name, std::uint64_t seed = 7) {
+        const fs::path place = pathIn(folder_, name);
+        const auto plan = samplePlan("net", Isa::avx2, seed);
+        const bool done = plan.ok() && exportModule(*plan, place, {}).ok();
+        return done ? place : fs::path();
+    }
+
+private slots:
+    void initTestCase() {
+        if (!hostSupports(Isa::avx2))
+            QSKIP("this processor has no AVX2");
+        WorkerOptions options;
+        options.executable = MODULE_WORKER;
+        auto worker = WorkerClient::start(options);
+        VERIFY_OK(worker);
+        worker_ = std::move(*worker);
+    }
+
+    void runs() {
+        const Tensor x = randomTensor({kRows, kInner}, 3);
+        const auto outputs = runModule(*worker_, {exported("a"), 2, {x}}, 30s);
+        VERIFY_OK(outputs);
+        QCOMPARE(outputs->size(), std::size_t(1));
+        QVERIFY(largestDifference((*outputs)[0], expectedOutput(x)) < 1e-4);
+    }
+
+    // The same path, exported again while the worker has the older one loaded.
+    void exportedAnew() {
+        const Tensor x = randomTensor({kRows, kInner}, 3);
+        for (const std::uint64_t seed : {20, 21, 22})
+            for (const int threads : {1, 2}) {
+                const auto outputs = runModule(*worker_, {exported("again", seed), threads, {x}}, 30s);
+                VERIFY_OK(outputs);
+                QVERIFY(largestDifference((*outputs)[0], expectedOutput(x, seed)) < 1e-4);
+            }
+    }
+
+    void times() {
+        TimingBudget budget;
+        budget.runs = 30;
+        const auto timing = timeModule(*worker_, {exported("a"), 1, {}}, budget, 3, 30s);
+        VERIFY_OK(timing);
+        QCOMPARE(timing->samples.size(), std::size_t(30));
+        QCOMPARE(timing->steps.size(), std::size_t(2));
+        budget = {0, 0.05, 1};
+        const auto bySeconds = timeModule(*worker_, {exported("a"), 1, {}}, budget, 0, 30s);
+        VERIFY_OK(bySeconds);
+        double sum = 0;
+        for (const double sample : bySeconds->samples)
+            sum += sample;
+        QVERIFY(sum > 0.01 && sum < 5);
+        QVERIFY(bySeconds->steps.empty());
+    }
+
+    void timesPairs() {
+        const auto timing =
+            timeModulePair(*worker_, {exported("a"), 1, {}}, {exported("b"), 2, {}}, 0.2, 0.002, 30s);
+        VERIFY_OK(timing);
+        QVERIFY(timing->a.size() >= 2);
+        QCOMPARE(timing->a.size(), timing->b.size());
+        for (const double seconds : timing->a)
+            QVERIFY(seconds > 0 && seconds < 1);
+    }
+
+    void errorsComeBack() {
+        const auto missing = runModule(*worker_, {pathIn(folder_, "nowhere"), 1, {}}, 30s);
+        QVERIFY(!missing.ok());
+        QVERIFY(QString::fromStdString(missing.error().message).contains("is no exported module"));
+        const auto wrong = runModule(*worker_, {exported("a"), 1, {randomTensor({2}, 1)}}, 30s);
+        QVERIFY(!wrong.ok());
+        QVERIFY(QString::fromStdString(wrong.error().message).contains("input 'x:0'"));
+        QVERIFY(!worker_->call({{{"verb", "run_module"}}, {}}, 30s).ok());
+        QCOMPARE(worker_->restarts(), 0);
+    }
+
+    void codec() {
+        Message message;
+        const std::vector<Tensor> tensors{randomTensor({2, 3}, 1), Tensor::ofInts({1, -2}),
+                                          Tensor::scalar(2.5), Tensor::zeros(DType::boolean, {0, 4})};
+        const auto list = putTensors(message, tensors);
+        VERIFY_OK(list);
+        const auto back = takeTensors(message, *list);
+        VERIFY_OK(back);
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            QCOMPARE((*back)[i].hash(), tensors[i].hash());
+        QVERIFY(!putTensor(message, Tensor::ofStrings({1}, {"x"})).ok());
+        QVERIFY(!putTensor(message, Tensor()).ok());
+    }
+
+    void codecRefuses_data() {
+        QTest::addColumn<QString>("entry");
+        QTest::newRow("no blob") << R"({"type":"float32","shape":[1],"blob":7})";
+        QTest::newRow("wrong size") << R"({"type":"float32","shape":[2],"blob":0})";
+        QTest::newRow("unknown type") << R"({"type":"float33","shape":[1],"blob":0})";
+        QTest::newRow("string") << R"({"type":"string","shape":[1],"blob":0})";
+        QTest::newRow("negative") << R"({"type":"float32","shape":[-1],"blob":0})";
+        QTest::newRow("overflow") << R"({"type":"float32","shape":[4611686018427387904,4],"blob":0})";
+        QTest::newRow("overflow in bytes") << R"({"type":"float32","shape":[4611686018427387904],"blob":0})";
+        QTest::newRow("no object") << "[]";
+    }
+    void codecRefuses() {
+        QFETCH(QString, entry);
+        const Message message{{}, {std::vector<std::byte>(4)}};
+        QVERIFY(!takeTensor(message, nlohmann::json::parse(entry.toStdString())).ok());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestModuleWorker)
+#include "tst_module_worker.moc"
