@@ -8,6 +8,13 @@ function attribute(name) {
     return substr($0, RSTART + length(name) + 2, RLENGTH - length(name) - 3)
 }
 
+# What XML escapes, as it was.
+function plain(text) {
+    gsub(/&lt;/, "<", text); gsub(/&gt;/, ">", text); gsub(/&quot;/, "\"", text); gsub(/&apos;/, "'", text)
+    gsub(/&amp;/, "\\&", text)
+    return text
+}
+
 /<testcase / { name = attribute("name"); state = attribute("status"); totals = 0; inside = 1 }
 
 inside && /Totals: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped/ {
@@ -17,7 +24,10 @@ inside && /Totals: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped/ {
     passed += part[1]; cases += part[2]; skipped += part[3]; failed += part[2]
 }
 
-inside && /SKIP   : / { sub(/.*SKIP   : /, ""); reasons[++reasonCount] = $0 }
+inside && /SKIP   : / { sub(/.*SKIP   : /, ""); reasons[++reasonCount] = plain($0) }
+
+# A program that was not built is no skipped test.
+inside && /<skipped message="Unable to find executable"/ { state = "fail" }
 
 /<\/testcase>/ && inside {
     inside = 0
