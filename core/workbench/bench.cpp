@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/bench.h"
+
+#include <numeric>
+
+#include "core/module/worker_verbs.h"
+#include "core/stats/quantiles.h"
+#include "core/stats/verdict.h"
+#include "core/workbench/machine.h"
+#include "core/workbench/measure_module.h"
+#include "core/workbench/read_inputs.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr double kBlockSeconds = 0.01; // of one turn: shorter than most slow episodes of the machine
+constexpr int kProfiledRuns = 11;
+
+double speed(std::int64_t flops, double seconds) { return seconds > 0 ? static_cast<double>(flops) / seconds * 1e-9 : 0; }
+
+double fraction(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+std::vector<LayerTime> layersOf(const ModuleInfo& module, const std::vector<double>& steps, double peakGflops) {
+    std::vector<LayerTime> layers;
+    const double sum = std::accumulate(steps.begin(), steps.end(), 0.0);
+    for (std::size_t i = 0; i < std::min(steps.size(), module.steps.size()); ++i) {
+        const ModuleStep& step = module.steps[i];
+        const double gflops = speed(step.flops, steps[i]);
+        layers.push_back({step.name, steps[i] * 1e3, fraction(steps[i], sum), gflops, fraction(gflops, peakGflops), step.expectedMs, step.config});
+    }
+    return layers;
+}
+
+Result<ModuleTiming> measureOne(const Subject& subject, const BenchRequest& request) {
+    TS_ASSIGN(const auto worker, startWorker());
+    TS_ASSIGN(const MeasuringLock lock, MeasuringLock::open());
+    TS_ASSIGN(const MeasuringKey key, lock.acquire(request.work.stop));
+    request.work.report("measuring " + subject.name);
+    return timeModule(*worker, {subject.folder, subject.threads, subject.inputs}, {0, request.seconds, 3},
+                      request.layers ? kProfiledRuns : 0, kPatience, request.work.stop);
+}
+
+Result<Subject> subjectAt(const std::filesystem::path& folder, const InputChoice& inputs, int threads) {
+    Subject subject;
+    subject.folder = folder;
+    TS_ASSIGN(subject.module, readModuleInfo(folder));
+    subject.name = subject.module.name;
+    subject.threads = threads > 0 ? threads : subject.module.target.threads;
+    TS_ASSIGN(subject.inputs, readInputs(wantedInputs(subject.module), inputs));
+    return subject;
+}
+
+Status compareWith(const Subject& subject, const BenchRequest& request, const MachineReport& machine, BenchResult& result) {
+    TS_ASSIGN(const Subject other, openSubject(request.other, request));
+    request.work.report("measuring " + subject.name + " and " + other.name + " in turns");
+    TS_ASSIGN(const PairSamples pair, measurePair(subject, other, request.seconds, request.work.stop));
+    result.latency = latencyOf(pair.a, subject, machine.peakGflops(subject.threads));
+    Comparison comparison;
+    comparison.other = latencyOf(pair.b, other, machine.peakGflops(other.threads));
+    const bool same = subject.name == other.name;
+    const VerdictOptions names{0.01, same ? request.other : other.name, same ? request.subject : subject.name};
+    TS_ASSIGN(const Verdict verdict, judgePaired(pair.b, pair.a, {}, names));
+    comparison.ratio = verdict.ratio;
+    comparison.ratioLow = verdict.ratioLow;
+    comparison.ratioHigh = verdict.ratioHigh;
+    comparison.verdict = verdictName(verdict.kind);
+    comparison.text = verdict.text;
+    result.comparison = std::move(comparison);
+    return {};
+}
+
+} // namespace
+
+Result<Subject> compiledSubject(const Model& model, const PlanRequest& plan, const InputChoice& inputs) {
+    TS_ASSIGN(const PlannedModel planned, planModel(model, plan));
+    TS_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
+    auto owned = std::make_shared<TemporaryFolder>(std::move(folder));
+    TS_ASSIGN(const ExportSummary module, exportPlanned(planned, owned->path() / "module"));
+    TS_ASSIGN(Subject subject, subjectAt(module.folder, inputs, plan.threads));
+    subject.owned = std::move(owned);
+    return subject;
+}
+
+Result<Subject> openSubject(const std::string& what, const BenchRequest& request) {
+    if (isModuleFolder(what))
+        return subjectAt(what, request.inputs, request.threads);
+    TS_ASSIGN(const Model model, openModel(what, request.dimensions, request.work));
+    return compiledSubject(model, {request.store, request.threads, 0, request.untuned, request.work}, request.inputs);
+}
+
+Result<PairSamples> measurePair(const Subject& a, const Subject& b, double seconds, const StopToken& stop) {
+    TS_ASSIGN(const auto worker, startWorker());
+    TS_ASSIGN(const MeasuringLock lock, MeasuringLock::open());
+    TS_ASSIGN(const MeasuringKey key, lock.acquire(stop));
+    TS_ASSIGN(PairTiming timing, timeModulePair(*worker, {a.folder, a.threads, a.inputs}, {b.folder, b.threads, b.inputs}, seconds,
+                                                kBlockSeconds, kPatience, stop));
+    return PairSamples{std::move(timing.a), std::move(timing.b)};
+}
+
+Latency latencyOf(const std::vector<double>& seconds, const Subject& subject, double peakGflops) {
+    Latency latency;
+    latency.runs = seconds.size();
+    latency.threads = subject.threads;
+    if (const auto quantiles = quantilesOf(seconds)) {
+        latency.p5Ms = quantiles->p5 * 1e3;
+        latency.medianMs = quantiles->median * 1e3;
+        latency.p95Ms = quantiles->p95 * 1e3;
+        latency.gflops = speed(subject.module.flops(), quantiles->p5);
+        latency.peakFraction = fraction(latency.gflops, peakGflops);
+    }
+    return latency;
+}
+
+Result<BenchResult> bench(const BenchRequest& request) {
+    TS_ASSIGN(const Subject subject, openSubject(request.subject, request));
+    TS_ASSIGN(const MachineReport machine, machineReport(request.store, false, request.work));
+    const double peak = machine.peakGflops(subject.threads);
+    BenchResult result;
+    result.name = subject.name;
+    if (!request.other.empty()) {
+        TS_TRY(compareWith(subject, request, machine, result));
+        return result;
+    }
+    TS_ASSIGN(const ModuleTiming timing, measureOne(subject, request));
+    result.latency = latencyOf(timing.samples, subject, peak);
+    result.layers = layersOf(subject.module, timing.steps, peak);
+    return result;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/conformance.h"
+
+#include <algorithm>
+
+#include "core/check/equivalence.h"
+#include "core/graph/npy.h"
+#include "core/module/build.h"
+#include "core/module/worker_verbs.h"
+#include "core/onnx/import.h"
+#include "core/ops/interpreter.h"
+#include "core/workbench/plan_model.h"
+#include "core/workbench/session.h"
+
+namespace tunesmith {
+namespace {
+
+namespace fs = std::filesystem;
+using CaseStatus = ConformanceCase::Status;
+
+std::vector<fs::path> sortedEntries(const fs::path& folder) {
+    std::vector<fs::path> entries;
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+        entries.push_back(at->path());
+    std::ranges::sort(entries);
+    return entries;
+}
+
+void findCases(const fs::path& folder, std::vector<fs::path>& cases) {
+    std::error_code error;
+    if (fs::exists(folder / "model.onnx", error)) {
+        cases.push_back(folder);
+        return;
+    }
+    for (const fs::path& entry : sortedEntries(folder))
+        if (fs::is_directory(entry, error) && !fs::is_symlink(entry, error))
+            findCases(entry, cases);
+}
+
+// input_0.pb, input_1.pb ... of a data set.
+Result<std::vector<Tensor>> readSet(const fs::path& set, const std::string& stem) {
+    std::vector<Tensor> tensors;
+    std::error_code error;
+    for (int i = 0;; ++i) {
+        const fs::path file = set / (stem + "_" + std::to_string(i) + ".pb");
+        if (!fs::exists(file, error))
+            return tensors;
+        TS_ASSIGN(Tensor tensor, readTensorProto(file));
+        tensors.push_back(std::move(tensor));
+    }
+}
+
+Tolerance toleranceOf(Engine engine, const std::vector<Tensor>& expected) {
+    const bool small = std::ranges::any_of(expected, [](const Tensor& t) { return t.type() == DType::f16 || t.type() == DType::bf16; });
+    return {small ? 1e-2 : 1e-3, small ? 1e-3 : engine == Engine::reference ? 1e-7 : 1e-5};
+}
+
+// ONNX's absolute tolerance is absolute; ours is a share of the output's scale, which is at most that here.
+bool within(const Tensor& expected, const Tensor& actual, const Tolerance& tolerance, std::string& why) {
+    Tolerance scaled = tolerance;
+    const double scale = compareTensors(expected, actual).scale;
+    scaled.absolute = scale > 0 ? tolerance.absolute / scale : tolerance.absolute;
+    const Difference difference = compareTensors(expected, actual, scaled);
+    why = difference.text;
+    return difference.equal;
+}
+
+class CaseRunner {
+public:
+    CaseRunner(const ConformanceRequest& request, WorkerClient& worker) : request_(request), worker_(worker) {}
+
+    Result<ConformanceCase> run(const fs::path& folder, Engine engine) {
+        ConformanceCase result{folder.filename().string(), engine, CaseStatus::passed, {}};
+        const Status status = runSets(folder, engine);
+        if (status.ok())
+            return result;
+        if (status.error().isCancelled())
+            return status.error();
+        result.status = status.error().kind == ErrorKind::unsupported ? CaseStatus::unsupported : CaseStatus::failed;
+        result.detail = status.error().message;
+        return result;
+    }
+
+private:
+    Status runSets(const fs::path& folder, Engine engine) {
+        std::size_t sets = 0;
+        for (const fs::path& set : sortedEntries(folder)) {
+            if (!set.filename().string().starts_with("test_data_set_"))
+                continue;
+            ++sets;
+            TS_ASSIGN(const std::vector<Tensor> inputs, readSet(set, "input"));
+            TS_ASSIGN(const std::vector<Tensor> expected, readSet(set, "output"));
+            TS_ASSIGN(const Model model, openModel((folder / "model.onnx").string(), {}, request_.work));
+            TS_ASSIGN(const std::vector<Tensor> actual, compute(model, inputs, engine));
+            TS_TRY(save(folder.filename() / set.filename(), model, actual, engine));
+            TS_TRY(compare(model, expected, actual, engine));
+        }
+        return sets > 0 ? Status() : inputError(folder.string() + " has no test_data_set_*");
+    }
+
+    Result<std::vector<Tensor>> compute(const Model& model, const std::vector<Tensor>& inputs, Engine engine) {
+        RunOptions options;
+        options.stop = request_.work.stop;
+        if (engine == Engine::reference)
+            return Interpreter(model.graph()).run(inputs, options);
+        TS_TRY(checkInputs(model.graph(), inputs));
+        TS_ASSIGN(const PlannedModel planned, planModel(model, {{}, 1, 1, true, {request_.work.stop, {}}}));
+        TS_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
+        TS_ASSIGN(const ExportSummary module, exportPlanned(planned, folder.path() / "module"));
+        return tunesmith::runModule(worker_, {module.folder, 1, inputs}, kPatience, request_.work.stop);
+    }
+
+    Status save(const fs::path& place, const Model& model, const std::vector<Tensor>& outputs, Engine engine) {
+        if (request_.saveFolder.empty())
+            return {};
+        const fs::path folder = request_.saveFolder / engineName(engine) / place;
+        std::error_code error;
+        if (!fs::create_directories(folder, error) && error)
+            return ioError("cannot make the folder " + folder.string() + ": " + error.message());
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            TS_TRY(writeNpy(folder / (safeFileName(model.info().outputs[i].name) + ".npy"), outputs[i]));
+        return {};
+    }
+
+    static Status compare(const Model& model, const std::vector<Tensor>& expected, const std::vector<Tensor>& actual, Engine engine) {
+        if (expected.size() > actual.size())
+            return inputError("the case expects " + std::to_string(expected.size()) + " outputs, the model has " + std::to_string(actual.size()));
+        std::string why;
+        for (std::size_t i = 0; i < expected.size(); ++i)
+            if (!within(expected[i], actual[i], toleranceOf(engine, expected), why))
+                return internalError("output '" + model.info().outputs[i].name + "': " + why);
+        return {};
+    }
+
+    const ConformanceRequest& request_;
+    WorkerClient& worker_;
+};
+
+} // namespace
+
+const char* conformanceStatusName(ConformanceCase::Status status) {
+    switch (status) {
+    case CaseStatus::passed: return "passed";
+    case CaseStatus::failed: return "failed";
+    default: return "unsupported";
+    }
+}
+
+Result<std::vector<ConformanceCase>> runConformance(const ConformanceRequest& request) {
+    std::vector<fs::path> folders;
+    for (const fs::path& folder : request.folders) {
+        const std::size_t before = folders.size();
+        findCases(folder, folders);
+        if (folders.size() == before)
+            return inputError("there are no test cases (folders with a model.onnx) in " + folder.string());
+    }
+    TS_ASSIGN(const auto worker, startWorker());
+    CaseRunner runner(request, *worker);
+    std::vector<ConformanceCase> results;
+    for (std::size_t i = 0; i < folders.size(); ++i) {
+        request.work.report("conformance", static_cast<double>(i) / static_cast<double>(folders.size()), folders[i].filename().string());
+        for (const Engine engine : request.engines) {
+            if (request.work.stop.stopRequested())
+                return cancelledError();
+            TS_ASSIGN(ConformanceCase result, runner.run(folders[i], engine));
+            results.push_back(std::move(result));
+        }
+    }
+    return results;
+}
+
+} // namespace tunesmith

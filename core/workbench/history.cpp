@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/history.h"
+
+#include <filesystem>
+#include <map>
+
+#include "core/workbench/open_store.h"
+
+namespace tunesmith {
+
+Result<std::string> storePath(const std::string& asked) { return asked.empty() ? defaultStorePath() : Result<std::string>(asked); }
+
+Result<std::shared_ptr<Store>> openStore(const std::string& asked, StoreMode mode) {
+    TS_ASSIGN(const std::string path, storePath(asked));
+    return Store::open(path, mode);
+}
+
+Result<StoreHealth> checkStore(const std::string& store) {
+    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
+    TS_ASSIGN(StoreCheck check, opened->check());
+    return StoreHealth{check.ok, std::move(check.problems), check.runs, check.trials};
+}
+
+Result<StoreContents> storeContents(const std::string& store) {
+    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
+    TS_ASSIGN(StoreStats s, opened->stats());
+    return StoreContents{opened->path(), s.version,   s.fileBytes, s.logBytes, s.freeBytes, s.machines, s.targets,
+                         s.models,       s.workloads, s.runs,      s.trials,   s.records,   std::move(s.trialsByStatus)};
+}
+
+Result<StoreCleaning> cleanStore(const std::string& store) {
+    TS_ASSIGN(const std::string path, storePath(store));
+    std::error_code error;
+    if (!std::filesystem::exists(path, error))
+        return inputError("there is no store " + path + " to clean up");
+    TS_ASSIGN(const auto opened, Store::open(path));
+    TS_ASSIGN(const StoreGc gone, opened->gc());
+    return StoreCleaning{gone.models + gone.workloads + gone.targets + gone.machines, gone.bytesFreed};
+}
+
+Result<std::vector<RunSummary>> tuningRuns(const std::string& store, const std::string& modelHash) {
+    TS_ASSIGN(const std::string path, storePath(store));
+    std::error_code error;
+    if (!std::filesystem::exists(path, error))
+        return std::vector<RunSummary>{};
+    TS_ASSIGN(const auto opened, Store::open(path, StoreMode::readOnly));
+    TS_ASSIGN(const std::vector<ModelRow> models, opened->models());
+    std::map<ModelId, std::string> hashes;
+    for (const ModelRow& model : models)
+        hashes[model.id] = model.hash;
+    TS_ASSIGN(const std::vector<RunRow> rows, opened->runs());
+    std::vector<RunSummary> runs;
+    for (const RunRow& row : rows) {
+        if (!modelHash.empty() && (!row.model.valid() || hashes[row.model] != modelHash))
+            continue;
+        runs.push_back({row.id.value(), row.modelName, row.targetKey, row.strategy, runStateName(row.state), row.stopReason, row.startedAt,
+                        row.beforeMs, row.afterMs, row.state == RunState::stopped || row.interrupted});
+    }
+    return runs;
+}
+
+Result<std::vector<RunCurve>> runCurves(const std::string& store, std::int64_t run) {
+    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
+    TS_ASSIGN(const std::vector<RunWorkloadSummary> rows, opened->runWorkloads(RunId(run)));
+    std::vector<RunCurve> curves;
+    for (const RunWorkloadSummary& row : rows) {
+        RunCurve curve{row.plan.workload, row.name, row.op, {}, row.trials, row.failed, row.plan.budget, row.plan.spaceSize, row.flops, row.bestMs, {}};
+        TS_ASSIGN(const auto workload, opened->workload(row.plan.workload));
+        if (workload)
+            curve.shape = workload->shape;
+        TS_ASSIGN(const std::vector<CurvePoint> points, opened->curve(RunId(run), row.plan.workload));
+        for (const CurvePoint& point : points)
+            curve.points.push_back({point.index, point.status, point.p5Ms, point.bestMs, point.predicted});
+        curves.push_back(std::move(curve));
+    }
+    return curves;
+}
+
+} // namespace tunesmith

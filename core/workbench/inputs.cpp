@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/read_inputs.h"
+
+#include <algorithm>
+
+#include "core/check/random_inputs.h"
+#include "core/graph/npy.h"
+#include "core/ops/infer_shapes.h"
+
+namespace tunesmith {
+namespace {
+
+std::string known(const std::vector<WantedInput>& wanted) {
+    std::string text;
+    for (const WantedInput& input : wanted)
+        text += (text.empty() ? "" : ", ") + input.name;
+    return text.empty() ? "it has no inputs" : "its inputs are " + text;
+}
+
+Status checkNames(const std::vector<WantedInput>& wanted, const InputChoice& choice) {
+    for (const auto& [name, file] : choice.files)
+        if (std::ranges::none_of(wanted, [&](const WantedInput& input) { return input.name == name || safeFileName(input.name) == name; }))
+            return inputError("there is no input '" + name + "'; " + known(wanted));
+    return {};
+}
+
+Result<Tensor> readInput(const WantedInput& wanted, const std::filesystem::path& file) {
+    TS_ASSIGN(const Tensor tensor, readNpy(file));
+    const TensorType type(tensor.type(), tensor.shape());
+    if (!mergeTypes(wanted.type, type).ok())
+        return inputError("input '" + wanted.name + "' is " + wanted.type.text() + ", but " + file.string() + " holds " + type.text());
+    return tensor;
+}
+
+} // namespace
+
+std::vector<WantedInput> wantedInputs(const Graph& graph) {
+    const std::vector<std::int64_t> bounds = inputBounds(graph);
+    std::vector<WantedInput> wanted;
+    for (const ValueId id : graph.inputs())
+        wanted.push_back({graph.value(id).name, graph.value(id).type, bounds[wanted.size()]});
+    return wanted;
+}
+
+std::vector<WantedInput> wantedInputs(const ModuleInfo& module) {
+    const auto graph = module.document.find("graph");
+    std::vector<std::int64_t> bounds;
+    if (graph != module.document.end() && graph->is_object() && graph->contains("input_bounds"))
+        for (const auto& bound : (*graph)["input_bounds"])
+            bounds.push_back(bound.is_number_integer() ? std::max<std::int64_t>(bound.get<std::int64_t>(), 1) : 1);
+    bounds.resize(module.inputs.size(), 1);
+    std::vector<WantedInput> wanted;
+    for (const ModuleTensor& input : module.inputs)
+        wanted.push_back({input.name, TensorType(input.type, input.shape), bounds[wanted.size()]});
+    return wanted;
+}
+
+Result<std::vector<Tensor>> readInputs(const std::vector<WantedInput>& wanted, const InputChoice& choice) {
+    TS_TRY(checkNames(wanted, choice));
+    std::vector<Tensor> inputs;
+    for (const WantedInput& input : wanted) {
+        auto file = choice.files.find(input.name);
+        if (file == choice.files.end())
+            file = choice.files.find(safeFileName(input.name));
+        auto tensor = file != choice.files.end() ? readInput(input, file->second)
+                                                 : randomInput(input.name, input.type, input.bound, choice.seed, inputs.size());
+        if (!tensor.ok())
+            return tensor.error();
+        inputs.push_back(std::move(tensor).value());
+    }
+    return inputs;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/machine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/measure/machine.h"
+#include "core/workbench/open_store.h"
+#include "core/workbench/session.h"
+
+namespace tunesmith {
+namespace {
+
+std::optional<MachineCeilings> storedCeilings(const std::string& path, const std::string& key) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error))
+        return std::nullopt;
+    const auto store = Store::open(path, StoreMode::readOnly);
+    const auto rows = store.ok() ? (*store)->machines() : Result<std::vector<MachineRow>>(store.error());
+    if (!rows.ok())
+        return std::nullopt;
+    for (const MachineRow& row : *rows)
+        if (row.key == key)
+            if (auto ceilings = MachineCeilings::fromJson(nlohmann::json::parse(row.ceilings, nullptr, false)); ceilings.ok())
+                if (!ceilings->threads.empty())
+                    return std::move(ceilings).value();
+    return std::nullopt;
+}
+
+MachineReport reportOf(const MachineCeilings& ceilings) {
+    MachineReport report{ceilings.cpu, ceilings.isa, {}};
+    for (const ThreadCeilings& entry : ceilings.threads)
+        report.threads.push_back({entry.threads, entry.fmaGflops, entry.memoryGbs});
+    return report;
+}
+
+} // namespace
+
+double MachineReport::peakGflops(int threadCount) const {
+    const auto nearest = std::ranges::min_element(threads, {}, [&](const CeilingsAt& entry) { return std::abs(entry.threads - threadCount); });
+    return nearest == threads.end() ? 0 : nearest->fmaGflops;
+}
+
+Result<MachineReport> machineReport(const std::string& asked, bool measureAgain, const Work& work) {
+    TS_ASSIGN(const std::string path, storePath(asked));
+    TS_ASSIGN(MachineRow machine, thisMachine());
+    if (!measureAgain)
+        if (auto known = storedCeilings(path, machine.key))
+            return reportOf(*known);
+    work.report("measuring the machine's ceilings");
+    TS_ASSIGN(const auto worker, startWorker());
+    TS_ASSIGN(const MachineCeilings measured, measureMachine(*worker, work.stop));
+    machine.ceilings = measured.toJson().dump();
+    if (const auto store = Store::open(path); store.ok())
+        static_cast<void>((*store)->addMachine(machine).ok());
+    return reportOf(measured);
+}
+
+int usableCores() { return coreCount(); }
+
+} // namespace tunesmith

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/workbench/work.h"
+
+namespace tunesmith {
+
+struct CeilingsAt {
+    int threads = 1;
+    double fmaGflops = 0; // FP32 fused multiply-adds on registers
+    double memoryGbs = 0; // STREAM triad
+};
+
+struct MachineReport {
+    std::string cpu, isa;
+    std::vector<CeilingsAt> threads;     // 1, 2, ... all cores
+    double peakGflops(int threadCount) const; // at the nearest thread count that was measured; 0: unknown
+};
+
+// The ceilings of this computer: measured once (a second per thread count, in a worker), then kept in the store. A store that
+// cannot be written to costs only the keeping.
+Result<MachineReport> machineReport(const std::string& store = {}, bool measureAgain = false, const Work& work = {});
+
+int usableCores();
+
+} // namespace tunesmith

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+
+#include "core/process/measuring_lock.h"
+#include "core/workbench/bench.h"
+#include "core/workbench/plan_model.h"
+#include "core/workbench/session.h"
+
+namespace tunesmith {
+
+// Inside core/workbench only: something that can be timed, be it a module that lies somewhere or a model that was compiled
+// for the occasion.
+struct Subject {
+    std::string name;
+    std::filesystem::path folder;
+    std::shared_ptr<TemporaryFolder> owned; // of a compiled model
+    ModuleInfo module;
+    std::vector<Tensor> inputs;
+    int threads = 1;
+};
+
+Result<Subject> openSubject(const std::string& what, const BenchRequest& request);
+Result<Subject> compiledSubject(const Model& model, const PlanRequest& plan, const InputChoice& inputs);
+
+// Seconds per run of each, measured in turns, under the measuring lock.
+struct PairSamples {
+    std::vector<double> a, b;
+};
+Result<PairSamples> measurePair(const Subject& a, const Subject& b, double seconds, const StopToken& stop);
+
+Latency latencyOf(const std::vector<double>& seconds, const Subject& subject, double peakGflops);
+
+} // namespace tunesmith

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/model.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "core/base/hash.h"
+#include "core/onnx/export.h"
+#include "core/onnx/import.h"
+#include "core/onnx/samples.h"
+#include "core/ops/coverage.h"
+#include "core/ops/fold_constants.h"
+#include "core/ops/infer_shapes.h"
+
+namespace tunesmith {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+std::vector<NodeProblem> problems(const std::vector<UncoveredNode>& nodes) {
+    std::vector<NodeProblem> list;
+    for (const UncoveredNode& node : nodes)
+        list.push_back({node.node, node.op, node.reason});
+    return list;
+}
+
+std::vector<std::string> openDimensions(const Graph& graph, const Dimensions& bound) {
+    std::vector<std::string> open;
+    for (const std::string& name : bindableDims(graph))
+        if (!bound.contains(name))
+            open.push_back(name);
+    return open;
+}
+
+Status checkDimensions(const Graph& graph, const Dimensions& dimensions) {
+    const std::vector<std::string> known = bindableDims(graph);
+    for (const auto& [name, extent] : dimensions)
+        if (std::ranges::find(known, name) == known.end())
+            return inputError("the model has no open dimension '" + name + "'; " +
+                              (known.empty() ? "all its dimensions are fixed" : "it has " + joined(known)));
+    return {};
+}
+
+ModelInfo describe(const std::string& name, const Graph& graph, std::vector<std::string> open) {
+    const Coverage found = coverage(graph);
+    ModelInfo info;
+    info.name = name;
+    for (const ValueId id : graph.inputs())
+        info.inputs.push_back(specOf(graph.value(id).name, graph.value(id).type));
+    for (const ValueId id : graph.outputs())
+        info.outputs.push_back(specOf(graph.value(id).name, graph.value(id).type));
+    info.nodes = static_cast<std::int64_t>(graph.nodeCount());
+    info.ops = found.operators;
+    info.parameters = found.parameters;
+    info.flops = found.flops;
+    info.flopsComplete = found.flopsComplete;
+    info.unsupported = problems(found.notComputed);
+    if (open.empty() && !found.notCompiled.empty())
+        info.notCompiled = problems(coverage(foldConstants(graph).valueOr(graph)).notCompiled); // shape arithmetic folds away
+    info.openDimensions = std::move(open);
+    return info;
+}
+
+} // namespace
+
+Result<Dimensions> parseDimensions(const std::string& text) {
+    Dimensions dimensions;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+        const auto equals = part.rfind('=');
+        std::int64_t extent = 0;
+        const char* end = part.data() + part.size();
+        const char* begin = equals == std::string::npos ? end : part.data() + equals + 1;
+        const auto [last, error] = std::from_chars(begin, end, extent);
+        if (equals == 0 || begin == end || error != std::errc() || last != end || extent < 1)
+            return inputError("'" + part + "' is no dimension; write name=value with a positive number, as in batch=1,height=224");
+        dimensions[part.substr(0, equals)] = extent;
+    }
+    return dimensions;
+}
+
+std::string TensorSpec::shapeText() const {
+    if (!dims)
+        return "?";
+    std::string text;
+    for (const Dim& dim : *dims)
+        text += (text.empty() ? "" : "x") + dimText(dim);
+    return text.empty() ? "scalar" : text;
+}
+
+TensorSpec specOf(const std::string& name, const TensorType& type) { return {name, std::string(dtypeName(type.dtype)), type.dims}; }
+
+std::string Model::hash() const { return hexHash(graph().hash()); }
+
+Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimensions, const Work& work) {
+    namespace fs = std::filesystem;
+    auto data = std::make_shared<Model::Data>();
+    std::error_code error;
+    const auto& samples = sampleModels();
+    const bool isSample = std::ranges::any_of(samples, [&](const Sample& sample) { return sample.name == fileOrSample; });
+    work.report("reading " + fileOrSample);
+    if (isSample && !fs::exists(fileOrSample, error)) {
+        data->name = fileOrSample;
+        data->source = "sample:" + fileOrSample;
+        TS_ASSIGN(data->original, buildSample(fileOrSample));
+    } else {
+        data->name = fs::path(fileOrSample).stem().string();
+        data->source = fs::absolute(fileOrSample, error).lexically_normal().string();
+        TS_ASSIGN(data->original, importOnnx(fileOrSample, {work.stop}));
+    }
+    if (const Status known = checkDimensions(data->original, dimensions); !known.ok())
+        return known.error().within(fileOrSample);
+    auto inferred = inferShapes(data->original, dimensions);
+    if (!inferred.ok())
+        return inferred.error().within(fileOrSample);
+    data->graph = std::move(inferred).value();
+    data->info = describe(data->name, data->graph, openDimensions(data->original, dimensions));
+    Model model;
+    model.data_ = std::move(data);
+    return model;
+}
+
+std::vector<SampleInfo> sampleList() {
+    std::vector<SampleInfo> list;
+    for (const Sample& sample : sampleModels())
+        list.push_back({sample.name, sample.description});
+    return list;
+}
+
+Status writeSample(const std::string& name, const std::filesystem::path& file) {
+    TS_ASSIGN(const Graph graph, buildSample(name));
+    return exportOnnx(graph, file);
+}
+
+Status exportModel(const Model& model, const std::filesystem::path& file, const Work& work) {
+    work.report("folding constants");
+    FoldOptions options;
+    options.stop = work.stop;
+    TS_ASSIGN(const Graph folded, foldConstants(model.graph(), options));
+    work.report("writing " + file.string());
+    return exportOnnx(folded, file);
+}
+
+} // namespace tunesmith

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/workbench/work.h"
+
+namespace tunesmith {
+
+// Values for symbolic dimensions: "batch" or, for a dimension without a name, "input.0".
+using Dimensions = std::map<std::string, std::int64_t>;
+Result<Dimensions> parseDimensions(const std::string& text); // "batch=1,height=224"; empty text: none
+
+// A named tensor as people and --json see it. A dimension is a number or a name; no dims: not even the rank is known.
+struct TensorSpec {
+    std::string name;
+    std::string type; // "float32"
+    std::optional<Dims> dims;
+
+    std::string shapeText() const; // "1x3xHx224"
+};
+
+TensorSpec specOf(const std::string& name, const TensorType& type);
+
+struct NodeProblem {
+    std::string node, op, reason;
+};
+
+// What is in a model and what can be done with it.
+struct ModelInfo {
+    std::string name;
+    std::vector<TensorSpec> inputs, outputs;
+    std::int64_t nodes = 0;
+    std::map<std::string, std::int64_t> ops; // how often each operator occurs
+    std::int64_t parameters = 0;
+    std::int64_t flops = 0;
+    bool flopsComplete = true;             // false: some shapes are open, bind dimensions
+    std::vector<NodeProblem> unsupported;  // no engine computes these
+    std::vector<NodeProblem> notCompiled;  // only the reference engine runs these; empty while dimensions are open
+    std::vector<std::string> openDimensions; // what parseDimensions() may bind and is not bound
+};
+
+// A model that was read: a value, cheap to copy, safe to share between threads.
+class Model {
+public:
+    const std::string& name() const { return data_->name; } // of the file without .onnx, or of the sample
+    const std::string& source() const { return data_->source; } // path, or "sample:NAME"
+    const Graph& original() const { return data_->original; } // as the file says
+    const Graph& graph() const { return data_->graph; }       // with bound dimensions and inferred types
+    const ModelInfo& info() const { return data_->info; }
+    std::string hash() const; // structural, with the bound dimensions
+
+private:
+    friend Result<Model> openModel(const std::string&, const Dimensions&, const Work&);
+    struct Data {
+        std::string name, source;
+        Graph original, graph;
+        ModelInfo info;
+    };
+    std::shared_ptr<const Data> data_ = std::make_shared<const Data>();
+};
+
+// Reads an ONNX file, or builds the sample of that name (a file of the same name wins). Errors name the file.
+Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimensions = {}, const Work& work = {});
+
+struct SampleInfo {
+    std::string name, description;
+};
+std::vector<SampleInfo> sampleList();
+Status writeSample(const std::string& name, const std::filesystem::path& file);
+
+// The graph as any runtime loads it, with constants folded and dead nodes gone.
+Status exportModel(const Model& model, const std::filesystem::path& file, const Work& work = {});
+
+} // namespace tunesmith

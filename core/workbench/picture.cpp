@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/picture.h"
+
+#include <map>
+#include <string_view>
+
+#include "core/ops/lower_node.h"
+
+namespace tunesmith {
+namespace {
+
+using Category = PictureNode::Category;
+
+Category categoryOf(const std::string& op) {
+    static const std::map<std::string_view, Category> known{
+        {"Conv", Category::conv}, {"ConvTranspose", Category::conv}, {"ConvInteger", Category::conv}, {"QLinearConv", Category::conv},
+        {"Gemm", Category::dense}, {"MatMul", Category::dense}, {"MatMulInteger", Category::dense}, {"Einsum", Category::dense},
+        {"LSTM", Category::dense}, {"GRU", Category::dense}, {"RNN", Category::dense},
+        {"MaxPool", Category::pool}, {"AveragePool", Category::pool}, {"GlobalAveragePool", Category::pool},
+        {"GlobalMaxPool", Category::pool}, {"LpPool", Category::pool},
+        {"BatchNormalization", Category::norm}, {"LayerNormalization", Category::norm}, {"InstanceNormalization", Category::norm},
+        {"GroupNormalization", Category::norm}, {"LRN", Category::norm}, {"Softmax", Category::norm}, {"LogSoftmax", Category::norm},
+        {"MeanVarianceNormalization", Category::norm},
+        {"Reshape", Category::shape}, {"Flatten", Category::shape}, {"Squeeze", Category::shape}, {"Unsqueeze", Category::shape},
+        {"Transpose", Category::shape}, {"Concat", Category::shape}, {"Split", Category::shape}, {"Slice", Category::shape},
+        {"Pad", Category::shape}, {"Gather", Category::shape}, {"Expand", Category::shape}, {"Tile", Category::shape},
+        {"Shape", Category::shape}, {"Constant", Category::shape}, {"ConstantOfShape", Category::shape},
+        {"DepthToSpace", Category::shape}, {"SpaceToDepth", Category::shape}, {"Resize", Category::shape}, {"Upsample", Category::shape},
+        {"Identity", Category::shape}, {"Range", Category::shape}, {"Size", Category::shape},
+    };
+    if (const auto found = known.find(op); found != known.end())
+        return found->second;
+    const Operator* definition = findOperator(op);
+    return definition && definition->fusion == Fusion::elementwise ? Category::elementwise : Category::other;
+}
+
+class Artist {
+public:
+    explicit Artist(const Model& model) : model_(model), graph_(model.graph()) {}
+
+    ModelPicture draw() {
+        for (const NodeProblem& problem : model_.info().unsupported)
+            problems_[problem.node] = problem.reason;
+        for (const ValueId id : graph_.inputs())
+            drawInput(id);
+        for (std::size_t i = 0; i < graph_.nodeCount(); ++i)
+            drawNode(NodeId(static_cast<std::int64_t>(i)));
+        for (const ValueId id : graph_.outputs())
+            drawOutput(id);
+        return std::move(picture_);
+    }
+
+private:
+    TensorSpec spec(ValueId id) const { return specOf(graph_.value(id).name, graph_.value(id).type); }
+
+    std::size_t add(PictureNode node) {
+        picture_.nodes.push_back(std::move(node));
+        return picture_.nodes.size() - 1;
+    }
+
+    void connect(ValueId id, std::size_t to) {
+        if (const auto from = makers_.find(id); from != makers_.end())
+            picture_.edges.push_back({from->second, to, spec(id)});
+    }
+
+    void drawInput(ValueId id) {
+        PictureNode node{graph_.value(id).name, "input", Category::io, {}, {}, {}, {spec(id)}, 0, {}};
+        makers_[id] = add(std::move(node));
+    }
+
+    void drawOutput(ValueId id) {
+        PictureNode node{graph_.value(id).name, "output", Category::io, {}, {spec(id)}, {}, {}, 0, {}};
+        connect(id, add(std::move(node)));
+    }
+
+    void drawNode(NodeId id) {
+        const Node& node = graph_.node(id);
+        PictureNode drawn;
+        drawn.title = node.domain.empty() ? node.op : node.domain + "." + node.op;
+        drawn.subtitle = node.name;
+        drawn.category = node.domain.empty() ? categoryOf(node.op) : Category::other;
+        for (const auto& [key, attribute] : node.attributes)
+            drawn.attributes.emplace_back(key, attributeText(attribute));
+        for (const ValueId input : node.inputs)
+            if (input.valid())
+                (graph_.value(input).isConstant() ? drawn.weights : drawn.inputs).push_back(spec(input));
+        for (const ValueId output : node.outputs)
+            if (output.valid())
+                drawn.outputs.push_back(spec(output));
+        if (const auto program = lowerNode(graph_, id); program.ok())
+            drawn.flops = loops::flopCount(*program);
+        if (const auto problem = problems_.find(node.name); problem != problems_.end())
+            drawn.problem = problem->second;
+        const std::size_t place = add(std::move(drawn));
+        for (const ValueId input : node.inputs)
+            if (input.valid())
+                connect(input, place);
+        for (const ValueId output : node.outputs)
+            if (output.valid())
+                makers_[output] = place;
+    }
+
+    const Model& model_;
+    const Graph& graph_;
+    ModelPicture picture_;
+    std::map<ValueId, std::size_t> makers_;
+    std::map<std::string, std::string> problems_;
+};
+
+} // namespace
+
+ModelPicture drawModel(const Model& model) { return Artist(model).draw(); }
+
+} // namespace tunesmith

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/plan_model.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "core/base/hash.h"
+#include "core/check/random_inputs.h"
+#include "core/measure/machine.h"
+#include "core/module/build.h"
+#include "core/workbench/open_store.h"
+#include "core/workbench/version.h"
+
+namespace tunesmith {
+namespace {
+
+using nlohmann::json;
+
+// The best record of a workload: of the target itself, else of the thread count next to it; measured on this machine, else
+// on any of the same instruction set.
+class RecordFinder {
+public:
+    static Result<RecordFinder> open(const std::string& store, const Target& target) {
+        RecordFinder finder(target);
+        TS_ASSIGN(const std::string path, storePath(store));
+        std::error_code error;
+        if (!std::filesystem::exists(path, error))
+            return finder; // nothing was tuned yet
+        TS_ASSIGN(finder.store_, Store::open(path, StoreMode::readOnly));
+        TS_ASSIGN(const MachineRow machine, thisMachine());
+        finder.machine_ = machine.key;
+        TS_TRY(finder.listTargets());
+        return finder;
+    }
+
+    std::optional<ChosenConfig> operator()(const Workload& workload) {
+        if (!store_)
+            return std::nullopt;
+        for (const std::string& target : targets_)
+            for (const std::string& machine : {machine_, std::string()})
+                if (const auto record = store_->bestRecord(workload.key, target, machine); record.ok() && *record)
+                    if (auto config = Config::parse((*record)->trial.config); config.ok())
+                        return take(**record, std::move(config).value());
+        return std::nullopt;
+    }
+
+    const json& used() const { return used_; }
+
+private:
+    explicit RecordFinder(Target target) : target_(std::move(target)) {}
+
+    Status listTargets() {
+        TS_ASSIGN(const std::vector<TargetRow> rows, store_->targets());
+        std::set<std::string> stored;
+        for (const TargetRow& row : rows)
+            stored.insert(row.key);
+        Target other = target_;
+        for (int distance = 0; distance <= 256; ++distance)
+            for (const int threads : {target_.threads - distance, target_.threads + distance}) {
+                other.threads = threads;
+                if (threads > 0 && stored.erase(other.key()))
+                    targets_.push_back(other.key());
+            }
+        return {};
+    }
+
+    ChosenConfig take(const Record& record, Config config) {
+        const double ms = record.trial.p5Ms.value_or(0);
+        used_[record.workload.key] = {{"name", record.workload.name},   {"config", record.trial.config},
+                                      {"p5_ms", ms},                    {"target", record.targetKey},
+                                      {"machine", record.machineKey},   {"trial", record.trial.id.value()},
+                                      {"run", record.trial.run.value()}};
+        return {std::move(config), ms};
+    }
+
+    Target target_;
+    std::shared_ptr<Store> store_;
+    std::string machine_;
+    std::vector<std::string> targets_;
+    json used_ = json::object();
+};
+
+Status requireComputable(const Model& model) {
+    if (model.info().unsupported.empty())
+        return {};
+    const NodeProblem& first = model.info().unsupported.front();
+    return unsupportedError(model.name() + ": " + first.reason);
+}
+
+json describeGraph(const Model& model) {
+    return {{"name", model.name()},
+            {"hash", model.hash()},
+            {"nodes", model.info().nodes},
+            {"operators", model.info().ops},
+            {"input_bounds", inputBounds(model.graph())}};
+}
+
+std::size_t tunedKernels(const ModulePlan& plan) {
+    std::set<std::size_t> tuned;
+    for (const PlanStep& step : plan.steps)
+        if (step.expectedMs > 0)
+            tuned.insert(step.kernel);
+    return tuned.size();
+}
+
+} // namespace
+
+Result<PlannedModel> planModel(const Model& model, const PlanRequest& request) {
+    TS_TRY(requireComputable(model));
+    const Work& work = request.work;
+    work.report("preparing " + model.name());
+    BuildOptions options;
+    TS_ASSIGN(options.target, hostTarget(request.threads > 0 ? request.threads : coreCount()));
+    auto prepared = prepareGraph(model.graph());
+    if (!prepared.ok())
+        return prepared.error().within(model.name());
+    if (work.stop.stopRequested())
+        return cancelledError();
+    std::optional<RecordFinder> records;
+    if (!request.untuned) {
+        TS_ASSIGN(records, RecordFinder::open(request.store, options.target));
+        options.chooseConfig = [&](const Workload& workload) { return (*records)(workload); };
+    }
+    options.compileThreads = request.builders > 0 ? request.builders : coreCount();
+    options.stop = work.stop;
+    options.progress = [&](std::size_t done, std::size_t total) {
+        work.report("compiling kernels", total ? static_cast<double>(done) / static_cast<double>(total) : -1,
+                    std::to_string(done) + " of " + std::to_string(total));
+    };
+    PlannedModel planned;
+    auto plan = buildModule(*prepared, options);
+    if (!plan.ok())
+        return plan.error().isCancelled() ? plan.error() : plan.error().within(model.name());
+    planned.plan = std::move(plan).value();
+    planned.plan.name = model.name();
+    planned.graph = describeGraph(model);
+    planned.records = records ? records->used() : json::object();
+    planned.tuned = tunedKernels(planned.plan);
+    return planned;
+}
+
+Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder, json check) {
+    TS_ASSIGN(const MachineRow machine, thisMachine());
+    ExportInfo info;
+    info.graph = planned.graph;
+    info.records = planned.records;
+    info.machine = {{"key", machine.key}, {"cpu", machine.cpu}, {"isa", machine.isa}, {"cores", machine.cores}};
+    info.check = std::move(check);
+    info.version = "tunesmith " + versionText();
+    return exportModule(planned.plan, folder, info);
+}
+
+} // namespace tunesmith

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/module/export.h"
+#include "core/module/plan.h"
+#include "core/workbench/model.h"
+
+namespace tunesmith {
+
+// Inside core/workbench only: from a model and the store's records to a plan, and to a module that was exported somewhere.
+struct PlanRequest {
+    std::string store; // empty: the default store
+    int threads = 0;   // 0: all cores
+    int builders = 0;
+    bool untuned = false;
+    Work work;
+};
+
+struct PlannedModel {
+    ModulePlan plan;
+    nlohmann::json graph;   // for module.json
+    nlohmann::json records; // likewise: what each tuned kernel was chosen by
+    std::size_t tuned = 0;  // kernels
+};
+
+Result<PlannedModel> planModel(const Model& model, const PlanRequest& request);
+Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder, nlohmann::json check = nullptr);
+
+} // namespace tunesmith
