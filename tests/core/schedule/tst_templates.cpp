@@ -132,7 +132,7 @@ KernelPackage packageOf(const ScheduledKernel& scheduled, const Target& target) 
 std::vector<Config> someConfigs(const ScheduleSpace& space) {
     std::vector<Config> configs{space.defaultConfig()};
     Rng rng(kSeed);
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 2; ++i)
         configs.push_back(space.space().sample(rng));
     return configs;
 }
@@ -160,13 +160,11 @@ private slots:
             const auto space = take(ScheduleSpace::make(workload, target));
             QCOMPARE(QString(space.scheduleTemplate().name()), QString(kase.expectedTemplate));
             const auto reference = take(KernelCase::make(workload, kSeed));
-            for (const int threads : {1, 2}) {
-                const auto runner = take(PhaseRunner::make(threads));
-                for (const Config& config : someConfigs(space)) {
-                    const auto kernel = take(BenchKernel::load(reference, packageOf(take(space.schedule(config)), target)));
-                    const std::string wrong = kernel->check(*runner);
-                    QVERIFY2(wrong.empty(), (std::string(isaName(isa)) + ", " + space.space().describe(config) + ": " + wrong).c_str());
-                }
+            const auto one = take(PhaseRunner::make(1)), two = take(PhaseRunner::make(2));
+            for (const Config& config : someConfigs(space)) {
+                const auto kernel = take(BenchKernel::load(reference, packageOf(take(space.schedule(config)), target)));
+                const std::string wrong = kernel->check(*one) + kernel->check(*two);
+                QVERIFY2(wrong.empty(), (std::string(isaName(isa)) + ", " + space.space().describe(config) + ": " + wrong).c_str());
             }
         }
     }

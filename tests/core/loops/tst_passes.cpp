@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest>
+
+#include "core/loops/passes.h"
+#include "core/loops/schedule.h"
+
+using namespace tunesmith;
+using namespace tunesmith::loops;
+
+namespace {
+
+QString text(const Stmt& stmt) { return QString::fromStdString(toText(stmt)); }
+
+// out[i] = sum over k of x[i + k - 1], the ends padded
+Program paddedSum(std::int64_t length) {
+    Program program;
+    program.name = "sum";
+    const auto x = makeTensor("x", DType::f32, {length});
+    program.inputs = {x};
+    program.stages.push_back(reduce("sum", DType::f32, {length}, Reduction::sum, {3}, [&](const Indices& i, const Indices& r) {
+        const Expr at = i[0] + r[0] - 1;
+        return ReductionBody{load(x, {at}), at >= 0 && at < Expr(length)};
+    }));
+    program.outputs = {program.stages[0].output};
+    return program;
+}
+
+} // namespace
+
+class TestPasses : public QObject {
+    Q_OBJECT
+
+private slots:
+    void conditionsLeaveLoopsThatTheyDoNotDependOn() {
+        const Var i = makeVar("i"), n = makeVar("n");
+        const auto buffer = makeTensor("b", DType::f32, {8});
+        const Stmt store = makeStore(buffer, Expr(i), constantOf(DType::f32, 1));
+        const Stmt loop = makeLoop(LoopKind::serial, i, 0, 8, makeGuard(Expr(n) > 3 && Expr(i) < Expr(n), store));
+        QCOMPARE(text(hoistGuards(loop)), QString("if (n > 3)\n  for i in [0, 8)\n    if (i < n)\n      b[i] = 1f\n"));
+    }
+
+    void conditionsBecomeBounds() {
+        const Var i = makeVar("i"), n = makeVar("n");
+        const auto buffer = makeTensor("b", DType::f32, {8});
+        const Stmt store = makeStore(buffer, Expr(i), constantOf(DType::f32, 1));
+        const Stmt loop = makeLoop(LoopKind::serial, i, 0, 8, makeGuard(Expr(i) + Expr(n) >= 2 && Expr(i) * 2 < Expr(n), store));
+        VarRanges ranges;
+        ranges.set(n, {0, 100});
+        QCOMPARE(text(tightenLoops(loop, ranges)), QString("for i in [max(0, ((n*-1) + 2)), min(8, ((n + 1)/2)))\n  b[i] = 1f\n"));
+    }
+
+    void paddingCostsNoBranchInside() {
+        Schedule schedule(paddedSum(64));
+        const TensorRef out = schedule.program().outputs[0];
+        const TensorRef sum = schedule.cacheWrite(out);
+        auto& o = schedule[out];
+        const auto [tile, inside] = o.split(o.axes()[0], 8);
+        o.unroll(inside);
+        auto& s = schedule[sum];
+        s.computeAt(out, tile);
+        s.reorder({s.reduceAxes()[0], s.axes()[0]});
+        s.unroll(s.axes()[0]);
+        s.unroll(s.reduceAxes()[0]);
+        const auto nest = schedule.lower();
+        QVERIFY(nest.ok());
+        QCOMPARE(nest->phases.size(), std::size_t{1});
+        const QString body = text(nest->phases[0].body);
+        QVERIFY2(!body.contains("if "), qPrintable(body));
+        QVERIFY2(body.contains("for i0o in [1, 7)"), qPrintable(body));
+    }
+
+    void tailsAreSplitOff() {
+        Program program;
+        program.name = "copy";
+        const auto x = makeTensor("x", DType::f32, {37});
+        program.inputs = {x};
+        program.stages.push_back(compute("y", DType::f32, {37}, [&](const Indices& i) { return load(x, i) * constantOf(DType::f32, 2); }));
+        program.outputs = {program.stages[0].output};
+        Schedule schedule(program);
+        auto& y = schedule[program.outputs[0]];
+        const auto [outer, inner] = y.split(y.axes()[0], 8);
+        y.vectorize(inner);
+        const QString body = text(schedule.lower()->phases[0].body);
+        QVERIFY2(!body.contains("if "), qPrintable(body));
+        QVERIFY2(body.contains("for i0o in [0, 4)") && body.contains("vectorized i0i in [0, 5)"), qPrintable(body));
+    }
+
+    void rfactorKeepsEveryTerm() {
+        Program program;
+        program.name = "total";
+        const auto x = makeTensor("x", DType::f32, {2, 13});
+        program.inputs = {x};
+        program.stages.push_back(reduce("total", DType::f32, {2}, Reduction::sum, {13}, [&](const Indices& i, const Indices& r) {
+            return ReductionBody{load(x, {i[0], r[0]}), {}};
+        }));
+        program.outputs = {program.stages[0].output};
+        Schedule schedule(program);
+        const TensorRef partial = schedule.rfactor(program.outputs[0], 0, 4);
+        QCOMPARE(partial->shape, (Shape{2, 4}));
+        QCOMPARE(schedule.program().stages.size(), std::size_t{2});
+        QCOMPARE(schedule.program().stages[0].reduceAxes[0].extent, std::int64_t{4});
+        QVERIFY(schedule.program().stages[0].guard.valid());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPasses)
+#include "tst_passes.moc"

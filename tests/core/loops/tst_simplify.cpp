@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest>
+
+#include "core/base/rng.h"
+#include "core/loops/simplify.h"
+
+using namespace tunesmith;
+using namespace tunesmith::loops;
+
+namespace {
+
+std::int64_t valueOf(const Expr& e, const std::vector<std::pair<Var, std::int64_t>>& values) {
+    const Expr known = substitute(e, [&](const Var& var) {
+        for (const auto& [v, value] : values)
+            if (v == var)
+                return Expr(value);
+        return Expr();
+    });
+    const auto value = constantValue(known);
+    if (!value)
+        qFatal("%s is no constant", toText(known).c_str());
+    return *value;
+}
+
+Expr randomExpr(Rng& rng, const std::vector<Var>& vars, int depth) {
+    if (depth == 0 || rng.chance(0.2))
+        return rng.chance(0.6) ? Expr(vars[rng.below(vars.size())]) : Expr(static_cast<std::int64_t>(rng.below(20)) - 5);
+    const Expr a = randomExpr(rng, vars, depth - 1), b = randomExpr(rng, vars, depth - 1);
+    const Expr k(static_cast<std::int64_t>(rng.below(7)) + 1);
+    switch (rng.below(7)) {
+    case 0: return a - b;
+    case 1: return a * k;
+    case 2: return a / k;
+    case 3: return a % k;
+    case 4: return min(a, b);
+    case 5: return max(a, b);
+    default: return a + b;
+    }
+}
+
+} // namespace
+
+class TestSimplify : public QObject {
+    Q_OBJECT
+
+private slots:
+    void knownForms_data() {
+        QTest::addColumn<int>("form");
+        QTest::addColumn<QString>("text");
+        QTest::newRow("block") << 0 << "co";
+        QTest::newRow("lane") << 1 << "ci";
+        QTest::newRow("fused back together") << 2 << "f";
+        QTest::newRow("nested quotients") << 3 << "(f/56)";
+        QTest::newRow("true comparison") << 4 << "1";
+        QTest::newRow("false comparison") << 5 << "0";
+        QTest::newRow("min of ordered") << 6 << "ci";
+        QTest::newRow("cancelled") << 7 << "3";
+    }
+    void knownForms() {
+        QFETCH(int, form);
+        QFETCH(QString, text);
+        const Var co = makeVar("co"), ci = makeVar("ci"), f = makeVar("f");
+        VarRanges ranges;
+        ranges.set(co, {0, 3});
+        ranges.set(ci, {0, 15});
+        ranges.set(f, {0, 783});
+        const Expr c = Expr(co) * 16 + ci;
+        const std::vector<Expr> forms{c / 16, c % 16, Expr(f) / 28 * 28 + Expr(f) % 28, Expr(f) / 7 / 8, c < Expr(64), c >= Expr(64),
+                                      min(Expr(ci), Expr(15)), c - (Expr(ci) + Expr(co) * 16) + 3};
+        QCOMPARE(QString::fromStdString(toText(simplify(forms[static_cast<std::size_t>(form)], ranges))), text);
+    }
+
+    // Whatever the rules do, the value stays, and ranges hold it.
+    void simplifiedExpressionsHaveTheSameValue() {
+        Rng rng(7);
+        const std::vector<Var> vars{makeVar("a"), makeVar("b"), makeVar("c")};
+        for (int round = 0; round < 3000; ++round) {
+            VarRanges ranges;
+            std::vector<Range> bounds;
+            for (const Var& var : vars) {
+                const auto low = static_cast<std::int64_t>(rng.below(10)) - 5;
+                bounds.push_back({low, low + static_cast<std::int64_t>(rng.below(30))});
+                ranges.set(var, bounds.back());
+            }
+            const Expr e = randomExpr(rng, vars, 4);
+            const Expr simple = simplify(e, ranges);
+            const Range range = rangeOf(e, ranges);
+            for (int point = 0; point < 10; ++point) {
+                std::vector<std::pair<Var, std::int64_t>> values;
+                for (std::size_t v = 0; v < vars.size(); ++v)
+                    values.emplace_back(vars[v], bounds[v].min + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(bounds[v].max - bounds[v].min + 1))));
+                const std::int64_t value = valueOf(e, values);
+                QVERIFY2(valueOf(simple, values) == value, (toText(e) + " became " + toText(simple)).c_str());
+                QVERIFY2(range.min <= value && value <= range.max, ("range of " + toText(e)).c_str());
+            }
+        }
+    }
+
+    void unknownVariablesStayOpen() {
+        const VarRanges ranges;
+        const Var x = makeVar("x");
+        QCOMPARE(QString::fromStdString(toText(simplify(Expr(x) < Expr(5), ranges))), QString("(x < 5)"));
+        QVERIFY(rangeOf(Expr(x) * 2, ranges).max >= kUnbounded);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestSimplify)
+#include "tst_simplify.moc"
