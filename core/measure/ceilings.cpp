@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/measure/ceilings.h"
+
+#include <barrier>
+#include <chrono>
+#include <functional>
+#include <immintrin.h>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/measure/timing.h"
+
+namespace tunesmith::ceilings {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kChains = 12; // two FMA ports of four cycles' latency want eight independent chains
+
+[[gnu::target("avx512f"), gnu::noinline]] float fma512(int turns) {
+    __m512 chain[kChains];
+    for (int i = 0; i < kChains; ++i)
+        chain[i] = _mm512_set1_ps(static_cast<float>(i));
+    const __m512 scale = _mm512_set1_ps(0.999f);
+    for (int turn = 0; turn < turns; ++turn)
+        for (int i = 0; i < kChains; ++i)
+            chain[i] = _mm512_fmadd_ps(chain[i], scale, scale);
+    for (int i = 1; i < kChains; ++i)
+        chain[0] = _mm512_add_ps(chain[0], chain[i]);
+    return _mm512_cvtss_f32(chain[0]);
+}
+
+[[gnu::target("avx2,fma"), gnu::noinline]] float fma256(int turns) {
+    __m256 chain[kChains];
+    for (int i = 0; i < kChains; ++i)
+        chain[i] = _mm256_set1_ps(static_cast<float>(i));
+    const __m256 scale = _mm256_set1_ps(0.999f);
+    for (int turn = 0; turn < turns; ++turn)
+        for (int i = 0; i < kChains; ++i)
+            chain[i] = _mm256_fmadd_ps(chain[i], scale, scale);
+    for (int i = 1; i < kChains; ++i)
+        chain[0] = _mm256_add_ps(chain[0], chain[i]);
+    return _mm256_cvtss_f32(chain[0]);
+}
+
+// ms of rounds in which all threads do their part at once.
+std::vector<float> timeRounds(int threads, int rounds, const std::function<void(int)>& part) {
+    std::vector<float> samples;
+    std::barrier gate(threads);
+    const auto run = [&](int thread) {
+        for (int round = 0; round < rounds; ++round) {
+            gate.arrive_and_wait();
+            const auto start = Clock::now();
+            part(thread);
+            gate.arrive_and_wait();
+            if (thread == 0)
+                samples.push_back(std::chrono::duration<float, std::milli>(Clock::now() - start).count());
+        }
+    };
+    std::vector<std::jthread> others;
+    for (int thread = 1; thread < threads; ++thread)
+        others.emplace_back(run, thread);
+    run(0);
+    return samples;
+}
+
+} // namespace
+
+double fmaGflops(Isa isa, int threads) {
+    constexpr int kTurns = 100000; // about 0.25 ms
+    constexpr int kRounds = 1500;
+    const bool wide = isa == Isa::avx512;
+    std::vector<float> sinks(static_cast<std::size_t>(threads) * 16);
+    const auto samples = timeRounds(threads, kRounds, [&](int thread) {
+        sinks[static_cast<std::size_t>(thread) * 16] = wide ? fma512(kTurns) : fma256(kTurns);
+    });
+    const double operations = 2.0 * (wide ? 16 : 8) * kChains * kTurns * threads;
+    return operations / lowQuantile(samples) / 1e6;
+}
+
+double triadGbs(int threads) {
+    constexpr std::size_t kElements = std::size_t(8) << 20; // 64 MiB per array and thread
+    constexpr int kRounds = 25;
+    struct Arrays {
+        std::unique_ptr<double[]> a, b, c;
+    };
+    std::vector<Arrays> arrays(static_cast<std::size_t>(threads));
+    const auto triad = [&](int thread) {
+        Arrays& own = arrays[static_cast<std::size_t>(thread)];
+        if (!own.a) // touched by its own thread, in the first round
+            own = {std::make_unique<double[]>(kElements), std::make_unique<double[]>(kElements),
+                   std::make_unique<double[]>(kElements)};
+        double* __restrict a = own.a.get();
+        const double *b = own.b.get(), *c = own.c.get();
+        for (std::size_t i = 0; i < kElements; ++i)
+            a[i] = b[i] + 3.0 * c[i];
+    };
+    auto samples = timeRounds(threads, kRounds, triad);
+    samples.erase(samples.begin()); // it allocated
+    return 24.0 * static_cast<double>(kElements) * threads / lowQuantile(samples) / 1e6;
+}
+
+} // namespace tunesmith::ceilings

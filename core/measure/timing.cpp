@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/measure/timing.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "core/stats/quantiles.h"
+#include "core/stats/stability.h"
+
+namespace tunesmith {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double msSince(Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+double timeRepeated(const std::function<void()>& call, int repeats) {
+    const auto start = Clock::now();
+    for (int i = 0; i < repeats; ++i)
+        call();
+    return msSince(start) / repeats;
+}
+
+// Also the warm-up.
+int repeatsFor(const std::function<void()>& call, double sampleMs) {
+    const double once = std::min(timeRepeated(call, 1), timeRepeated(call, 1));
+    if (once >= sampleMs)
+        return 1;
+    const int guess = static_cast<int>(std::ceil(sampleMs / std::max(once, 1e-5)));
+    const double settled = timeRepeated(call, guess); // the first calls of a tiny kernel are mostly clock and cold branches
+    return std::max(1, static_cast<int>(std::ceil(sampleMs / std::max(settled, 1e-6))));
+}
+
+class Rounds {
+public:
+    Rounds(const std::function<void()>& call, const TimingLimits& limits, SpeedProbe& probe)
+        : call_(call), limits_(limits), probe_(probe), repeats_(repeatsFor(call, limits.sampleMs)) {}
+
+    Timing run() {
+        while (!done())
+            round();
+        timing_.lowMs = lowQuantile(timing_.samples);
+        timing_.disturbed = fastMs_ == 0;
+        timing_.spentMs = spentMs_;
+        return std::move(timing_);
+    }
+
+private:
+    void round() {
+        constexpr double kRoundMs = 4;
+        constexpr std::size_t kMostSamples = 2000; // of a round; and of a blob in the store
+        const bool before = probe_.fast();
+        const auto start = Clock::now();
+        const std::size_t first = timing_.samples.size();
+        do
+            timing_.samples.push_back(static_cast<float>(timeRepeated(call_, repeats_)));
+        while (msSince(start) < kRoundMs && timing_.samples.size() - first < kMostSamples);
+        const double took = msSince(start);
+        spentMs_ += took;
+        const auto fresh = std::span(timing_.samples).subspan(first);
+        if (limits_.incumbentMs && *std::ranges::min_element(fresh) > 2 * *limits_.incumbentMs)
+            ++hopelessRounds_;
+        if (probe_.fast() && before)
+            fastMs_ += took;
+        else if (explainable() && spentMs_ >= limits_.measureMs / 2)
+            std::this_thread::sleep_for(std::chrono::milliseconds(3)); // a slow episode may end meanwhile
+    }
+
+    // Is the candidate behind, by no more than a slow episode can do?
+    bool explainable() const {
+        if (!limits_.incumbentMs)
+            return true;
+        const double low = lowQuantile(timing_.samples);
+        return low > *limits_.incumbentMs && low < kSlowMode * *limits_.incumbentMs;
+    }
+
+    bool done() {
+        constexpr double kClearlyBehind = 1.3;
+        if (timing_.samples.empty())
+            return false;
+        timing_.hopeless = hopelessRounds_ >= 2;
+        if (timing_.hopeless)
+            return true;
+        const std::size_t count = timing_.samples.size();
+        if (count < limits_.minSamples)
+            return false;
+        if (msSince(begun_) > 1e3 * limits_.maxSeconds)
+            return true;
+        if (fastMs_ == 0) // not once at full speed: is it worth waiting?
+            return spentMs_ >= (explainable() ? 3 : 1) * limits_.measureMs;
+        if (limits_.incumbentMs && lowQuantile(timing_.samples) > kClearlyBehind * *limits_.incumbentMs)
+            return true;
+        return fastMs_ >= limits_.measureMs || spentMs_ >= 3 * limits_.measureMs || stable();
+    }
+
+    bool stable() const {
+        const std::vector<double> seconds(timing_.samples.begin(), timing_.samples.end());
+        StabilityOptions options;
+        options.tolerance = 0.01;
+        options.minSamples = 2 * limits_.minSamples;
+        options.minTotal = limits_.measureMs / 2 / repeats_; // both in ms here; samples are means of `repeats_` calls
+        return lowQuantileStable(seconds, options);
+    }
+
+    const std::function<void()>& call_;
+    const TimingLimits& limits_;
+    SpeedProbe& probe_;
+    Clock::time_point begun_ = Clock::now();
+    int repeats_;
+    Timing timing_;
+    double spentMs_ = 0, fastMs_ = 0;
+    int hopelessRounds_ = 0;
+};
+
+} // namespace
+
+double lowQuantile(std::span<const float> samples) {
+    assert(!samples.empty());
+    std::vector<double> values(samples.begin(), samples.end());
+    return quantileInPlace(values, 0.05);
+}
+
+Timing timeCalls(const std::function<void()>& call, const TimingLimits& limits, SpeedProbe& probe) {
+    return Rounds(call, limits, probe).run();
+}
+
+std::vector<std::vector<float>> timeInterleaved(std::span<const std::function<void()>> calls, double measureMs,
+                                                std::size_t minRounds, double sampleMs) {
+    std::vector<int> repeats;
+    for (const auto& call : calls)
+        repeats.push_back(repeatsFor(call, sampleMs));
+    std::vector<std::vector<float>> samples(calls.size());
+    const auto start = Clock::now();
+    for (std::size_t round = 0; round < minRounds || msSince(start) < measureMs; ++round)
+        for (std::size_t i = 0; i < calls.size(); ++i)
+            samples[i].push_back(static_cast<float>(timeRepeated(calls[i], repeats[i])));
+    return samples;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/measure/speed_probe.h"
+
+namespace tunesmith {
+
+struct TimingLimits {
+    std::optional<double> incumbentMs; // low quantile of the best so far; what is clearly worse gets less attention
+    double measureMs = 30;             // of samples in an undisturbed measurement
+    double maxSeconds = 10;            // wall clock; the least number of samples is taken all the same
+    std::size_t minSamples = 5;
+    double sampleMs = 0.02; // short kernels are called several times per sample
+};
+
+struct Timing {
+    std::vector<float> samples; // ms of one call, in the order of measuring
+    double lowMs = 0;           // their p5
+    double spentMs = 0;         // on taking them
+    bool hopeless = false;      // given up early: over twice the incumbent, twice
+    bool disturbed = false;     // no part of it ran while the machine was at full speed
+};
+
+// Times calls of a kernel that was run before (its caches are warm, its pages are there). Samples are taken in rounds of a
+// few milliseconds with a speed probe on either side. A round beside a slow probe does not end the measurement while the
+// slow mode alone could explain why the candidate lost (kSlowMode); the samples of all rounds are kept, their low quantile
+// counts.
+Timing timeCalls(const std::function<void()>& call, const TimingLimits& limits, SpeedProbe& probe);
+
+// Candidates in turns, A B C A B C ..., so that all live through the same episodes. ms per call of each.
+std::vector<std::vector<float>> timeInterleaved(std::span<const std::function<void()>> calls, double measureMs,
+                                                std::size_t minRounds, double sampleMs = 0.02);
+
+inline constexpr double kSlowMode = 1.75;
+
+double lowQuantile(std::span<const float> samples); // p5; samples are finite and not empty
+
+} // namespace tunesmith

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/schedule/records.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <set>
+#include <tuple>
+
+namespace tunesmith {
+namespace {
+
+std::optional<int> threadsOf(const std::string& key, const std::string& stem) {
+    int threads = 0;
+    if (!key.starts_with(stem))
+        return std::nullopt;
+    const char* const end = key.data() + key.size();
+    const auto [stop, problem] = std::from_chars(key.data() + stem.size(), end, threads);
+    return problem == std::errc() && stop == end ? std::optional(threads) : std::nullopt;
+}
+
+// Keys of the same instruction set, the asked one first, then by distance.
+Result<std::vector<std::string>> nearestKeys(const Store& store, const Target& target) {
+    const std::string stem = std::string("cpu-") + isaName(target.isa) + "-t";
+    TS_ASSIGN(const auto rows, store.targets());
+    std::set<std::tuple<int, int, std::string>> order;
+    for (const TargetRow& row : rows)
+        if (const auto threads = threadsOf(row.key, stem))
+            order.insert({std::abs(*threads - target.threads), *threads, row.key});
+    std::vector<std::string> keys;
+    for (const auto& entry : order)
+        keys.push_back(std::get<2>(entry));
+    return keys;
+}
+
+} // namespace
+
+Result<std::optional<KnownBest>> bestConfig(const Store& store, const std::string& workload, const Target& target,
+                                            const std::string& machine) {
+    TS_ASSIGN(const auto keys, nearestKeys(store, target));
+    for (const std::string& key : keys) {
+        TS_ASSIGN(const auto record, store.bestRecord(workload, key, machine));
+        if (!record)
+            continue;
+        TS_ASSIGN(Config config, Config::parse(record->trial.effective.value_or(record->trial.config)));
+        return std::optional(KnownBest{std::move(config), record->trial.p5Ms.value_or(0), key});
+    }
+    return std::optional<KnownBest>();
+}
+
+} // namespace tunesmith

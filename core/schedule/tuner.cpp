@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/schedule/tuner.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/measure/machine.h"
+#include "core/schedule/records.h"
+#include "core/schedule/tuner_loop.h"
+
+namespace tunesmith {
+namespace {
+
+using Problems = std::vector<std::unique_ptr<ScheduleProblem>>;
+
+template <class T> void putOptional(nlohmann::json& json, const char* key, const std::optional<T>& value) {
+    if (value)
+        json[key] = *value;
+}
+
+template <class T> std::optional<T> takeOptional(const nlohmann::json& json, const char* key) {
+    return json.contains(key) ? std::optional(json.at(key).get<T>()) : std::nullopt;
+}
+
+// What a resumed run must know, besides what the store has in columns of its own.
+nlohmann::json optionsToJson(const TuneOptions& options, const Target& target,
+                             const std::map<std::string, std::vector<Config>>& starts) {
+    nlohmann::json json{{"batch", options.batch},
+                        {"transfer", options.transfer},
+                        {"isa", isaName(target.isa)},
+                        {"cpu", target.tuneCpu},
+                        {"threads", target.threads},
+                        {"starts", nlohmann::json::object()}};
+    putOptional(json, "trials_per_workload", options.trialsPerWorkload);
+    putOptional(json, "trials", options.totalTrials);
+    putOptional(json, "seconds", options.seconds);
+    for (const auto& [key, configs] : starts)
+        for (const Config& config : configs)
+            json["starts"][key].push_back(config.text());
+    return json;
+}
+
+double spaceSize(const ScheduleProblem& problem) { return problem.space().size().value_or(1e18); }
+
+// Trials in proportion to the work that a workload is of the model, at least a batch each, no more than its space has.
+std::vector<std::size_t> dealOut(std::size_t total, const std::vector<TuneTask>& tasks, const Problems& problems,
+                                 std::size_t batch) {
+    std::vector<double> weights;
+    double sum = 0;
+    for (const TuneTask& task : tasks) {
+        const Graph& graph = task.workload.graph;
+        const auto elements = static_cast<double>(elementCount(graph.value(graph.outputs()[0]).type.shape()));
+        weights.push_back(task.count * std::max(static_cast<double>(task.workload.flops), 10 * elements));
+        sum += weights.back();
+    }
+    const std::size_t least = std::min(batch, total / tasks.size());
+    double left = static_cast<double>(total - least * tasks.size());
+    std::vector<std::size_t> budgets;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        const double share = left * weights[i] / sum;
+        budgets.push_back(std::max<std::size_t>(1, least + static_cast<std::size_t>(share)));
+        if (const double size = spaceSize(*problems[i]); static_cast<double>(budgets[i]) > size)
+            budgets[i] = std::max<std::size_t>(1, static_cast<std::size_t>(size));
+    }
+    return budgets;
+}
+
+std::vector<std::size_t> budgetsFor(const TuneOptions& options, const std::vector<TuneTask>& tasks,
+                                    const Problems& problems) {
+    std::vector<std::size_t> budgets(tasks.size(), 0); // no limit
+    if (options.totalTrials)
+        budgets = dealOut(*options.totalTrials, tasks, problems, options.batch);
+    for (std::size_t i = 0; i < tasks.size(); ++i)
+        if (options.trialsPerWorkload)
+            budgets[i] = budgets[i] > 0 ? std::min(budgets[i], *options.trialsPerWorkload) : *options.trialsPerWorkload;
+    return budgets;
+}
+
+Status checkOptions(const std::vector<TuneTask>& tasks, const TuneOptions& options) {
+    if (tasks.empty())
+        return inputError("there is nothing to tune: the model has no kernels");
+    if (!options.trialsPerWorkload && !options.totalTrials && !options.seconds)
+        return inputError("tuning needs a budget: trials per workload, trials in all, or seconds");
+    if (options.trialsPerWorkload == 0u || options.totalTrials == 0u || options.batch == 0)
+        return inputError("a budget of 0 trials, or a batch of 0, tunes nothing; give at least 1");
+    if (options.strategy != "random" && options.strategy != "model-guided")
+        return inputError("there is no strategy '" + options.strategy + "' for schedules; use model-guided or random");
+    return {};
+}
+
+Result<std::vector<Config>> startsFor(const ScheduleProblem& problem, const Store& store, const Target& target,
+                                      bool transfer) {
+    std::vector<Config> starts{problem.schedules().defaultConfig()};
+    if (!transfer)
+        return starts;
+    TS_ASSIGN(const auto known, bestConfig(store, problem.workload().key, target));
+    if (known && !(known->config == starts[0]) && problem.space().validate(known->config).ok())
+        starts.push_back(known->config);
+    return starts;
+}
+
+Result<TargetId> storedTarget(Store& store, const Target& target) {
+    TS_ASSIGN(const MachineRow machine, thisMachine());
+    TS_ASSIGN(const auto machines, store.machines());
+    const auto known = std::ranges::find(machines, machine.key, &MachineRow::key);
+    MachineId id;
+    if (known != machines.end()) {
+        id = known->id; // adding it again would forget its ceilings
+    } else {
+        TS_ASSIGN(id, store.addMachine(machine));
+    }
+    return store.addTarget({{}, target.key(), id});
+}
+
+WorkloadRow rowOf(const Workload& workload, const std::string& serialized) {
+    return {workload.key,
+            workload.name,
+            workload.op,
+            workload.shapeText(),
+            {serialized.begin(), serialized.end()},
+            static_cast<double>(workload.flops)};
+}
+
+Result<Problems> makeProblems(const std::vector<TuneTask>& tasks, const Target& target, KernelWorkers& workers) {
+    Problems problems;
+    for (const TuneTask& task : tasks) {
+        TS_ASSIGN(auto problem, ScheduleProblem::make(task.workload, target, workers));
+        problems.push_back(std::move(problem));
+    }
+    return problems;
+}
+
+struct StoredRun {
+    TuneOptions options;
+    Target target;
+    std::vector<TuneTask> tasks;
+    std::map<std::string, std::vector<Config>> starts;
+};
+
+Result<StoredRun> readRun(const Store& store, RunId id, const TuneOptions& now) {
+    TS_ASSIGN(const RunRow row, store.run(id));
+    if (row.kind != "tune")
+        return inputError("run " + std::to_string(id.value()) + " is no tuning run but of kind '" + row.kind + "'");
+    StoredRun stored;
+    stored.options = now;
+    stored.options.strategy = row.strategy;
+    stored.options.seed = row.seed;
+    stored.options.model = row.model;
+    try {
+        const auto json = nlohmann::json::parse(row.options);
+        stored.options.batch = json.at("batch").get<std::size_t>();
+        stored.options.trialsPerWorkload = takeOptional<std::size_t>(json, "trials_per_workload");
+        stored.options.totalTrials = takeOptional<std::size_t>(json, "trials");
+        if (!now.seconds)
+            stored.options.seconds = takeOptional<double>(json, "seconds");
+        TS_ASSIGN(stored.target, targetFromJson(json));
+        for (const auto& [key, texts] : json.at("starts").items())
+            for (const auto& text : texts) {
+                TS_ASSIGN(Config config, Config::parse(text.get<std::string>()));
+                stored.starts[key].push_back(std::move(config));
+            }
+    } catch (const nlohmann::json::exception&) {
+        return inputError("run " + std::to_string(id.value()) + " has no options that can be read; start a new run");
+    }
+    TS_ASSIGN(const auto summaries, store.runWorkloads(id));
+    for (const auto& summary : summaries) {
+        TS_ASSIGN(const auto known, store.workload(summary.plan.workload));
+        if (!known)
+            return inputError("run " + std::to_string(id.value()) + " has a workload that is not in the store");
+        TS_ASSIGN(Workload workload, Workload::deserialize({reinterpret_cast<const char*>(known->graph.data()), known->graph.size()}));
+        workload.key = known->key; // whatever this version makes of it: trials are stored under that one
+        stored.tasks.push_back({std::move(workload), summary.plan.occurrences});
+    }
+    return stored;
+}
+
+Result<std::vector<TrialRow>> trialsOf(const Store& store, RunId run, const std::string& workload) {
+    std::vector<TrialRow> all;
+    TrialFilter filter;
+    filter.run = run;
+    filter.workload = workload;
+    for (;;) {
+        TS_ASSIGN(auto page, store.trials(filter));
+        const bool last = page.size() < static_cast<std::size_t>(filter.limit);
+        std::ranges::move(page, std::back_inserter(all));
+        if (last)
+            break;
+        filter.after = all.back().id;
+    }
+    std::ranges::sort(all, {}, &TrialRow::index);
+    return all;
+}
+
+// Was this workload brought to its end in an earlier part of the run?
+Result<bool> wasFinished(const Store& store, RunId run, const std::string& workload) {
+    TS_ASSIGN(const auto state, store.runState(run, workload));
+    if (!state)
+        return false;
+    const auto json = nlohmann::json::parse(state->state, nullptr, false);
+    return json.is_object() && json.contains("finished");
+}
+
+} // namespace
+
+Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& target, const TuneOptions& options,
+                              const StopToken& stop) {
+    TS_TRY(checkOptions(tasks, options));
+    TS_ASSIGN(const auto workers, KernelWorkers::start(options.workers));
+    TS_ASSIGN(Problems problems, makeProblems(tasks, target, *workers));
+    const std::vector<std::size_t> budgets = budgetsFor(options, tasks, problems);
+    std::map<std::string, std::vector<Config>> starts;
+    std::vector<RunWorkloadRow> plan;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        const ScheduleProblem& problem = *problems[i];
+        TS_ASSIGN(starts[problem.workload().key], startsFor(problem, store_, target, options.transfer));
+        TS_TRY(store_.addWorkload(rowOf(problem.workload(), problem.serialized())));
+        plan.push_back({problem.workload().key, tasks[i].count, problem.space().name(), spaceSize(problem),
+                        static_cast<std::int64_t>(budgets[i])});
+    }
+    RunRow row;
+    row.model = options.model;
+    TS_ASSIGN(row.target, storedTarget(store_, target));
+    row.strategy = options.strategy;
+    row.seed = options.seed;
+    row.options = optionsToJson(options, target, starts).dump();
+    row.version = options.version;
+    TS_ASSIGN(const RunId run, store_.beginRun(row, plan));
+    TunerLoop loop(store_, observer_, run, options, target, stop);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        TS_ASSIGN(auto search, WorkloadSearch::make(std::move(problems[i]),
+                                                    {tasks[i], budgets[i], starts[tasks[i].workload.key]}, options, stop));
+        loop.add(std::move(search));
+    }
+    return loop.go();
+}
+
+Result<TuneResult> Tuner::resume(RunId run, const TuneOptions& options, const StopToken& stop) {
+    TS_ASSIGN(StoredRun stored, readRun(store_, run, options));
+    TS_ASSIGN(const auto workers, KernelWorkers::start(options.workers));
+    TS_ASSIGN(Problems problems, makeProblems(stored.tasks, stored.target, *workers));
+    TS_ASSIGN(const auto summaries, store_.runWorkloads(run));
+    TS_TRY(store_.resumeRun(run));
+    TunerLoop loop(store_, observer_, run, stored.options, stored.target, stop);
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+        const std::string key = stored.tasks[i].workload.key;
+        TS_ASSIGN(auto search, WorkloadSearch::make(std::move(problems[i]),
+                                                    {stored.tasks[i], static_cast<std::size_t>(summaries[i].plan.budget),
+                                                     stored.starts[key]},
+                                                    stored.options, stop));
+        TS_ASSIGN(const auto rows, trialsOf(store_, run, key));
+        TS_TRY(search->takeOver(rows));
+        TS_ASSIGN(const bool finished, wasFinished(store_, run, key));
+        if (finished)
+            search->setDone();
+        loop.add(std::move(search));
+    }
+    return loop.go();
+}
+
+} // namespace tunesmith

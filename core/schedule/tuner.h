@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/schedule/schedule_problem.h"
+#include "core/search/search_event.h"
+#include "core/store/store.h"
+
+namespace tunesmith {
+
+struct TuneTask {
+    Workload workload;
+    int count = 1; // how often it occurs in the model
+};
+
+// At least one of the budgets; with several, whichever ends first. Stored with the run, all but `workers`.
+struct TuneOptions {
+    std::optional<std::size_t> trialsPerWorkload; // small spaces are tried whole and end before
+    std::optional<std::size_t> totalTrials;       // dealt out by share of the model's work
+    std::optional<double> seconds;                // of this part of the run; alone: by share of the model's time
+    std::string strategy = "model-guided";        // or "random"
+    std::uint64_t seed = 0;
+    std::size_t batch = 8;
+    bool transfer = true;              // try records of earlier runs at once
+    std::optional<bool> overlapBuilds; // build while measuring; default: when the target leaves a core free
+    KernelWorkerOptions workers;
+    ModelId model;       // may be none
+    std::string version; // of the program
+};
+
+struct TuneEvent {
+    enum class Kind { started, measured, improved, workloadDone, message, stopped };
+    Kind kind = Kind::message;
+    RunId run;
+    std::string workload, name;     // key and name for people; empty when it is about the run
+    std::optional<Trial> trial;     // measured, improved; with what the cost model had predicted
+    std::size_t trials = 0;         // of this workload so far
+    std::size_t budget = 0;         // of this workload; 0: no limit
+    std::optional<double> bestMs;   // of this workload
+    std::optional<double> defaultMs; // of its untuned config
+    std::size_t allTrials = 0;      // of the run
+    std::size_t allBudget = 0;      // of the run; 0: not limited by trials
+    double seconds = 0;             // since this part of the run began
+    std::string text;
+    std::optional<StopReason> reason; // workloadDone, stopped
+};
+// Called in order, never by two threads at a time, but from different threads: be quick.
+using TuneObserver = std::function<void(const TuneEvent&)>;
+
+struct TunedWorkload {
+    std::string key, name, space;
+    double spaceSize = 0;
+    int count = 1;
+    std::size_t trials = 0, failed = 0;
+    std::optional<double> defaultMs, bestMs;
+    std::string best; // config
+    double gflops = 0; // at the best time
+    std::optional<StopReason> reason;
+};
+
+struct TuneResult {
+    RunId run;
+    StopReason reason = StopReason::budgetTrials;
+    std::string message;
+    double seconds = 0;
+    std::size_t trials = 0, failed = 0;
+    // Sums of the kernels' times, each as often as it occurs: what tuning changes of a model's latency. None while a
+    // workload has no time.
+    std::optional<double> beforeMs, afterMs;
+    std::vector<TunedWorkload> workloads;
+};
+
+// Tunes the workloads of a model for one target and keeps every trial in the store at once.
+//
+// While one batch is measured the next one is proposed and built, so that a strategy sees results one batch late: for all
+// runs alike, because the trail depends on it. Builds run beside a measurement only where the target leaves a core free.
+// At the end of a workload the leaders are timed in turns; if another than the record's holder wins, its new time is
+// stored as one more trial.
+//
+// A stop leaves a run that resume() continues: the trail is taken over from the stored trials and goes on exactly as it
+// would have; only what was under way is repeated.
+class Tuner {
+public:
+    Tuner(Store& store, TuneObserver observer = {}) : store_(store), observer_(std::move(observer)) {}
+
+    // Errors are what keeps a run from beginning or being stored; a stop is no error.
+    Result<TuneResult> run(const std::vector<TuneTask>& tasks, const Target& target, const TuneOptions& options,
+                           const StopToken& stop = {});
+    // Budgets, strategy and seed are the run's own; from `options` come the workers and, if set, new seconds.
+    Result<TuneResult> resume(RunId run, const TuneOptions& options, const StopToken& stop = {});
+
+private:
+    Store& store_;
+    TuneObserver observer_;
+};
+
+} // namespace tunesmith

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/schedule/tuner_loop.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <thread>
+
+#include "core/measure/machine.h"
+#include "core/measure/timing.h"
+
+namespace tunesmith {
+
+TunerLoop::TunerLoop(Store& store, const TuneObserver& observer, RunId run, const TuneOptions& options,
+                     const Target& target, const StopToken& stop)
+    : store_(store), observer_(observer), run_(run), options_(options), target_(target), stop_(stop),
+      overlap_(options.overlapBuilds.value_or(target.threads < coreCount())),
+      besideBuilders_(std::max(1, std::min(options.workers.builders, coreCount() - target.threads))) {}
+
+Result<TuneResult> TunerLoop::go() {
+    tell(event(TuneEvent::Kind::started, nullptr));
+    const Status worked = work();
+    const StopReason reason = worked.ok() ? reasonOfRun() : StopReason::failed;
+    TuneResult made = result(reason, worked.ok() ? std::string() : worked.error().message);
+    RunEnd end;
+    end.state = reason == StopReason::failed      ? RunState::failed
+                : reason == StopReason::cancelled ? RunState::stopped
+                                                  : RunState::completed;
+    end.stopReason = stopReasonName(reason);
+    end.beforeMs = made.beforeMs;
+    end.afterMs = made.afterMs;
+    const Status ended = store_.endRun(run_, end);
+    TuneEvent stopped = event(TuneEvent::Kind::stopped, nullptr);
+    stopped.reason = reason;
+    stopped.text = made.message.empty() ? std::string(stopReasonSentence(reason)) : made.message;
+    tell(stopped);
+    if (!worked.ok())
+        return worked.error();
+    TS_TRY(ended);
+    return made;
+}
+
+Status TunerLoop::work() {
+    std::optional<BatchUnderWay> current;
+    do {
+        std::optional<BatchUnderWay> upcoming;
+        if (overlap_ && current && !current->open.empty()) {
+            auto measuring = std::async(std::launch::async, [&] { return measure(*current); });
+            upcoming = prepare();
+            TS_TRY(measuring.get());
+        } else {
+            upcoming = prepare();
+            if (current)
+                TS_TRY(measure(*current));
+        }
+        if (current)
+            current->search->deliver(*current);
+        TS_TRY(finishDone());
+        current = std::move(upcoming);
+    } while (current || pick());
+    for (const auto& search : searches_) // those that the time ended
+        if (!search->isDone() && !stop_.stopRequested())
+            TS_TRY(compareLeaders(*search));
+    return {};
+}
+
+std::optional<BatchUnderWay> TunerLoop::prepare() {
+    while (WorkloadSearch* search = pick())
+        if (auto batch = search->next()) {
+            build(*batch);
+            return batch;
+        }
+    return std::nullopt;
+}
+
+// With a budget of trials one workload after the other. With one of time alone, the workload that costs the model most for
+// each batch that it already had; those that had none come first.
+WorkloadSearch* TunerLoop::pick() const {
+    if (stop_.stopRequested() || timeIsUp())
+        return nullptr;
+    const bool inOrder = options_.trialsPerWorkload || options_.totalTrials;
+    WorkloadSearch* best = nullptr;
+    double bestGain = -1;
+    for (const auto& search : searches_) {
+        if (search->isDone() || !search->open())
+            continue;
+        if (inOrder)
+            return search.get();
+        const double share = search->task().count * search->bestMs().value_or(1e9);
+        const double gain = share / static_cast<double>(1 + search->batches());
+        if (gain > bestGain) {
+            best = search.get();
+            bestGain = gain;
+        }
+    }
+    return best;
+}
+
+void TunerLoop::build(BatchUnderWay& batch) const {
+    batch.builds.resize(batch.open.size());
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        for (std::size_t i; (i = next.fetch_add(1)) < batch.open.size();)
+            batch.builds[i] = batch.search->problem().tryBuild(batch.open[i], stop_);
+    };
+    const int builders = overlap_ ? besideBuilders_ : options_.workers.builders;
+    const std::size_t threads = std::min<std::size_t>(static_cast<std::size_t>(std::max(1, builders)), batch.open.size());
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < threads; ++i)
+        others.emplace_back(work);
+    work();
+}
+
+Status TunerLoop::measure(BatchUnderWay& batch) {
+    for (std::size_t i = 0; i < batch.open.size(); ++i) {
+        Trial trial = measureOne(batch, i);
+        if (const auto broken = batch.search->problem().broken())
+            return broken->within("tuning cannot go on");
+        if (trial.status != TrialStatus::cancelled)
+            TS_TRY(store(batch, trial, i));
+        batch.trials.push_back(std::move(trial));
+        batch.builds[i].built.reset();
+    }
+    return {};
+}
+
+Trial TunerLoop::measureOne(BatchUnderWay& batch, std::size_t index) const {
+    const Config& config = batch.open[index];
+    ScheduleProblem::BuildOutcome& build = batch.builds[index];
+    Trial trial;
+    if (!build.built || stop_.stopRequested()) {
+        const bool stopped = stop_.stopRequested();
+        trial = Trial::failure(config, stopped ? TrialStatus::cancelled : build.status, build.message);
+    } else if (const Trial* same = batch.search->sameCode(build.built->artifact.hash)) {
+        trial = *same;
+        trial.message = "the same machine code as config " + same->asked.text();
+        trial.effective = build.built->effective;
+    } else {
+        ProfileLimits limits;
+        limits.deadlineSeconds = options_.workers.profileSeconds;
+        limits.incumbent = batch.search->bestMs();
+        limits.stop = stop_;
+        trial = batch.search->problem().profile(build.built->artifact, limits);
+        trial.effective = build.built->effective;
+        trial.artifactHash = build.built->artifact.hash;
+    }
+    trial.asked = config;
+    trial.buildSeconds = build.seconds;
+    trial.predicted = batch.predicted[index];
+    return trial;
+}
+
+Status TunerLoop::store(const BatchUnderWay& batch, const Trial& trial, std::size_t index) {
+    WorkloadSearch& search = *batch.search;
+    TrialRow row = rowFromTrial(trial, run_, search.key(), search.problem().featureVersion());
+    row.batch = static_cast<std::int64_t>(batch.batch.index);
+    row.index = batch.indices[index];
+    const RunStateRow state{run_, search.key(), row.batch + 1, batch.nextIndex, "{}"};
+    const bool closes = index + 1 == batch.open.size() &&
+                        std::ranges::none_of(batch.trials, [](const Trial& earlier) {
+                            return earlier.status == TrialStatus::cancelled;
+                        });
+    TS_ASSIGN([[maybe_unused]] const TrialId id, store_.addTrial(row, closes ? &state : nullptr));
+    const std::optional<double> before = search.bestMs();
+    const auto& built = batch.builds[index].built;
+    search.remember(trial, built ? &built->artifact : nullptr);
+    TuneEvent measured = event(TuneEvent::Kind::measured, &search);
+    measured.trial = trial;
+    tell(measured);
+    if (search.bestMs() != before) {
+        measured.kind = TuneEvent::Kind::improved;
+        tell(measured);
+    }
+    return {};
+}
+
+Status TunerLoop::finishDone() {
+    for (const auto& search : searches_)
+        if (!search->isDone() && search->finished() && !stop_.stopRequested())
+            TS_TRY(finish(*search));
+    return {};
+}
+
+Status TunerLoop::finish(WorkloadSearch& search) {
+    TS_TRY(compareLeaders(search));
+    if (stop_.stopRequested())
+        return {};
+    search.setDone();
+    const std::string state =
+        nlohmann::json{{"finished", stopReasonName(search.reason().value_or(StopReason::budgetTrials))}}.dump();
+    TS_TRY(store_.saveRunState({run_, search.key(), search.batches(), static_cast<std::int64_t>(search.trials()), state}));
+    TuneEvent done = event(TuneEvent::Kind::workloadDone, &search);
+    done.reason = search.reason();
+    tell(done);
+    return {};
+}
+
+// What looked almost as good may be better: it may have met a slow episode. Only the close ones are worth the time.
+Status TunerLoop::compareLeaders(WorkloadSearch& search) {
+    constexpr double kClose = 1.15, kMilliseconds = 40;
+    constexpr int kAttempts = 3;
+    std::vector<WorkloadSearch::Leader> close;
+    for (const auto& leader : search.leaders())
+        if (leader.ms <= kClose * search.leaders().front().ms)
+            close.push_back(leader);
+    if (close.size() < 2)
+        return {};
+    std::vector<Artifact> artifacts;
+    for (const auto& leader : close)
+        artifacts.push_back(leader.artifact);
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        const auto samples = search.problem().compare(artifacts, kMilliseconds, stop_);
+        if (!samples.ok())
+            return {}; // stopped, or a kernel that fails now and then: what was measured stands
+        std::size_t winner = 0;
+        for (std::size_t i = 1; i < samples->size(); ++i)
+            if (lowQuantile((*samples)[i]) < lowQuantile((*samples)[winner]))
+                winner = i;
+        const bool slow = lowQuantile((*samples)[0]) > 1.1 * close[0].ms;
+        if (slow && attempt + 1 < kAttempts)
+            continue; // an episode covers all of it
+        if (winner != 0 && lowQuantile((*samples)[winner]) < *search.bestMs())
+            return storeAgain(search, close[winner], (*samples)[winner]);
+        break;
+    }
+    return {};
+}
+
+Status TunerLoop::storeAgain(WorkloadSearch& search, const WorkloadSearch::Leader& leader, const std::vector<float>& samples) {
+    Trial trial;
+    trial.asked = trial.effective = leader.config;
+    trial.samples = samples;
+    trial.objectives = {{"time", lowQuantile(samples), "ms"}};
+    trial.message = "measured again in turns with the other leaders";
+    TrialRow row = rowFromTrial(trial, run_, search.key(), search.problem().featureVersion());
+    row.batch = search.batches();
+    row.index = static_cast<std::int64_t>(search.trials());
+    TS_ASSIGN([[maybe_unused]] const TrialId id, store_.addTrial(row));
+    search.remember(trial, nullptr);
+    TuneEvent improved = event(TuneEvent::Kind::improved, &search);
+    improved.trial = trial;
+    tell(improved);
+    return {};
+}
+
+StopReason TunerLoop::reasonOfRun() const {
+    const bool allDone = std::ranges::all_of(searches_, [](const auto& search) { return search->isDone(); });
+    if (!allDone)
+        return stop_.stopRequested() ? StopReason::cancelled : StopReason::budgetTime;
+    const bool exhausted = !searches_.empty() && std::ranges::all_of(searches_, [](const auto& search) {
+        return search->reason() == StopReason::exhausted;
+    });
+    return exhausted ? StopReason::exhausted : StopReason::budgetTrials;
+}
+
+TuneResult TunerLoop::result(StopReason reason, std::string message) const {
+    TuneResult out;
+    out.run = run_;
+    out.reason = reason;
+    out.message = std::move(message);
+    out.seconds = elapsed();
+    double before = 0, after = 0;
+    bool complete = !searches_.empty();
+    for (const auto& search : searches_) {
+        out.workloads.push_back(search->summary());
+        const TunedWorkload& workload = out.workloads.back();
+        out.trials += workload.trials;
+        out.failed += workload.failed;
+        complete = complete && workload.defaultMs && workload.bestMs;
+        before += workload.count * workload.defaultMs.value_or(0);
+        after += workload.count * workload.bestMs.value_or(0);
+    }
+    if (complete) {
+        out.beforeMs = before;
+        out.afterMs = after;
+    }
+    return out;
+}
+
+TuneEvent TunerLoop::event(TuneEvent::Kind kind, const WorkloadSearch* search) const {
+    TuneEvent out;
+    out.kind = kind;
+    out.run = run_;
+    out.seconds = elapsed();
+    bool limited = true;
+    for (const auto& each : searches_) {
+        out.allTrials += each->trials();
+        out.allBudget += each->budget();
+        limited = limited && each->budget() > 0;
+    }
+    if (!limited)
+        out.allBudget = 0;
+    if (!search)
+        return out;
+    out.workload = search->key();
+    out.name = search->task().workload.name;
+    out.trials = search->trials();
+    out.budget = search->budget();
+    out.bestMs = search->bestMs();
+    out.defaultMs = search->defaultMs();
+    return out;
+}
+
+void TunerLoop::tell(const TuneEvent& event) {
+    const std::lock_guard guard(telling_);
+    if (observer_)
+        observer_(event);
+}
+
+} // namespace tunesmith

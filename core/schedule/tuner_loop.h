@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <chrono>
+#include <mutex>
+
+#include "core/schedule/workload_search.h"
+
+namespace tunesmith {
+
+// The pipeline of a tuning run: propose and build batch n + 1 while batch n is measured, store, deliver, finish workloads.
+class TunerLoop {
+public:
+    TunerLoop(Store& store, const TuneObserver& observer, RunId run, const TuneOptions& options, const Target& target,
+              const StopToken& stop);
+    void add(std::unique_ptr<WorkloadSearch> search) { searches_.push_back(std::move(search)); }
+
+    Result<TuneResult> go(); // the run must be RUNNING and ours; ends it in the store
+
+private:
+    Status work();
+    std::optional<BatchUnderWay> prepare();
+    WorkloadSearch* pick() const;
+    void build(BatchUnderWay& batch) const;
+    Status measure(BatchUnderWay& batch);
+    Trial measureOne(BatchUnderWay& batch, std::size_t index) const;
+    Status store(const BatchUnderWay& batch, const Trial& trial, std::size_t index);
+    Status finishDone();
+    Status finish(WorkloadSearch& search);
+    Status compareLeaders(WorkloadSearch& search);
+    Status storeAgain(WorkloadSearch& search, const WorkloadSearch::Leader& leader, const std::vector<float>& samples);
+
+    bool timeIsUp() const { return options_.seconds && elapsed() >= *options_.seconds; }
+    double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }
+    StopReason reasonOfRun() const;
+    TuneResult result(StopReason reason, std::string message) const;
+    TuneEvent event(TuneEvent::Kind kind, const WorkloadSearch* search) const;
+    void tell(const TuneEvent& event);
+
+    Store& store_;
+    const TuneObserver& observer_;
+    RunId run_;
+    TuneOptions options_;
+    Target target_;
+    StopToken stop_;
+    bool overlap_;
+    int besideBuilders_; // builders that work while something is measured
+    std::vector<std::unique_ptr<WorkloadSearch>> searches_;
+    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+    std::mutex telling_;
+};
+
+} // namespace tunesmith

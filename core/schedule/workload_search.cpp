@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/schedule/workload_search.h"
+
+#include <algorithm>
+
+#include "core/base/hash.h"
+#include "core/cost/learned_model.h"
+#include "core/search/model_guided.h"
+#include "core/search/simple_strategies.h"
+
+namespace tunesmith {
+namespace {
+
+class SpaceWithStarts final : public KnobSpace {
+public:
+    SpaceWithStarts(const KnobSpace& space, std::vector<Config> starts) : KnobSpace(space), starts_(std::move(starts)) {}
+    std::vector<Config> startingPoints() const override { return starts_; }
+
+private:
+    std::vector<Config> starts_;
+};
+
+Result<std::unique_ptr<Strategy>> makeStrategy(const Space& space, const std::string& name, std::uint64_t seed) {
+    if (name == "random")
+        return std::unique_ptr<Strategy>(std::make_unique<RandomStrategy>(space, seed));
+    if (name != "model-guided")
+        return inputError("there is no strategy '" + name + "' for schedules; use model-guided or random");
+    LearnedModelOptions model;
+    model.seed = seed;
+    model.rounds = 40;
+    ModelGuidedOptions options;
+    options.seed = seed;
+    options.anneal.chains = 64;
+    options.anneal.steps = 150; // a plan in tens of milliseconds: a measurement does not take longer
+    options.anneal.patience = 30;
+    return std::unique_ptr<Strategy>(std::make_unique<ModelGuidedStrategy>(space, makeLearnedModel(model), options));
+}
+
+} // namespace
+
+Trial trialFromRow(const TrialRow& row) {
+    Trial trial;
+    trial.asked = Config::parse(row.config).valueOr({});
+    trial.effective = Config::parse(row.effective.value_or(row.config)).valueOr({});
+    trial.status = trialStatusFromName(row.status).value_or(TrialStatus::runError);
+    trial.message = row.detail;
+    trial.objectives = row.objectives;
+    trial.samples = row.samples;
+    trial.buildSeconds = row.buildSeconds;
+    trial.predicted = row.predicted;
+    return trial;
+}
+
+TrialRow rowFromTrial(const Trial& trial, RunId run, const std::string& workload, int featureVersion) {
+    TrialRow row;
+    row.run = run;
+    row.workload = workload;
+    row.config = trial.asked.text();
+    row.configHash = trial.asked.hash();
+    if (!(trial.effective == trial.asked))
+        row.effective = trial.effective.text();
+    row.predicted = trial.predicted;
+    row.status = std::string(trialStatusName(trial.status));
+    row.detail = trial.message;
+    row.objectives = trial.objectives;
+    if (trial.ok())
+        row.p5Ms = trial.objectives.at(0).value;
+    row.samples = trial.samples;
+    row.buildSeconds = trial.buildSeconds;
+    row.featureVersion = featureVersion;
+    return row;
+}
+
+Result<std::unique_ptr<WorkloadSearch>> WorkloadSearch::make(std::unique_ptr<ScheduleProblem> problem, Setup setup,
+                                                             const TuneOptions& options, const StopToken& stop) {
+    std::unique_ptr<WorkloadSearch> search(new WorkloadSearch);
+    search->problem_ = std::move(problem);
+    search->setup_ = std::move(setup);
+    if (!search->setup_.starts.empty())
+        search->default_ = search->setup_.starts.front();
+    search->space_ =
+        std::make_unique<SpaceWithStarts>(search->problem_->schedules().space(), search->setup_.starts);
+    const std::uint64_t seed = Hasher().add(options.seed).add(std::string_view(search->key())).value();
+    TS_ASSIGN(search->strategy_, makeStrategy(*search->space_, options.strategy, seed));
+    SearchOptions searching;
+    if (search->setup_.budget > 0)
+        searching.budget.trials = search->setup_.budget;
+    searching.batch = options.batch;
+    searching.subject = search->key();
+    searching.stop = stop;
+    search->session_ = std::make_unique<SearchSession>(*search->space_, *search->strategy_, std::move(searching));
+    return search;
+}
+
+Status WorkloadSearch::takeOver(const std::vector<TrialRow>& rows) {
+    StoredTrail trail;
+    for (const TrialRow& row : rows) {
+        Trial trial = trialFromRow(row);
+        usedIndices_.insert(row.index);
+        remember(trial, nullptr);
+        trail.trials.push_back(std::move(trial));
+    }
+    return session_->resume(std::move(trail));
+}
+
+std::optional<BatchUnderWay> WorkloadSearch::next() {
+    auto batch = session_->next();
+    if (!batch)
+        return std::nullopt;
+    BatchUnderWay made;
+    made.search = this;
+    const std::int64_t base = static_cast<std::int64_t>(proposed_);
+    for (std::size_t i = 0; i < batch->configs.size(); ++i) {
+        if (batch->stored[i])
+            continue;
+        std::int64_t index = base + static_cast<std::int64_t>(i);
+        while (!usedIndices_.insert(index).second)
+            ++index;
+        made.open.push_back(batch->configs[i]);
+        made.indices.push_back(index);
+        made.predicted.push_back(strategy_->predicted(batch->configs[i]));
+    }
+    proposed_ += batch->configs.size();
+    made.nextIndex = static_cast<std::int64_t>(proposed_);
+    made.batch = std::move(*batch);
+    ++batches_;
+    return made;
+}
+
+void WorkloadSearch::deliver(BatchUnderWay& batch) { session_->deliver(batch.batch, std::move(batch.trials)); }
+
+const Trial* WorkloadSearch::sameCode(std::uint64_t artifactHash) const {
+    const auto found = byCode_.find(artifactHash);
+    return artifactHash == 0 || found == byCode_.end() ? nullptr : &found->second;
+}
+
+void WorkloadSearch::remember(const Trial& trial, const Artifact* artifact) {
+    ++trials_;
+    if (!trial.ok()) {
+        ++failed_;
+        return;
+    }
+    const double ms = trial.objectives.at(0).value;
+    if (trial.asked == default_ && !defaultMs_)
+        defaultMs_ = ms;
+    if (!bestMs_ || ms < *bestMs_) {
+        bestMs_ = ms;
+        best_ = trial.effective;
+    }
+    if (artifact)
+        keepLeader(trial, *artifact);
+}
+
+void WorkloadSearch::keepLeader(const Trial& trial, const Artifact& artifact) {
+    constexpr std::size_t kLeaders = 3;
+    byCode_.try_emplace(artifact.hash, trial);
+    if (std::ranges::any_of(leaders_, [&](const Leader& known) { return known.artifact.hash == artifact.hash; }))
+        return;
+    leaders_.push_back({trial.objectives.at(0).value, trial.effective, artifact});
+    std::ranges::stable_sort(leaders_, {}, &Leader::ms);
+    if (leaders_.size() > kLeaders)
+        leaders_.pop_back();
+}
+
+TunedWorkload WorkloadSearch::summary() const {
+    const Workload& workload = problem_->workload();
+    TunedWorkload out;
+    out.key = workload.key;
+    out.name = workload.name;
+    out.space = space_->name();
+    out.spaceSize = space_->size().value_or(0);
+    out.count = setup_.task.count;
+    out.trials = trials_;
+    out.failed = failed_;
+    out.defaultMs = defaultMs_;
+    out.bestMs = bestMs_;
+    out.best = best_.text();
+    out.gflops = bestMs_ ? static_cast<double>(workload.flops) / *bestMs_ / 1e6 : 0;
+    out.reason = session_->reason();
+    return out;
+}
+
+} // namespace tunesmith

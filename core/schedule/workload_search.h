@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <map>
+#include <set>
+
+#include "core/schedule/tuner.h"
+#include "core/search/search_session.h"
+
+namespace tunesmith {
+
+Trial trialFromRow(const TrialRow& row);
+TrialRow rowFromTrial(const Trial& trial, RunId run, const std::string& workload, int featureVersion);
+
+// One batch on its way through the tuner.
+struct BatchUnderWay {
+    class WorkloadSearch* search = nullptr;
+    SearchSession::Batch batch;
+    std::vector<Config> open; // those without a stored trial
+    std::vector<std::int64_t> indices; // of the open ones, within run and workload
+    std::vector<std::optional<double>> predicted;
+    std::int64_t nextIndex = 0; // of the batch after this one
+    std::vector<ScheduleProblem::BuildOutcome> builds;
+    std::vector<Trial> trials;
+};
+
+// The search for the best schedule of one workload within a tuning run: problem, strategy, session and what is known so far.
+class WorkloadSearch {
+public:
+    struct Setup {
+        TuneTask task;
+        std::size_t budget = 0; // trials; 0: no limit
+        std::vector<Config> starts; // tried first
+    };
+    static Result<std::unique_ptr<WorkloadSearch>> make(std::unique_ptr<ScheduleProblem> problem, Setup setup,
+                                                        const TuneOptions& options, const StopToken& stop);
+    Status takeOver(const std::vector<TrialRow>& rows); // the trials of an earlier part of the run
+
+    const std::string& key() const { return problem_->workload().key; }
+    const TuneTask& task() const { return setup_.task; }
+    std::size_t budget() const { return setup_.budget; }
+    ScheduleProblem& problem() { return *problem_; }
+
+    std::optional<BatchUnderWay> next();
+    void deliver(BatchUnderWay& batch);
+    // For each trial as soon as it is there, stored or not: keeps best, leaders and counts.
+    void remember(const Trial& trial, const Artifact* artifact);
+    const Trial* sameCode(std::uint64_t artifactHash) const; // an earlier trial of the same machine code
+
+    bool open() const { return !session_->reason(); }         // may propose more
+    bool finished() const { return session_->finished(); }    // and all is delivered
+    std::optional<StopReason> reason() const { return session_->reason(); }
+    bool isDone() const { return done_; }
+    void setDone() { done_ = true; }
+
+    std::size_t trials() const { return trials_; }
+    std::size_t failed() const { return failed_; }
+    std::size_t proposals() const { return proposed_; }
+    std::int64_t batches() const { return batches_; }
+    std::optional<double> bestMs() const { return bestMs_; }
+    std::optional<double> defaultMs() const { return defaultMs_; }
+    TunedWorkload summary() const;
+
+    struct Leader {
+        double ms = 0;
+        Config config;
+        Artifact artifact;
+    };
+    const std::vector<Leader>& leaders() const { return leaders_; } // the best few of this part of the run, best first
+
+private:
+    WorkloadSearch() = default;
+    void keepLeader(const Trial& trial, const Artifact& artifact);
+
+    std::unique_ptr<ScheduleProblem> problem_;
+    Setup setup_;
+    std::unique_ptr<Space> space_; // the problem's with its starting points
+    std::unique_ptr<Strategy> strategy_;
+    std::unique_ptr<SearchSession> session_;
+    std::map<std::uint64_t, Trial> byCode_;
+    std::vector<Leader> leaders_;
+    std::set<std::int64_t> usedIndices_;
+    Config default_, best_;
+    std::size_t trials_ = 0, failed_ = 0, proposed_ = 0;
+    std::int64_t batches_ = 0;
+    std::optional<double> bestMs_, defaultMs_;
+    bool done_ = false;
+};
+
+} // namespace tunesmith

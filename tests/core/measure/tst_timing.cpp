@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "core/measure/guarded_buffer.h"
+#include "core/measure/timing.h"
+
+using namespace tunesmith;
+
+namespace {
+
+std::function<void()> spinFor(double ms) {
+    return [ms] {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double, std::milli>(ms);
+        while (std::chrono::steady_clock::now() < end) {
+        }
+    };
+}
+
+} // namespace
+
+class TestTiming : public QObject {
+    Q_OBJECT
+
+private slots:
+    void measuresWhatACallTakes_data() {
+        QTest::addColumn<double>("ms");
+        QTest::newRow("5 us: several calls per sample") << 0.005;
+        QTest::newRow("0.2 ms") << 0.2;
+        QTest::newRow("5 ms") << 5.0;
+    }
+    void measuresWhatACallTakes() {
+        QFETCH(double, ms);
+        SpeedProbe probe;
+        const Timing timing = timeCalls(spinFor(ms), {}, probe);
+        QVERIFY(timing.samples.size() >= 5);
+        QVERIFY2(timing.lowMs >= 0.95 * ms && timing.lowMs < 1.5 * ms + 0.002, qPrintable(QString::number(timing.lowMs)));
+        QCOMPARE(timing.lowMs, lowQuantile(timing.samples));
+        QVERIFY(!timing.hopeless && probe.bestMs() > 0);
+    }
+
+    void givesUpWhatIsHopeless() {
+        SpeedProbe probe;
+        TimingLimits limits;
+        limits.incumbentMs = 0.1;
+        limits.measureMs = 1000;
+        const auto start = std::chrono::steady_clock::now();
+        const Timing timing = timeCalls(spinFor(1), limits, probe);
+        QVERIFY(timing.hopeless);
+        QVERIFY(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(500));
+        QVERIFY(!timing.samples.empty());
+    }
+
+    void spendsLittleOnWhatIsBehindAndAllOnALeader() {
+        SpeedProbe probe;
+        TimingLimits limits;
+        limits.incumbentMs = 0.6;
+        limits.measureMs = 200;
+        const std::size_t behind = timeCalls(spinFor(1), limits, probe).samples.size();
+        limits.incumbentMs = 1.02;
+        const std::size_t close = timeCalls(spinFor(1), limits, probe).samples.size();
+        QVERIFY2(behind * 2 < close, qPrintable(QString("%1 %2").arg(behind).arg(close)));
+    }
+
+    void aSlowProbeProlongsWhatASlowEpisodeExplains() {
+        TimingLimits limits;
+        limits.incumbentMs = 0.8;
+        limits.measureMs = 20;
+        SpeedProbe never(1e-9); // no probe will ever be as fast as this
+        const Timing slow = timeCalls(spinFor(1), limits, never);
+        QVERIFY(slow.disturbed);
+        QVERIFY2(slow.spentMs >= 60, qPrintable(QString::number(slow.spentMs))); // three times
+    }
+
+    void keepsTheLeastNumberOfSamplesWhenTimeIsShort() {
+        SpeedProbe probe;
+        TimingLimits limits;
+        limits.maxSeconds = 0;
+        QVERIFY(timeCalls(spinFor(2), limits, probe).samples.size() >= 5);
+    }
+
+    void interleavesEqually() {
+        const std::vector<std::function<void()>> calls{spinFor(0.05), spinFor(0.1), spinFor(0.15)};
+        const auto samples = timeInterleaved(calls, 5, 20);
+        QCOMPARE(samples.size(), std::size_t(3));
+        for (const auto& series : samples)
+            QVERIFY(series.size() == samples[0].size() && series.size() >= 20);
+        QVERIFY(lowQuantile(samples[0]) < lowQuantile(samples[1]) && lowQuantile(samples[1]) < lowQuantile(samples[2]));
+    }
+
+    void theProbeKeepsItsBest() {
+        SpeedProbe probe;
+        const double first = probe.measure();
+        QVERIFY(first > 0 && first < 10);
+        for (int i = 0; i < 50; ++i)
+            QVERIFY(probe.measure() >= probe.bestMs());
+        QVERIFY(!SpeedProbe(first / 1000).fast());
+    }
+
+    void guardsNoticeTheFirstByteOnEitherSide() {
+        GuardedBuffer buffer(100);
+        QCOMPARE(reinterpret_cast<std::uintptr_t>(buffer.data()) % GuardedBuffer::kAlignment, std::uintptr_t(0));
+        float poison = 0;
+        std::memcpy(&poison, buffer.data(), sizeof poison);
+        QVERIFY(std::isnan(poison));
+        std::fill_n(buffer.data(), 100, std::byte{1});
+        QVERIFY(buffer.intact());
+        buffer.data()[100] = std::byte{0};
+        QVERIFY(!buffer.intact());
+        GuardedBuffer other(0);
+        QVERIFY(other.intact());
+        other.data()[-1] = std::byte{0};
+        QVERIFY(!other.intact());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestTiming)
+#include "tst_timing.moc"

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "schedule_testing.h"
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/schedule/records.h"
+#include "core/schedule/tuner.h"
+
+using namespace tunesmith;
+using namespace tunesmith::testing;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Bench {
+    QTemporaryDir folder;
+    std::shared_ptr<Store> store = take(Store::open(folder.filePath("t.db").toStdString()));
+    Target target = take(hostTarget(1));
+};
+
+TuneOptions options(std::size_t trials, KernelWorkerOptions workers = testWorkers()) {
+    TuneOptions made;
+    made.trialsPerWorkload = trials;
+    made.workers = std::move(workers);
+    made.batch = 4;
+    made.seed = 5;
+    return made;
+}
+
+KernelWorkerOptions fakeWorkers(int pauseMs = 0) {
+    return testWorkers({{"TEST_FAKE_PROFILE", "1"}, {"TEST_PROFILE_MS", std::to_string(pauseMs)}});
+}
+
+std::vector<TrialRow> trialsOf(const Store& store, RunId run, const std::string& workload = {}) {
+    TrialFilter filter;
+    filter.run = run;
+    filter.workload = workload;
+    auto rows = take(store.trials(filter));
+    std::ranges::sort(rows, {}, [](const TrialRow& row) { return std::pair(row.workload, row.index); });
+    return rows;
+}
+
+// What must be the same in an interrupted and an uninterrupted run.
+QStringList trail(const Store& store, RunId run) {
+    QStringList out;
+    for (const TrialRow& row : trialsOf(store, run))
+        out << QString("%1 %2 %3 %4 %5 %6")
+                   .arg(QString::fromStdString(row.workload))
+                   .arg(row.index)
+                   .arg(row.batch)
+                   .arg(QString::fromStdString(row.config))
+                   .arg(row.p5Ms.value_or(0), 0, 'g', 9)
+                   .arg(row.predicted.value_or(-9), 0, 'g', 6);
+    return out;
+}
+
+int childCount() {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+        std::ifstream stat(entry.path() / "stat");
+        std::string text;
+        if (!std::getline(stat, text))
+            continue;
+        std::istringstream rest(text.substr(text.rfind(')') + 2));
+        char state = 0;
+        int parent = 0;
+        rest >> state >> parent;
+        count += parent == getpid() && state != 'Z';
+    }
+    return count;
+}
+
+} // namespace
+
+class TestTuner : public QObject {
+    Q_OBJECT
+
+private slots:
+    void tunesAConvolution_data() {
+        QTest::addColumn<QString>("strategy");
+        QTest::newRow("model-guided") << "model-guided";
+        QTest::newRow("random") << "random";
+    }
+    void tunesAConvolution() {
+        QFETCH(QString, strategy);
+        Bench bench;
+        const Workload workload = convWorkload(bench.target);
+        int measured = 0;
+        std::optional<StopReason> told;
+        Tuner tuner(*bench.store, [&](const TuneEvent& event) {
+            measured += event.kind == TuneEvent::Kind::measured;
+            if (event.kind == TuneEvent::Kind::measured)
+                QVERIFY(event.workload == workload.key && event.name == workload.name && event.trial);
+            if (event.kind == TuneEvent::Kind::stopped)
+                told = event.reason;
+        });
+        TuneOptions tuning = options(12);
+        tuning.strategy = strategy.toStdString();
+        const TuneResult result = take(tuner.run({{workload, 3}}, bench.target, tuning));
+        QCOMPARE(result.reason, StopReason::budgetTrials);
+        QVERIFY(told == result.reason);
+        QCOMPARE(measured, 12);
+        const auto rows = trialsOf(*bench.store, result.run);
+        QVERIFY(rows.size() == 12 || rows.size() == 13); // one more where the leaders changed places
+        const TunedWorkload& tuned = result.workloads.at(0);
+        QVERIFY(tuned.defaultMs && tuned.bestMs && *tuned.bestMs <= *tuned.defaultMs);
+        QCOMPARE(tuned.failed, std::size_t(0));
+        QVERIFY(*result.beforeMs == 3 * *tuned.defaultMs && *result.afterMs == 3 * *tuned.bestMs);
+        QCOMPARE(rows[0].config, take(ScheduleSpace::make(workload, bench.target)).defaultConfig().text());
+        const auto best = take(bestConfig(*bench.store, workload.key, bench.target));
+        QVERIFY(best && best->config.text() == tuned.best);
+        QCOMPARE(best->ms, *tuned.bestMs);
+        const RunRow run = take(bench.store->run(result.run));
+        QVERIFY(run.state == RunState::completed && run.stopReason == "budget_trials" && run.afterMs);
+        const StoreCheck check = take(bench.store->check());
+        QVERIFY2(check.ok, check.problems.empty() ? "" : check.problems[0].c_str());
+        QTRY_COMPARE(childCount(), 0); // no worker is left
+    }
+
+    void smallSpacesAreTriedWhole() {
+        Bench bench;
+        const Workload workload = reluWorkload(bench.target, 14);
+        const auto size = take(ScheduleSpace::make(workload, bench.target)).space().size();
+        QVERIFY(size && *size < 500);
+        Tuner tuner(*bench.store);
+        const TuneResult result = take(tuner.run({{workload, 1}}, bench.target, options(1000, fakeWorkers())));
+        QCOMPARE(result.reason, StopReason::exhausted);
+        QCOMPARE(static_cast<double>(result.workloads[0].trials), *size);
+    }
+
+    void failuresAreTrials() {
+        Bench bench;
+        const Workload workload = convWorkload(bench.target);
+        const std::string bad = take(ScheduleSpace::make(workload, bench.target)).defaultConfig().text();
+        for (const auto& [fault, status] : {std::pair("crash", "crash"), std::pair("short", "wrong_answer"),
+                                            std::pair("build-error", "build_error"), std::pair("build-crash", "crash")}) {
+            auto tuning = options(5, testWorkers({{"TEST_INJECT", nlohmann::json{{fault, bad}}.dump()}}));
+            tuning.transfer = false;
+            const TuneResult result = take(Tuner(*bench.store).run({{workload, 1}}, bench.target, tuning));
+            const auto rows = trialsOf(*bench.store, result.run);
+            QCOMPARE(rows[0].status, std::string(status));
+            QVERIFY(!rows[0].detail.empty());
+            QCOMPARE(result.failed, std::size_t(1));
+            QVERIFY(result.workloads[0].bestMs && !result.workloads[0].defaultMs && !result.beforeMs);
+        }
+    }
+
+    void resumeEqualsAnUninterruptedRun_data() {
+        QTest::addColumn<QString>("strategy");
+        QTest::addColumn<int>("after");
+        for (const char* strategy : {"model-guided", "random"})
+            for (const int after : {1, 4, 11, 26, 37})
+                QTest::addRow("%s stopped after %d", strategy, after) << strategy << after;
+    }
+    void resumeEqualsAnUninterruptedRun() {
+        QFETCH(QString, strategy);
+        QFETCH(int, after);
+        Bench bench;
+        const std::vector<TuneTask> tasks{{convWorkload(bench.target), 2}, {convWorkload(bench.target, 32, 7), 1}};
+        TuneOptions tuning = options(28, fakeWorkers());
+        tuning.strategy = strategy.toStdString();
+        tuning.transfer = false;
+        const TuneResult whole = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
+        StopSource stop;
+        int seen = 0;
+        Tuner interrupted(*bench.store, [&](const TuneEvent& event) {
+            if (event.kind == TuneEvent::Kind::measured && ++seen == after)
+                stop.requestStop();
+        });
+        const TuneResult part = take(interrupted.run(tasks, bench.target, tuning, stop.token()));
+        QCOMPARE(part.reason, StopReason::cancelled);
+        QCOMPARE(take(bench.store->run(part.run)).state, RunState::stopped);
+        QCOMPARE(trialsOf(*bench.store, part.run).size(), std::size_t(after));
+        int again = 0;
+        Tuner resumed(*bench.store, [&](const TuneEvent& event) { again += event.kind == TuneEvent::Kind::measured; });
+        const TuneResult rest = take(resumed.resume(part.run, tuning));
+        QCOMPARE(rest.reason, StopReason::budgetTrials);
+        QCOMPARE(again, static_cast<int>(whole.trials) - after);
+        QCOMPARE(trail(*bench.store, part.run), trail(*bench.store, whole.run));
+        QCOMPARE(*rest.afterMs, *whole.afterMs);
+        QVERIFY(take(bench.store->check()).ok);
+    }
+
+    void knowledgeIsTransferred() {
+        Bench bench;
+        const Workload workload = convWorkload(bench.target);
+        TuneOptions tuning = options(20, fakeWorkers());
+        const TuneResult first = take(Tuner(*bench.store).run({{workload, 1}}, bench.target, tuning));
+        tuning.trialsPerWorkload = 2;
+        tuning.seed = 77;
+        const TuneResult second = take(Tuner(*bench.store).run({{workload, 1}}, bench.target, tuning));
+        QCOMPARE(*second.afterMs, *first.afterMs);
+        tuning.transfer = false;
+        const TuneResult third = take(Tuner(*bench.store).run({{workload, 1}}, bench.target, tuning));
+        QVERIFY(trialsOf(*bench.store, third.run)[1].config != trialsOf(*bench.store, second.run)[1].config);
+    }
+
+    void recordsOfTheNearestThreadCountAreFound() {
+        Bench bench;
+        const Workload workload = convWorkload(bench.target);
+        take(Tuner(*bench.store).run({{workload, 1}}, bench.target, options(3, fakeWorkers())));
+        Target other = bench.target;
+        other.threads = 6;
+        const auto best = take(bestConfig(*bench.store, workload.key, other));
+        QVERIFY(best && best->targetKey == bench.target.key());
+        other.isa = other.isa == Isa::avx2 ? Isa::avx512 : Isa::avx2;
+        QVERIFY(!take(bestConfig(*bench.store, workload.key, other)));
+        QVERIFY(!take(bestConfig(*bench.store, "0123456789abcdef", bench.target)));
+    }
+
+    void stopsAtOnce_data() {
+        QTest::addColumn<QString>("fault");
+        QTest::newRow("while measuring") << "hang";
+        QTest::newRow("while building") << "build-hang";
+    }
+    void stopsAtOnce() {
+        QFETCH(QString, fault);
+        Bench bench;
+        const Workload workload = convWorkload(bench.target);
+        const std::string bad = take(ScheduleSpace::make(workload, bench.target)).defaultConfig().text();
+        StopSource stop;
+        Clock::time_point asked;
+        std::jthread button([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+            asked = Clock::now();
+            stop.requestStop();
+        });
+        const auto workers = testWorkers({{"TEST_INJECT", nlohmann::json{{fault.toStdString(), bad}}.dump()}});
+        const TuneResult result = take(Tuner(*bench.store).run({{workload, 1}}, bench.target, options(12, workers), stop.token()));
+        const double late = std::chrono::duration<double>(Clock::now() - asked).count();
+        QCOMPARE(result.reason, StopReason::cancelled);
+        QVERIFY2(late < 0.2, qPrintable(QString::number(late)));
+        QTRY_COMPARE(childCount(), 0);
+    }
+
+    void endsWithItsSeconds() {
+        Bench bench;
+        const std::vector<TuneTask> tasks{{convWorkload(bench.target), 1}, {convWorkload(bench.target, 32, 7), 1}};
+        TuneOptions tuning = options(1, fakeWorkers(10));
+        tuning.trialsPerWorkload.reset();
+        tuning.seconds = 2;
+        const TuneResult result = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
+        QCOMPARE(result.reason, StopReason::budgetTime);
+        QVERIFY2(result.seconds >= 2 && result.seconds < 5, qPrintable(QString::number(result.seconds)));
+        QVERIFY(result.workloads[0].trials >= 4 && result.workloads[1].trials >= 4); // each had its turn
+        QCOMPARE(take(bench.store->run(result.run)).state, RunState::completed);
+    }
+
+    void totalTrialsAreDealtOut() {
+        Bench bench;
+        const std::vector<TuneTask> tasks{{convWorkload(bench.target), 9}, {convWorkload(bench.target, 32, 7), 1}};
+        TuneOptions tuning = options(1, fakeWorkers());
+        tuning.trialsPerWorkload.reset();
+        tuning.totalTrials = 30;
+        const TuneResult result = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
+        QVERIFY2(result.trials >= 28 && result.trials <= 30, qPrintable(QString::number(result.trials)));
+        QVERIFY(result.workloads[0].trials > result.workloads[1].trials && result.workloads[1].trials >= 4);
+    }
+
+    void refusesWhatMakesNoSense() {
+        Bench bench;
+        Tuner tuner(*bench.store);
+        const std::vector<TuneTask> tasks{{convWorkload(bench.target), 1}};
+        QVERIFY(!tuner.run({}, bench.target, options(4)).ok());
+        QVERIFY(!tuner.run(tasks, bench.target, options(0)).ok());
+        TuneOptions none = options(4);
+        none.trialsPerWorkload.reset();
+        QVERIFY(!tuner.run(tasks, bench.target, none).ok());
+        TuneOptions unknown = options(4);
+        unknown.strategy = "tarot";
+        QVERIFY(tuner.run(tasks, bench.target, unknown).error().message.find("tarot") != std::string::npos);
+        QVERIFY(!tuner.resume(RunId(77), options(4)).ok());
+        QVERIFY(take(bench.store->runs()).empty());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestTuner)
+#include "tst_tuner.moc"
