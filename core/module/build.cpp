@@ -120,7 +120,7 @@ private:
 
     Status addConversion(ValueId id, const Layout& from, std::size_t source, const Layout& to, std::size_t target) {
         TS_ASSIGN(const Workload workload, conversionWorkload(graph_.value(id).type, from, to));
-        TS_ASSIGN(const std::size_t kernel, kernelFor(workload, nullptr));
+        TS_ASSIGN(const std::size_t kernel, kernelFor(workload));
         addStep("layout of " + graph_.value(id).name, workload, kernel, {source, target});
         return {};
     }
@@ -131,7 +131,7 @@ private:
         if (isSlicedConcat(group))
             return addConcatCopies(group);
         TS_ASSIGN(const ExtractedWorkload extracted, extractWorkload(graph_, group, layouts_));
-        TS_ASSIGN(const std::size_t kernel, kernelFor(extracted.workload, &extracted));
+        TS_ASSIGN(const std::size_t kernel, kernelFor(extracted.workload));
         std::vector<std::size_t> arguments = inputArguments(extracted, pending_[kernel].scheduled.lowered);
         for (const ValueId output : group.outputs)
             arguments.push_back(outputBuffer(output));
@@ -237,7 +237,7 @@ private:
     }
 
     // Kernels ---------------------------------------------------------------------------------------------------------
-    Result<std::size_t> kernelFor(const Workload& workload, const ExtractedWorkload*) {
+    Result<std::size_t> kernelFor(const Workload& workload) {
         TS_ASSIGN(const ScheduleSpace space, ScheduleSpace::make(workload, options_.target));
         ChosenConfig chosen{space.defaultConfig(), 0};
         if (options_.chooseConfig)
@@ -252,38 +252,30 @@ private:
         return place->second;
     }
 
+    Status compileOne(std::size_t index) {
+        if (options_.stop.stopRequested())
+            return cancelledError();
+        TS_ASSIGN(CompiledKernel compiled, compileKernel(pending_[index].scheduled.nest, options_.target, {pending_[index].symbol, false}));
+        plan_.kernels[index] = std::move(compiled.kernel);
+        return {};
+    }
+
     Status compileKernels() {
         plan_.kernels.resize(pending_.size());
         std::vector<Status> results(pending_.size());
         std::atomic<std::size_t> next{0}, done{0};
-        const auto work = [&] {
+        const auto work = [&](bool reports) {
             for (std::size_t i = next++; i < pending_.size(); i = next++) {
-                if (options_.stop.stopRequested()) {
-                    results[i] = cancelledError();
-                    continue;
-                }
-                auto compiled = compileKernel(pending_[i].scheduled.nest, options_.target, {pending_[i].symbol, false});
-                if (compiled.ok())
-                    plan_.kernels[i] = std::move(compiled->kernel);
-                else
-                    results[i] = compiled.error();
+                if (reports && options_.progress)
+                    options_.progress(done, pending_.size());
+                results[i] = compileOne(i);
                 ++done;
             }
         };
         std::vector<std::thread> helpers;
         for (int i = 1; i < options_.compileThreads; ++i)
-            helpers.emplace_back(work);
-        for (std::size_t i = next++; i < pending_.size(); i = next++) {
-            if (options_.progress)
-                options_.progress(done, pending_.size());
-            auto compiled = options_.stop.stopRequested() ? Result<CompiledKernel>(cancelledError())
-                                                          : compileKernel(pending_[i].scheduled.nest, options_.target, {pending_[i].symbol, false});
-            if (compiled.ok())
-                plan_.kernels[i] = std::move(compiled->kernel);
-            else
-                results[i] = compiled.error();
-            ++done;
-        }
+            helpers.emplace_back(work, false);
+        work(true);
         for (std::thread& helper : helpers)
             helper.join();
         for (const Status& result : results)

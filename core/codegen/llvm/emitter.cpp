@@ -123,9 +123,16 @@ private:
         return !vectorVar_ && begin && end && *end - *begin <= kMaxLanes && uniform(loop->body[0], loop->var);
     }
 
+    // A read that only some lanes may do (padding, concatenation): the others would leave the tensor.
+    static bool readsUnderLanes(const Expr& e, const Var& var) {
+        if (e->op == Op::select && readsMemory(e) && loops::usesVar(e->args[0], var))
+            return true;
+        return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return readsUnderLanes(arg, var); });
+    }
+
     bool uniform(const Stmt& stmt, const Var& var) const {
         switch (stmt->kind) {
-        case StmtKind::store: return loops::usesVar(stmt->offset, var);
+        case StmtKind::store: return loops::usesVar(stmt->offset, var) && !readsUnderLanes(stmt->value, var);
         case StmtKind::guard:
             if (loops::usesVar(stmt->condition, var))
                 return false;

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest>
+#include <cstring>
+
+#include "core/check/equivalence.h"
+#include "core/check/random_inputs.h"
+#include "core/graph/graph_builder.h"
+#include "core/module/build.h"
+#include "core/module/fold_batch_norm.h"
+#include "core/module/memory_plan.h"
+#include "core/onnx/samples.h"
+#include "core/ops/interpreter.h"
+
+using namespace tunesmith;
+
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+template <class T> T take(Result<T> result) {
+    if (!result.ok())
+        qFatal("%s", result.error().message.c_str());
+    return std::move(result).value();
+}
+
+Tensor randomTensor(const Shape& shape, std::uint64_t seed, float low = -1.0f) {
+    Tensor tensor = Tensor::zeros(DType::f32, shape);
+    Rng rng(seed);
+    for (float& value : tensor.mutableData<float>())
+        value = rng.uniform(low, 1.0f);
+    return tensor;
+}
+
+// Runs a plan in this process, one step after the other, with the arena full of NaN before.
+std::vector<Tensor> runPlan(const ModulePlan& plan, const std::vector<Tensor>& inputs) {
+    std::vector<std::unique_ptr<LoadedKernel>> kernels;
+    for (const KernelObject& kernel : plan.kernels)
+        kernels.push_back(take(LoadedKernel::load(kernel)));
+    Tensor arena = Tensor::zeros(DType::u8, {plan.arenaBytes + 64});
+    std::memset(arena.mutableBytes().data(), 0xff, arena.byteCount());
+    std::vector<Tensor> copies = inputs, outputs;
+    for (const PlanTensor& output : plan.outputs)
+        outputs.push_back(Tensor::zeros(output.type, output.shape));
+    std::vector<void*> memory(plan.buffers.size(), nullptr);
+    for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+        const PlanBuffer& buffer = plan.buffers[i];
+        const auto place = static_cast<std::size_t>(buffer.offset);
+        if (buffer.place == PlanBuffer::Place::arena)
+            memory[i] = arena.mutableBytes().data() + place;
+        else if (buffer.place == PlanBuffer::Place::input)
+            memory[i] = copies[place].mutableBytes().data();
+        else if (buffer.place == PlanBuffer::Place::output)
+            memory[i] = outputs[place].mutableBytes().data();
+    }
+    for (const PlanConstant& constant : plan.constants)
+        memory[constant.buffer] = const_cast<std::byte*>(constant.packed.bytes().data());
+    for (const PlanStep& step : plan.steps) {
+        std::vector<void*> arguments;
+        for (const std::size_t argument : step.arguments)
+            arguments.push_back(memory[argument]);
+        kernels[step.kernel]->run(arguments.data());
+    }
+    return outputs;
+}
+
+struct Net {
+    GraphBuilder builder{"net"};
+    std::uint64_t seed = 1;
+    Net() { builder.setOpset("", 17); }
+    ValueId constant(const Shape& shape) { return builder.addConstant("", randomTensor(shape, ++seed)); }
+    ValueId conv(ValueId x, std::int64_t from, std::int64_t to) {
+        return builder.add("Conv", {x, constant({to, from, 3, 3}), constant({to})}, {{"pads", Ints{1, 1, 1, 1}}});
+    }
+    ValueId image(std::int64_t channels) { return builder.addInput("x", TensorType(DType::f32, Shape{1, channels, 6, 6})); }
+    ValueId concat(const std::vector<ValueId>& values) { return builder.add("Concat", values, {{"axis", std::int64_t{1}}}); }
+};
+
+using Recipe = std::function<std::vector<ValueId>(Net&)>;
+
+const std::vector<std::pair<const char*, Recipe>>& nets() {
+    static const std::vector<std::pair<const char*, Recipe>> table{
+        {"concat of concats", [](Net& n) {
+             const ValueId a = n.conv(n.image(3), 3, 16), b = n.conv(a, 16, 16), ab = n.concat({a, b}), c = n.conv(ab, 32, 16);
+             const ValueId all = n.concat({ab, c});
+             return std::vector<ValueId>{n.conv(all, 48, 8)};
+         }},
+        {"concat as output, one piece twice", [](Net& n) {
+             const ValueId a = n.conv(n.image(3), 3, 16);
+             return std::vector<ValueId>{n.concat({a, a})};
+         }},
+        {"concat of uneven channels", [](Net& n) {
+             const ValueId x = n.image(3);
+             return std::vector<ValueId>{n.conv(n.concat({n.conv(x, 3, 5), x}), 8, 16)};
+         }},
+        {"residual block", [](Net& n) {
+             const ValueId a = n.builder.add("Relu", {n.conv(n.image(3), 3, 16)});
+             return std::vector<ValueId>{n.builder.add("Relu", {n.builder.add("Add", {n.conv(a, 16, 16), a})})};
+         }},
+        {"reshape between blocked and rows", [](Net& n) {
+             const ValueId a = n.conv(n.image(3), 3, 16);
+             const ValueId flat = n.builder.add("Reshape", {a, n.builder.addConstant("", Tensor::ofInts({2, 288}))});
+             const ValueId back = n.builder.add("Reshape", {flat, n.builder.addConstant("", Tensor::ofInts({1, 16, 6, 6}))});
+             return std::vector<ValueId>{n.conv(back, 16, 8), flat};
+         }},
+        {"pool, flatten, dense, softmax", [](Net& n) {
+             const ValueId pooled = n.builder.add("GlobalAveragePool", {n.conv(n.image(3), 3, 32)});
+             const ValueId dense = n.builder.add("Gemm", {n.builder.add("Flatten", {pooled}), n.constant({32, 16}), n.constant({16})});
+             return std::vector<ValueId>{n.builder.add("Softmax", {dense})};
+         }},
+        {"split with several readers", [](Net& n) {
+             const ValueId x = n.image(6);
+             Node node;
+             node.op = "Split";
+             node.inputs = {x};
+             node.attributes = {{"axis", std::int64_t{1}}};
+             node.outputs = {n.builder.addValue(""), n.builder.addValue("")};
+             n.builder.addNode(node);
+             return std::vector<ValueId>{n.builder.add("Mul", {node.outputs[0], node.outputs[1]}), node.outputs[1]};
+         }},
+        {"output that is also an intermediate value", [](Net& n) {
+             const ValueId a = n.builder.add("Relu", {n.conv(n.image(3), 3, 8)});
+             return std::vector<ValueId>{a, n.conv(a, 8, 8)};
+         }},
+        {"input handed through", [](Net& n) {
+             const ValueId x = n.image(3);
+             return std::vector<ValueId>{n.builder.add("Identity", {x}), n.builder.add("Relu", {x})};
+         }},
+        {"zero-sized output", [](Net& n) {
+             return std::vector<ValueId>{n.builder.add("Slice", {n.image(3), n.builder.addConstant("", Tensor::ofInts({2})), n.builder.addConstant("", Tensor::ofInts({1}))})};
+         }},
+        {"scalar", [](Net& n) { return std::vector<ValueId>{n.builder.add("ReduceSum", {n.image(3)}, {{"keepdims", std::int64_t{0}}})}; }},
+    };
+    return table;
+}
+
+void compareWithReference(const Graph& model, const Target& target) {
+    const Graph prepared = take(prepareGraph(model));
+    BuildOptions options;
+    options.target = target;
+    const ModulePlan plan = take(buildModule(prepared, options));
+    const auto inputs = take(randomInputs(model, 3));
+    const auto expected = take(Interpreter(model).run(inputs));
+    const Status same = requireEquivalent(expected, runPlan(plan, inputs));
+    QVERIFY2(same.ok(), same.ok() ? "" : same.error().message.c_str());
+}
+
+} // namespace
+
+class TestBuild : public QObject {
+    Q_OBJECT
+
+private slots:
+    void plansComputeTheModel_data() {
+        QTest::addColumn<int>("net");
+        for (std::size_t i = 0; i < nets().size(); ++i)
+            QTest::newRow(nets()[i].first) << static_cast<int>(i);
+    }
+    void plansComputeTheModel() {
+        QFETCH(int, net);
+        for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+            if (!hostSupports(isa))
+                continue;
+            Net n;
+            n.builder.setOutputs(nets()[static_cast<std::size_t>(net)].second(n));
+            Target target;
+            target.isa = isa;
+            compareWithReference(take(inferShapes(take(n.builder.build()))), target);
+        }
+    }
+
+    void samplesComputeTheModel() {
+        for (const char* name : {"mlp", "encoder"})
+            compareWithReference(take(inferShapes(take(buildSample(name)))), take(hostTarget(1)));
+    }
+
+    void batchNormsVanishIntoConvolutions() {
+        Net n;
+        const ValueId conv = n.conv(n.image(3), 3, 8);
+        const ValueId variance = n.builder.addConstant("", randomTensor({8}, 9, 0.1f));
+        const ValueId norm = n.builder.add("BatchNormalization", {conv, n.constant({8}), n.constant({8}), n.constant({8}), variance}, {{"epsilon", 0.3f}});
+        n.builder.setOutputs({norm});
+        const Graph model = take(inferShapes(take(n.builder.build())));
+        const Graph folded = take(foldBatchNorms(model));
+        QCOMPARE(folded.nodeCount(), std::size_t{1});
+        const auto inputs = take(randomInputs(model, 3));
+        const Status same = requireEquivalent(take(Interpreter(model).run(inputs)), take(Interpreter(folded).run(inputs)));
+        QVERIFY2(same.ok(), same.ok() ? "" : same.error().message.c_str());
+    }
+
+    void aBatchNormBesideAnotherReaderStays() {
+        Net n;
+        const ValueId conv = n.conv(n.image(3), 3, 8);
+        const ValueId norm = n.builder.add("BatchNormalization", {conv, n.constant({8}), n.constant({8}), n.constant({8}), n.builder.addConstant("", randomTensor({8}, 9, 0.1f))});
+        n.builder.setOutputs({norm, conv});
+        QCOMPARE(take(foldBatchNorms(take(inferShapes(take(n.builder.build()))))).nodeCount(), std::size_t{2});
+    }
+
+    void unsupportedOperatorsAreNamed() {
+        Net n;
+        n.builder.setOutputs({n.builder.add("NonZero", {n.image(3)})});
+        const auto prepared = prepareGraph(take(n.builder.build()));
+        BuildOptions options;
+        const auto plan = prepared.ok() ? buildModule(*prepared, options) : Result<ModulePlan>(prepared.error());
+        QVERIFY(!plan.ok());
+        QVERIFY2(plan.error().message.find("NonZero") != std::string::npos, plan.error().message.c_str());
+    }
+
+    void cancelledBuildsSaySo() {
+        Net n;
+        n.builder.setOutputs({n.conv(n.image(3), 3, 8)});
+        StopSource source;
+        source.requestStop();
+        BuildOptions options;
+        options.stop = source.token();
+        const auto plan = buildModule(take(prepareGraph(take(n.builder.build()))), options);
+        QVERIFY(!plan.ok() && plan.error().isCancelled());
+    }
+
+    void buffersThatLiveTogetherDoNotOverlap() {
+        Rng rng(5);
+        for (int round = 0; round < 200; ++round) {
+            std::vector<LiveBuffer> buffers;
+            std::int64_t total = 0;
+            for (std::size_t i = 0; i < 30; ++i) {
+                const std::size_t first = rng.below(20);
+                buffers.push_back({static_cast<std::int64_t>(rng.below(5000)), first, first + rng.below(6)});
+                total += buffers.back().bytes + 64;
+            }
+            const MemoryPlan plan = planMemory(buffers);
+            QVERIFY(plan.bytes <= total);
+            for (std::size_t a = 0; a < buffers.size(); ++a) {
+                QCOMPARE(plan.offsets[a] % 64, std::int64_t{0});
+                QVERIFY(plan.offsets[a] + buffers[a].bytes <= plan.bytes);
+                for (std::size_t b = 0; b < a; ++b) {
+                    const bool together = buffers[a].firstStep <= buffers[b].lastStep && buffers[b].firstStep <= buffers[a].lastStep;
+                    const bool apart = plan.offsets[a] + buffers[a].bytes <= plan.offsets[b] || plan.offsets[b] + buffers[b].bytes <= plan.offsets[a];
+                    QVERIFY(!together || apart);
+                }
+            }
+        }
+        QCOMPARE(planMemory({}).bytes, std::int64_t{0});
+        QCOMPARE(planMemory({{100, 0, 1}, {100, 2, 3}}).bytes, std::int64_t{128}); // shared
+    }
+};
+
+QTEST_GUILESS_MAIN(TestBuild)
+#include "tst_build.moc"
