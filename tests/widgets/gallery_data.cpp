@@ -170,7 +170,7 @@ QVector<TrialPoint> sampleTrials(int workload, int count) {
     return trials;
 }
 
-QVector<WorkloadRow> sampleWorkloads() {
+QVector<WorkloadEntry> sampleWorkloads() {
     const struct {
         const char *name, *op, *shape;
         double space, flops;
@@ -185,9 +185,9 @@ QVector<WorkloadRow> sampleWorkloads() {
         {"conv1", "Conv", "1×3×224×224, W 64×3×7×7, s2", 380000, 0.236, 12, WorkloadState::failed},
         {"fc", "Gemm", "1×512, B 1000×512", 9600, 0.001, 0, WorkloadState::waiting},
     };
-    QVector<WorkloadRow> rows;
+    QVector<WorkloadEntry> rows;
     for (const auto& sample : kSamples) {
-        WorkloadRow row;
+        WorkloadEntry row;
         row.key = row.name = QString::fromUtf8(sample.name);
         row.op = QString::fromUtf8(sample.op);
         row.shape = QString::fromUtf8(sample.shape);

@@ -10,7 +10,7 @@ GraphScene sampleNetwork(const QFont& font); // drawn like a ResNet-18
 GraphScene denseNetwork(const QFont& font);  // drawn like a DenseNet block with a shared constant
 QVector<double> sampleTimes(const GraphScene& scene);
 NodeProperties sampleProperties();
-QVector<WorkloadRow> sampleWorkloads();
+QVector<WorkloadEntry> sampleWorkloads();
 QVector<TrialPoint> sampleTrials(int workload, int count);
 
 } // namespace tunesmith

@@ -21,8 +21,8 @@ using namespace tunesmith;
 
 namespace {
 
-WorkloadRow workload(const QString& key, double best, int done = 10) {
-    WorkloadRow row;
+WorkloadEntry workload(const QString& key, double best, int done = 10) {
+    WorkloadEntry row;
     row.key = key;
     row.name = "conv " + key;
     row.op = "Conv";

@@ -30,10 +30,25 @@ PredictedMeasuredPlot::PredictedMeasuredPlot(QWidget* parent)
     connect(&Theme::instance(), &Theme::changed, this, &PredictedMeasuredPlot::restyle);
 }
 
+void PredictedMeasuredPlot::setScale(Scale scale) {
+    scale_ = scale;
+    const bool times = scale == Scale::milliseconds;
+    plot_->xAxis->setLabel(times ? tr("Predicted (ms)") : tr("Predicted score (higher: faster)"));
+    if (times) {
+        useLogAxis(*plot_->xAxis);
+    } else {
+        plot_->xAxis->setScaleType(QCPAxis::stLinear);
+        plot_->xAxis->setTicker(QSharedPointer<QCPAxisTicker>::create());
+    }
+    diagonal_->setVisible(times);
+    throttle_.request();
+}
+
 void PredictedMeasuredPlot::addTrials(const QVector<TrialPoint>& trials) {
     const auto usable = [](double ms) { return std::isfinite(ms) && ms > 0; };
     for (const auto& trial : trials) {
-        if (trial.failed || !usable(trial.ms) || !usable(trial.predicted))
+        if (trial.failed || !usable(trial.ms) || !std::isfinite(trial.predicted) ||
+            (scale_ == Scale::milliseconds && trial.predicted <= 0))
             continue;
         if (predicted_.size() % stride_ == 0)
             dots_->addData(trial.predicted, trial.ms);
@@ -68,7 +83,8 @@ int PredictedMeasuredPlot::dots() const {
     return dots_->dataCount();
 }
 double PredictedMeasuredPlot::correlation() const {
-    return rankCorrelation(predicted_, measured_);
+    const double rho = rankCorrelation(predicted_, measured_);
+    return scale_ == Scale::score ? -rho : rho; // a high score promises a short time
 }
 
 QString PredictedMeasuredPlot::title() const {
@@ -92,19 +108,34 @@ void PredictedMeasuredPlot::restyle() {
     throttle_.request();
 }
 
-void PredictedMeasuredPlot::refresh() {
+void PredictedMeasuredPlot::fitAxes() {
+    constexpr double kRoom = 1.15;
     double low = 0.1, high = 10;
-    if (!predicted_.isEmpty()) {
-        const auto [a, b] = std::minmax_element(predicted_.begin(), predicted_.end());
-        const auto [c, d] = std::minmax_element(measured_.begin(), measured_.end());
-        const double room = 1.15;
-        low = std::min(*a, *c) / room;
-        high = std::max(*b, *d) * room;
+    if (!measured_.isEmpty()) {
+        const auto [least, most] = std::minmax_element(measured_.begin(), measured_.end());
+        low = *least / kRoom;
+        high = *most * kRoom;
     }
-    plot_->xAxis->setRange(low, high);
+    QCPRange x(0, 1);
+    if (!predicted_.isEmpty()) {
+        const auto [least, most] = std::minmax_element(predicted_.begin(), predicted_.end());
+        const double room = std::max((*most - *least) * 0.06, 1e-6);
+        x = {*least - room, *most + room};
+        if (scale_ == Scale::milliseconds) {
+            low = std::min(low, *least / kRoom);
+            high = std::max(high, *most * kRoom);
+        }
+    }
+    if (scale_ == Scale::milliseconds)
+        x = {low, high};
+    plot_->xAxis->setRange(x);
     plot_->yAxis->setRange(low, high);
     diagonal_->start->setCoords(low, low);
     diagonal_->end->setCoords(high, high);
+}
+
+void PredictedMeasuredPlot::refresh() {
+    fitAxes();
     title_->setText(title());
     setAccessibleDescription(title());
     plot_->replot(QCustomPlot::rpQueuedReplot);

@@ -29,7 +29,7 @@ QString stateName(WorkloadState state) {
     return QCoreApplication::translate("tunesmith::WorkloadState", kNames[static_cast<int>(state)]);
 }
 
-bool WorkloadRow::operator==(const WorkloadRow& other) const {
+bool WorkloadEntry::operator==(const WorkloadEntry& other) const {
     return key == other.key && name == other.name && op == other.op && shape == other.shape &&
            same(space, other.space) && done == other.done && budget == other.budget &&
            same(bestMs, other.bestMs) && same(gflops, other.gflops) && same(firstMs, other.firstMs) &&

@@ -12,7 +12,7 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 enum class WorkloadState { waiting, running, paused, done, failed };
 QString stateName(WorkloadState state);
 
-struct WorkloadRow {
+struct WorkloadEntry {
     QString key;  // identity; never shown
     QString name; // name of the layer, or of the first one that uses it
     QString op, shape;
@@ -22,7 +22,7 @@ struct WorkloadRow {
     WorkloadState state = WorkloadState::waiting;
     QVector<double> bestSoFar; // ms after each trial, for the sparkline; may be thinned
 
-    bool operator==(const WorkloadRow& other) const;
+    bool operator==(const WorkloadEntry& other) const;
     double speedup() const { return firstMs / bestMs; }
 };
 
@@ -30,7 +30,7 @@ struct TrialPoint {
     int index = 0;        // within its workload, ascending
     double ms = kUnknown; // unknown when it failed
     bool failed = false;
-    double predicted = kUnknown; // ms
+    double predicted = kUnknown; // ms, or the score of a model that only ranks
 };
 
 QString msText(double ms); // three digits with the fitting unit: "1.24 ms", "830 µs"; "–" when unknown

@@ -28,8 +28,8 @@ double sortable(double value) {
     return std::isfinite(value) ? value : std::numeric_limits<double>::max();
 }
 
-QVector<TableColumn<WorkloadRow>> workloadColumns() {
-    using Row = const WorkloadRow&;
+QVector<TableColumn<WorkloadEntry>> workloadColumns() {
+    using Row = const WorkloadEntry&;
     const auto bar = [](Row r) { return QVariant(r.budget > 0 ? double(r.done) / r.budget : 0.0); };
     return {
         {tr("Workload"), tr("The layer, or the first of several equal ones"), [](Row r) { return r.name; },
@@ -118,7 +118,7 @@ void WorkloadTable::changeEvent(QEvent* event) {
         applyFont();
 }
 
-void WorkloadTable::setRows(const QVector<WorkloadRow>& rows) {
+void WorkloadTable::setRows(const QVector<WorkloadEntry>& rows) {
     const QString key = currentKey();
     model_->setRows(rows);
     if (!key.isEmpty() && currentKey() != key)

@@ -8,7 +8,7 @@ class QSortFilterProxyModel;
 
 namespace tunesmith {
 
-class WorkloadModel : public RowTableModel<WorkloadRow> {
+class WorkloadModel : public RowTableModel<WorkloadEntry> {
 public:
     enum Column { name, op, shape, space, trials, curve, first, best, speedup, gflops, state };
     explicit WorkloadModel(QObject* parent = nullptr);
@@ -21,7 +21,7 @@ class WorkloadTable : public QTableView {
 public:
     explicit WorkloadTable(QWidget* parent = nullptr);
 
-    void setRows(const QVector<WorkloadRow>& rows); // selection and sorting stay
+    void setRows(const QVector<WorkloadEntry>& rows); // selection and sorting stay
     QString currentKey() const;
     void setCurrentKey(const QString& key);
 

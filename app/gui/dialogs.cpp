@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/dialogs.h"
+#include "app/gui/settings.h"
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSpinBox>
+
+namespace tunesmith {
+
+DimensionsDialog::DimensionsDialog(const ModelInfo& info, const Dimensions& bound, QWidget* parent) : QDialog(parent) {
+    setWindowTitle(tr("Dimensions"));
+    auto* form = new QFormLayout(this);
+    auto* sentence = new QLabel(tr("This model leaves some sizes open. Kernels are made for fixed sizes, so give each a value."), this);
+    sentence->setWordWrap(true);
+    form->addRow(sentence);
+    Dimensions all = bound;
+    for (const std::string& name : info.openDimensions)
+        all.try_emplace(name, 0);
+    for (const auto& [name, extent] : all) {
+        auto* value = new QSpinBox(this);
+        value->setRange(0, 1 << 24);
+        value->setSpecialValueText(tr("open"));
+        value->setValue(static_cast<int>(extent));
+        value->setAccessibleName(QString::fromStdString(name));
+        value->setObjectName(QString::fromStdString(name));
+        form->addRow(QString::fromStdString(name) + QLatin1Char(':'), value);
+        rows_.emplace_back(name, value);
+    }
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
+    connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    form->addRow(buttons);
+}
+
+Dimensions DimensionsDialog::dimensions() const {
+    Dimensions bound;
+    for (const auto& [name, value] : rows_)
+        if (value->value() > 0)
+            bound[name] = value->value();
+    return bound;
+}
+
+SettingsDialog::SettingsDialog(QWidget* parent)
+    : QDialog(parent), theme_(new QComboBox(this)), wheel_(new QCheckBox(tr("The mouse &wheel zooms the graph"), this)) {
+    setWindowTitle(tr("Settings"));
+    theme_->addItems({tr("as the desktop"), tr("light"), tr("dark")});
+    theme_->setCurrentIndex(static_cast<int>(settings::theme()));
+    theme_->setToolTip(tr("On the command line: --theme system|light|dark"));
+    theme_->setObjectName(QStringLiteral("theme"));
+    wheel_->setChecked(settings::wheelZooms());
+    wheel_->setToolTip(tr("Otherwise the wheel scrolls, and Ctrl+wheel zooms"));
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close | QDialogButtonBox::RestoreDefaults, this);
+    auto* form = new QFormLayout(this);
+    form->addRow(tr("&Theme:"), theme_);
+    form->addRow(wheel_);
+    form->addRow(buttons);
+    connect(theme_, &QComboBox::currentIndexChanged, this, &SettingsDialog::apply);
+    connect(wheel_, &QCheckBox::toggled, this, &SettingsDialog::apply);
+    connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+    connect(buttons->button(QDialogButtonBox::RestoreDefaults), &QPushButton::clicked, this, [this] {
+        theme_->setCurrentIndex(static_cast<int>(Theme::Mode::system));
+        wheel_->setChecked(true);
+    });
+}
+
+void SettingsDialog::apply() {
+    settings::setTheme(static_cast<Theme::Mode>(theme_->currentIndex()));
+    settings::setWheelZooms(wheel_->isChecked());
+    emit changed();
+}
+
+} // namespace tunesmith

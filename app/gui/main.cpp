@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/main_window.h"
+#include "app/gui/screenshots.h"
+#include "app/gui/settings.h"
+#include "app/gui/tune_page.h"
+#include "core/base/log.h"
+#include "core/workbench/version.h"
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QIcon>
+#include <cstdio>
+
+using namespace tunesmith;
+
+namespace {
+
+void addOptions(QCommandLineParser& options) {
+    options.setApplicationDescription(QCoreApplication::translate("main", "Tunes neural networks for this machine."));
+    options.addHelpOption();
+    options.addVersionOption();
+    options.addPositionalArgument("FILE", "ONNX models to open, one window each.", "[FILE…]");
+    options.addOptions({{"sample", "Open the built-in sample NAME.", "NAME"},
+                        {"tune", "Start tuning as soon as the model is open."},
+                        {"store", "Trial store to use (default: the user's data folder).", "FILE"},
+                        {"theme", "light, dark or system (default: as set).", "THEME"},
+                        {"screenshot", "Write a picture of each page to DIR and quit.", "DIR"}});
+}
+
+// False: the option has no such value; said on stderr.
+bool applyTheme(const QCommandLineParser& options) {
+    bool known = true;
+    if (options.isSet("theme"))
+        settings::setTheme(settings::themeFromName(options.value("theme"), &known));
+    if (!known)
+        std::fprintf(stderr, "tunesmith: --theme is light, dark or system, not '%s'\n", qPrintable(options.value("theme")));
+    Theme::instance().setMode(settings::theme());
+    return known;
+}
+
+// Starts once the tasks are known and the stored runs are shown.
+void tuneWhenOpen(MainWindow& window) {
+    QObject::connect(window.tunePage(), &TunePage::historyShown, window.tunePage(), &TunePage::start, Qt::SingleShotConnection);
+}
+
+MainWindow& openWindow(const QCommandLineParser& options) {
+    auto* window = new MainWindow(options.value("store"));
+    if (options.isSet("tune"))
+        tuneWhenOpen(*window);
+    window->show();
+    return *window;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    QApplication app(argc, argv);
+    QApplication::setOrganizationName("Tunesmith");
+    QApplication::setApplicationName("Tunesmith");
+    QApplication::setApplicationVersion(QString::fromStdString(versionText()));
+    QApplication::setWindowIcon(QIcon(":/tunesmith.svg"));
+    QCommandLineParser options;
+    addOptions(options);
+    options.process(app);
+    if (!applyTheme(options))
+        return 2;
+    setLogSink([](LogLevel level, const std::string& message) {
+        if (level >= LogLevel::warning)
+            std::fprintf(stderr, "tunesmith: %s\n", message.c_str());
+    });
+    MainWindow& first = openWindow(options);
+    if (options.isSet("sample"))
+        first.openSample(options.value("sample"));
+    const QStringList files = options.positionalArguments();
+    for (int i = 0; i < files.size(); ++i)
+        (i == 0 && !options.isSet("sample") ? first : openWindow(options)).openFile(files[i]);
+    if (options.isSet("screenshot"))
+        takeScreenshots(first, QDir(options.value("screenshot")));
+    return QApplication::exec();
+}

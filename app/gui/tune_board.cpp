@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/tune_board.h"
+#include <cmath>
+
+namespace tunesmith {
+namespace {
+
+constexpr int kSparkPoints = 400; // more than a sparkline has pixels
+
+QString text(const std::string& bytes) { return QString::fromStdString(bytes); }
+
+void extend(WorkloadEntry& row, const TrialPoint& point) {
+    ++row.done;
+    if (!point.failed && std::isnan(row.firstMs))
+        row.firstMs = point.ms;
+    if (!point.failed && !(row.bestMs <= point.ms))
+        row.bestMs = point.ms;
+    row.bestSoFar.push_back(row.bestMs);
+    if (row.bestSoFar.size() > kSparkPoints)
+        for (int i = 0; i < kSparkPoints / 2; ++i)
+            row.bestSoFar.remove(i);
+}
+
+} // namespace
+
+TrialPoint pointOf(const TuneTrial& trial) {
+    return {static_cast<int>(trial.index), trial.ms.value_or(kUnknown), !trial.ms, trial.predicted.value_or(kUnknown)};
+}
+
+QVector<StoredCurve> storedCurves(const std::vector<RunCurve>& curves) {
+    QVector<StoredCurve> list;
+    for (const RunCurve& curve : curves) {
+        StoredCurve stored;
+        WorkloadEntry& row = stored.entry;
+        row.key = text(curve.workload);
+        row.name = text(curve.name);
+        row.op = text(curve.op);
+        row.shape = text(curve.shape);
+        row.space = curve.space;
+        row.budget = static_cast<int>(curve.budget);
+        for (const RunPoint& point : curve.points) {
+            stored.points.push_back({static_cast<int>(point.index), point.ms.value_or(kUnknown), !point.ms,
+                                     point.predicted.value_or(kUnknown)});
+            extend(row, stored.points.back());
+        }
+        if (row.bestMs > 0)
+            row.gflops = curve.flops / row.bestMs / 1e6;
+        row.state = row.done == 0 ? WorkloadState::waiting : WorkloadState::done;
+        list.push_back(std::move(stored));
+    }
+    return list;
+}
+
+void TuneBoard::clear() { *this = {}; }
+
+WorkloadEntry& TuneBoard::row(const QString& key) {
+    if (const auto found = byKey_.constFind(key); found != byKey_.constEnd())
+        return rows_[*found];
+    byKey_.insert(key, static_cast<int>(rows_.size()));
+    rows_.push_back({});
+    rows_.back().key = rows_.back().name = key;
+    return rows_.back();
+}
+
+void TuneBoard::setTasks(const std::vector<TuningTask>& tasks) {
+    for (const TuningTask& task : tasks) {
+        WorkloadEntry& known = row(text(task.key));
+        known.name = text(task.name);
+        known.op = text(task.op);
+        known.shape = text(task.shape);
+        known.space = task.space;
+        known.state = WorkloadState::waiting;
+        flops_[known.key] = static_cast<double>(task.flops);
+    }
+}
+
+void TuneBoard::setStored(const QVector<StoredCurve>& curves) {
+    for (const StoredCurve& curve : curves) {
+        WorkloadEntry& known = row(curve.entry.key);
+        trials_ += curve.entry.done - known.done;
+        known = curve.entry;
+        points_[known.key] = curve.points;
+        for (const TrialPoint& point : curve.points)
+            failed_ += point.failed;
+    }
+}
+
+void TuneBoard::add(const TuneTrial& trial) {
+    WorkloadEntry& known = row(text(trial.workload));
+    const TrialPoint point = pointOf(trial);
+    extend(known, point);
+    if (trial.firstMs)
+        known.firstMs = *trial.firstMs;
+    if (trial.budget > 0)
+        known.budget = static_cast<int>(trial.budget);
+    if (const double flops = flops_.value(known.key); flops > 0 && known.bestMs > 0)
+        known.gflops = flops / known.bestMs / 1e6;
+    points_[known.key].push_back(point);
+    known.state = known.budget > 0 && known.done >= known.budget ? WorkloadState::done : WorkloadState::running;
+    ++trials_;
+    failed_ += point.failed;
+}
+
+void TuneBoard::setDone(const QString& key) { row(key).state = WorkloadState::done; }
+
+void TuneBoard::finish(WorkloadState state) {
+    for (WorkloadEntry& known : rows_)
+        if (known.done > 0 && known.state != WorkloadState::done)
+            known.state = known.budget > 0 && known.done >= known.budget ? WorkloadState::done : state;
+}
+
+const QVector<TrialPoint>& TuneBoard::points(const QString& key) const {
+    static const QVector<TrialPoint> none;
+    const auto found = points_.constFind(key);
+    return found == points_.constEnd() ? none : *found;
+}
+
+QVector<PlotSeries> TuneBoard::series() const {
+    QVector<PlotSeries> list;
+    for (const WorkloadEntry& known : rows_)
+        list.push_back({known.key, known.name});
+    return list;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/tune_page.h"
+#include "app/gui/icons.h"
+#include "core/workbench/machine.h"
+#include "widgets/base/empty_state.h"
+#include "widgets/base/theme.h"
+#include "widgets/tune/budget_form.h"
+#include "widgets/tune/predicted_plot.h"
+#include "widgets/tune/workload_table.h"
+#include <QAction>
+#include <QComboBox>
+#include <QDateTime>
+#include <QDockWidget>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QToolButton>
+
+namespace tunesmith {
+
+struct TunePage::History {
+    Result<std::vector<TuningTask>> tasks = std::vector<TuningTask>();
+    Result<std::vector<RunSummary>> runs = std::vector<RunSummary>();
+    std::optional<std::int64_t> run;
+    QVector<StoredCurve> curves;
+    std::optional<Error> curveError;
+};
+
+TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
+    : QMainWindow(parent), store_(std::move(store)), stack_(new QStackedWidget(this)), headline_(new QLabel(this)),
+      detail_(new QLabel(this)), runBox_(new QComboBox(this)), table_(new WorkloadTable(this)),
+      budget_(new BudgetForm(this)), convergence_(new ConvergencePlot(this)),
+      predicted_(new PredictedMeasuredPlot(this)) {
+    setObjectName(QStringLiteral("tunePage"));
+    setWindowFlags(Qt::Widget);
+    createActions();
+    auto* empty = new EmptyState(glyphIcon(Glyph::tune), tr("Nothing to tune yet"),
+                                 tr("Open a model first; its workloads then appear here."), this);
+    empty->setAction(open);
+    auto* shown = new QWidget(this);
+    auto* column = new QVBoxLayout(shown);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(createHeader());
+    column->addWidget(table_, 1);
+    stack_->addWidget(empty);
+    stack_->addWidget(shown);
+    setCentralWidget(stack_);
+    QVector<StrategyChoice> strategies;
+    for (const StrategyInfo& info : tuneStrategies())
+        strategies.push_back(
+            {QString::fromStdString(info.key), QString::fromStdString(info.name), QString::fromStdString(info.help)});
+    budget_->setStrategies(strategies);
+    budget_->setMaximumThreads(usableCores());
+    BudgetChoice choice = budget_->choice();
+    choice.threads = usableCores();
+    budget_->setChoice(choice);
+    docks_ = {createDock("budget", tr("Budget"), budget_, Qt::LeftDockWidgetArea),
+              createDock("convergence", tr("Best so far"), convergence_, Qt::BottomDockWidgetArea),
+              createDock("predicted", tr("Predicted against measured"), predicted_, Qt::BottomDockWidgetArea)};
+    setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+    connect(table_, &WorkloadTable::currentKeyChanged, convergence_, &ConvergencePlot::setCurrent);
+    connect(table_, &WorkloadTable::currentKeyChanged, this, &TunePage::showPredictions);
+    predicted_->setScale(PredictedMeasuredPlot::Scale::score);
+    connect(runBox_, &QComboBox::activated, this, [this](int index) { loadHistory(runBox_->itemData(index).toLongLong()); });
+    connectRunner();
+    resetLayout();
+    showModel(nullptr);
+}
+
+TunePage::~TunePage() = default;
+
+void TunePage::createActions() {
+    const auto add = [this](const char* name, const QString& text, const QKeySequence& keys, const QString& tip,
+                            void (TunePage::*run)()) {
+        auto* action = new QAction(text, this);
+        action->setObjectName(QLatin1String(name));
+        action->setShortcut(keys);
+        action->setStatusTip(tip);
+        action->setToolTip(tip);
+        connect(action, &QAction::triggered, this, run);
+        return action;
+    };
+    start_ = add("startTuning", tr("&Start tuning"), Qt::Key_F5, tr("Tune the open model within the budget (F5)"),
+                 &TunePage::start);
+    pause_ = add("pauseTuning", tr("&Pause"), Qt::Key_F6, tr("Let the machine go; the run can be resumed (F6)"),
+                 &TunePage::pause);
+    resume_ = add("resumeTuning", tr("&Resume"), Qt::SHIFT | Qt::Key_F6,
+                  tr("Go on with the shown run where it was left (Shift+F6)"), &TunePage::resume);
+    stop_ = add("stopTuning", tr("S&top"), Qt::SHIFT | Qt::Key_F5,
+                tr("End the run; everything measured is kept (Shift+F5)"), &TunePage::stop);
+}
+
+QWidget* TunePage::createHeader() {
+    auto* header = new QWidget(this);
+    auto* row = new QHBoxLayout(header);
+    row->setContentsMargins(14, 8, 10, 8);
+    row->setSpacing(8);
+    auto* words = new QVBoxLayout;
+    words->setSpacing(2);
+    QFont large = Theme::scaled(headline_->font(), 1.35);
+    large.setWeight(QFont::DemiBold);
+    headline_->setFont(large);
+    headline_->setObjectName(QStringLiteral("headline"));
+    detail_->setObjectName(QStringLiteral("detail"));
+    detail_->setForegroundRole(QPalette::PlaceholderText);
+    words->addWidget(headline_);
+    words->addWidget(detail_);
+    row->addLayout(words, 1);
+    runBox_->setObjectName(QStringLiteral("runs"));
+    runBox_->setAccessibleName(tr("Stored run to show"));
+    runBox_->setToolTip(tr("Runs of this model in the trial store"));
+    row->addWidget(runBox_);
+    for (QAction* action : commands()) {
+        auto* button = new QToolButton(this);
+        button->setDefaultAction(action);
+        button->setFocusPolicy(Qt::TabFocus);
+        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
+        button->setMinimumHeight(fontMetrics().height() * 2);
+        row->addWidget(button);
+    }
+    return header;
+}
+
+QDockWidget* TunePage::createDock(const char* name, const QString& title, QWidget* widget, Qt::DockWidgetArea area) {
+    auto* dock = new QDockWidget(title, this);
+    dock->setObjectName(QLatin1String(name));
+    dock->setWidget(widget);
+    addDockWidget(area, dock);
+    return dock;
+}
+
+void TunePage::resetLayout() {
+    const Qt::DockWidgetArea areas[] = {Qt::LeftDockWidgetArea, Qt::BottomDockWidgetArea, Qt::BottomDockWidgetArea};
+    for (int i = 0; i < docks_.size(); ++i) {
+        addDockWidget(areas[i], docks_[i]);
+        docks_[i]->setFloating(false);
+        docks_[i]->show();
+    }
+    splitDockWidget(docks_[1], docks_[2], Qt::Horizontal);
+    resizeDocks({docks_[0]}, {270}, Qt::Horizontal);
+    resizeDocks({docks_[1], docks_[2]}, {620, 420}, Qt::Horizontal);
+    resizeDocks({docks_[1]}, {380}, Qt::Vertical);
+}
+
+int TunePage::threads() const { return budget_->choice().threads; }
+
+void TunePage::showModel(const OpenModelPtr& model) {
+    model_ = model;
+    board_.clear();
+    runs_.clear();
+    run_.reset();
+    beforeMs_ = afterMs_ = {};
+    table_->setRows({});
+    convergence_->setSeries({});
+    predicted_->clear();
+    stack_->setCurrentIndex(model ? 1 : 0);
+    for (QDockWidget* dock : docks_)
+        dock->widget()->setEnabled(model != nullptr);
+    fillRuns();
+    refreshActions();
+    refreshHeadline();
+    if (model)
+        loadHistory({});
+}
+
+void TunePage::loadHistory(std::optional<std::int64_t> run) {
+    history_.start(
+        tr("Reading the trial store"),
+        [model = model_->model, store = store_, run, threads = threads()](const Work&) {
+            History history;
+            if (model.info().unsupported.empty() && model.info().openDimensions.empty())
+                history.tasks = tuningTasks(model, threads);
+            history.runs = tuningRuns(store, model.hash());
+            history.run = run;
+            if (!run && history.runs.ok() && !history.runs->empty())
+                history.run = history.runs->front().id;
+            if (history.run) {
+                const auto curves = runCurves(store, *history.run);
+                if (curves.ok())
+                    history.curves = storedCurves(*curves);
+                else
+                    history.curveError = curves.error();
+            }
+            return history;
+        },
+        [this](const History& history) { showHistory(history); });
+}
+
+void TunePage::showHistory(const History& history) {
+    for (const Error* error : {history.tasks.ok() ? nullptr : &history.tasks.error(),
+                               history.runs.ok() ? nullptr : &history.runs.error(),
+                               history.curveError ? &*history.curveError : nullptr})
+        if (error && !error->isCancelled())
+            emit problem(QString::fromStdString(error->message));
+    if (running())
+        return; // a run was started meanwhile; what it shows is newer
+    runs_ = history.runs.valueOr({});
+    run_ = history.run;
+    board_.clear();
+    board_.setTasks(history.tasks.valueOr({}));
+    board_.setStored(history.curves);
+    convergence_->clear();
+    convergence_->setSeries(board_.series());
+    for (const StoredCurve& curve : history.curves)
+        convergence_->addTrials(curve.entry.key, curve.points);
+    const RunSummary* shown = shownRun();
+    beforeMs_ = shown ? shown->beforeMs : std::nullopt;
+    afterMs_ = shown ? shown->afterMs : std::nullopt;
+    if (shown && shown->resumable)
+        board_.finish(WorkloadState::paused);
+    table_->setRows(board_.rows());
+    showPredictions();
+    fillRuns();
+    refreshActions();
+    refreshHeadline();
+    emit historyShown();
+}
+
+// Scores compare only within one workload: the plot shows the selected one, or the one of most work.
+void TunePage::showPredictions() {
+    const auto& rows = board_.rows();
+    predictedKey_ = table_->currentKey();
+    if (predictedKey_.isEmpty() && !rows.isEmpty())
+        predictedKey_ = rows.front().key;
+    predicted_->clear();
+    predicted_->addTrials(board_.points(predictedKey_));
+}
+
+const RunSummary* TunePage::shownRun() const {
+    for (const RunSummary& summary : runs_)
+        if (run_ == summary.id)
+            return &summary;
+    return nullptr;
+}
+
+void TunePage::fillRuns() {
+    runBox_->clear();
+    for (const RunSummary& summary : runs_) {
+        const QString when = QLocale().toString(QDateTime::fromMSecsSinceEpoch(summary.startedAt), QLocale::ShortFormat);
+        const QString state = summary.resumable ? tr("can be resumed") : QString::fromStdString(summary.state).toLower();
+        runBox_->addItem(tr("Run %1 · %2 · %3").arg(summary.id).arg(when, state), QVariant::fromValue<qint64>(summary.id));
+        if (run_ == summary.id)
+            runBox_->setCurrentIndex(runBox_->count() - 1);
+    }
+    runBox_->setVisible(!runs_.empty());
+}
+
+void TunePage::refreshActions() {
+    const bool possible = model_ && model_->model.info().unsupported.empty() && model_->model.info().openDimensions.empty();
+    const RunSummary* shown = shownRun();
+    start_->setEnabled(possible && !running());
+    resume_->setEnabled(possible && !running() && shown && shown->resumable);
+    pause_->setEnabled(state_ == State::running);
+    stop_->setEnabled(state_ == State::running);
+    runBox_->setEnabled(!running());
+    budget_->setEnabled(model_ && !running());
+}
+
+void TunePage::refreshHeadline() {
+    if (!model_)
+        return;
+    const int workloads = static_cast<int>(board_.rows().size());
+    QStringList words{tr("%n workload(s)", nullptr, workloads)};
+    if (board_.trials() > 0)
+        words << tr("%n trial(s)", nullptr, board_.trials());
+    if (board_.failed() > 0)
+        words << tr("%n failed", nullptr, board_.failed());
+    if (beforeMs_ && !afterMs_)
+        words << tr("untuned: %1").arg(msText(*beforeMs_));
+    detail_->setText(words.join(QStringLiteral(" · ")));
+    if (state_ == State::running)
+        headline_->setText(tr("Tuning %1").arg(QString::fromStdString(model_->model.name())));
+    else if (running())
+        headline_->setText(state_ == State::pausing ? tr("Pausing…") : tr("Stopping…"));
+    else if (beforeMs_ && afterMs_)
+        headline_->setText(tr("%1 before, %2 now: %3 times as fast")
+                               .arg(msText(*beforeMs_), msText(*afterMs_), QLocale().toString(*beforeMs_ / *afterMs_, 'f', 1)));
+    else if (board_.trials() > 0)
+        headline_->setText(resume_->isEnabled() ? tr("Paused; resume to go on") : tr("Tuned"));
+    else
+        headline_->setText(start_->isEnabled() ? tr("Ready to tune %1").arg(QString::fromStdString(model_->model.name()))
+                                               : tr("This model cannot be tuned yet"));
+}
+
+} // namespace tunesmith

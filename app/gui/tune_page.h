@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "app/gui/open_model.h"
+#include "app/gui/tune_board.h"
+#include "app/gui/tune_runner.h"
+#include <QMainWindow>
+
+class QComboBox;
+class QDockWidget;
+class QLabel;
+class QStackedWidget;
+
+namespace tunesmith {
+
+class BudgetForm;
+class PredictedMeasuredPlot;
+class WorkloadTable;
+
+// Tuning of the open model: the workloads in the middle, the budget and the plots in docks around them. Runs of the
+// same model that are in the store can be looked at and gone on with.
+class TunePage : public QMainWindow {
+    Q_OBJECT
+public:
+    enum class State { idle, running, pausing, stopping };
+
+    TunePage(QAction* open, std::string store, QWidget* parent = nullptr);
+    ~TunePage() override;
+
+    void showModel(const OpenModelPtr& model); // null: none
+    State state() const { return state_; }
+    bool running() const { return state_ != State::idle; }
+    int threads() const;
+    QList<QAction*> commands() const { return {start_, pause_, resume_, stop_}; }
+    QList<QDockWidget*> docks() const { return docks_; }
+    TuneRunner& runner() { return runner_; }
+    Job& historyJob() { return history_; }
+    void resetLayout();
+
+public slots:
+    void start();
+    void pause();
+    void resume();
+    void stop();
+
+signals:
+    void problem(const QString& text);
+    void tuned(const QString& text); // a run ended by itself or was stopped; what was reached
+    void stateChanged();
+    void historyShown();
+
+private:
+    struct History;
+
+    void createActions();
+    QWidget* createHeader();
+    QDockWidget* createDock(const char* name, const QString& title, QWidget* widget, Qt::DockWidgetArea area);
+    void connectRunner();
+    void launch(std::optional<std::int64_t> resume);
+    void end(State asked);
+    void loadHistory(std::optional<std::int64_t> run);
+    void showHistory(const History& history);
+    void showFinished(const Result<TuneReport>& result);
+    void showPredictions();
+    void addTrials(const QVector<TuneTrial>& trials);
+    void fillRuns();
+    void refreshHeadline();
+    void refreshActions();
+    const RunSummary* shownRun() const;
+
+    std::string store_;
+    OpenModelPtr model_;
+    TuneBoard board_;
+    std::vector<RunSummary> runs_;
+    std::optional<std::int64_t> run_;
+    State state_ = State::idle;
+    std::optional<double> beforeMs_, afterMs_;
+    QString predictedKey_; // the workload in the plot of predictions
+
+    QStackedWidget* stack_;
+    QAction *start_, *pause_, *resume_, *stop_;
+    QLabel *headline_, *detail_;
+    QComboBox* runBox_;
+    WorkloadTable* table_;
+    BudgetForm* budget_;
+    ConvergencePlot* convergence_;
+    PredictedMeasuredPlot* predicted_;
+    QList<QDockWidget*> docks_;
+    Job history_;
+    TuneRunner runner_; // last: its jobs end before what they talk to
+};
+
+} // namespace tunesmith

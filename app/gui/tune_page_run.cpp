@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The part of TunePage that runs the tuner and shows what it reports.
+#include "app/gui/tune_page.h"
+#include <QLabel>
+#include "widgets/tune/budget_form.h"
+#include "widgets/tune/predicted_plot.h"
+#include "widgets/tune/workload_table.h"
+
+namespace tunesmith {
+namespace {
+
+TuneRequest requestOf(const BudgetChoice& choice) {
+    TuneRequest request;
+    request.strategy = choice.strategy.toStdString();
+    request.threads = choice.threads;
+    request.seed = choice.seed;
+    if (choice.kind == BudgetKind::trialsPerWorkload)
+        request.budget.trialsPerWorkload = choice.amount;
+    else if (choice.kind == BudgetKind::totalTrials)
+        request.budget.trials = choice.amount;
+    else
+        request.budget.seconds = choice.amount;
+    return request;
+}
+
+} // namespace
+
+void TunePage::connectRunner() {
+    connect(&runner_, &TuneRunner::runStarted, this, [this](qint64 run) { run_ = run; });
+    connect(&runner_, &TuneRunner::tasksKnown, this, [this](const std::vector<TuningTask>& tasks) {
+        board_.setTasks(tasks);
+        convergence_->setSeries(board_.series());
+        table_->setRows(board_.rows());
+        showPredictions();
+        refreshHeadline();
+    });
+    connect(&runner_, &TuneRunner::tasksDone, this, [this](const QStringList& workloads) {
+        for (const QString& key : workloads)
+            board_.setDone(key);
+        table_->setRows(board_.rows());
+    });
+    connect(&runner_, &TuneRunner::trialsMeasured, this, &TunePage::addTrials);
+    connect(&runner_, &TuneRunner::finished, this, &TunePage::showFinished);
+    connect(&runner_.job(), &Job::failed, this,
+            [this](const QString& reason) { showFinished(internalError(reason.toStdString())); });
+}
+
+void TunePage::start() {
+    if (!start_->isEnabled())
+        return;
+    board_.clear();
+    convergence_->clear();
+    predicted_->clear();
+    launch({});
+}
+
+void TunePage::resume() {
+    if (resume_->isEnabled())
+        launch(run_);
+}
+
+void TunePage::launch(std::optional<std::int64_t> resume) {
+    history_.stop();
+    TuneRequest request = requestOf(budget_->choice());
+    request.store = store_;
+    request.resume = resume;
+    afterMs_.reset();
+    if (!resume)
+        beforeMs_.reset();
+    state_ = State::running;
+    refreshActions();
+    refreshHeadline();
+    emit stateChanged();
+    runner_.start(model_->model, std::move(request));
+}
+
+void TunePage::pause() { end(State::pausing); }
+void TunePage::stop() { end(State::stopping); }
+
+void TunePage::end(State asked) {
+    if (state_ != State::running)
+        return;
+    state_ = asked;
+    refreshActions();
+    refreshHeadline();
+    runner_.stop();
+}
+
+void TunePage::addTrials(const QVector<TuneTrial>& trials) {
+    QHash<QString, QVector<TrialPoint>> points;
+    for (const TuneTrial& trial : trials) {
+        board_.add(trial);
+        points[QString::fromStdString(trial.workload)].push_back(pointOf(trial));
+    }
+    for (auto it = points.cbegin(); it != points.cend(); ++it)
+        convergence_->addTrials(it.key(), it.value());
+    predicted_->addTrials(points.value(predictedKey_));
+    table_->setRows(board_.rows());
+    refreshHeadline();
+}
+
+void TunePage::showFinished(const Result<TuneReport>& result) {
+    const State asked = std::exchange(state_, State::idle);
+    const bool whole = result.ok() && result->stopReason != "cancelled";
+    board_.finish(whole ? WorkloadState::done : WorkloadState::paused);
+    table_->setRows(board_.rows());
+    if (result.ok()) {
+        beforeMs_ = result->beforeMs ? result->beforeMs : beforeMs_;
+        afterMs_ = result->afterMs;
+    }
+    refreshActions();
+    refreshHeadline();
+    emit stateChanged();
+    if (!result.ok() && !result.error().isCancelled())
+        emit problem(QString::fromStdString(result.error().message));
+    else if (asked != State::pausing)
+        emit tuned(afterMs_ ? headline_->text() : tr("Stopped; everything that was measured is in the store."));
+    if (model_)
+        loadHistory(run_); // the run is in the list now, and says whether it can be resumed
+}
+
+} // namespace tunesmith
