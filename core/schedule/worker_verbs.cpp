@@ -120,7 +120,7 @@ Result<Message> Verbs::profile(const Message& request) {
     limits.maxSeconds = request.body.value("max_seconds", limits.maxSeconds);
     if (request.body.contains("incumbent_ms"))
         limits.incumbentMs = request.body.at("incumbent_ms").get<double>();
-    SpeedProbe probe(request.body.value("probe_ms", 0.0));
+    SpeedProbe probe(request.body.value("probe_ms", 0.0), [&] { runner->probe(); });
     const Timing timing = timeCalls([&] { kernel->run(*runner); }, limits, probe);
     if (!kernel->intact())
         return wrongAnswer("the kernel writes outside its buffers when it runs again");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A worker for the tests of tuning. The environment variable TEST_INJECT names faults by the config they befall:
 // {"crash": "0,1", "hang": "0,2", "short": "0,3", "build-hang": ..., "build-crash": ..., "build-error": ...}.
-// With TEST_FAKE_PROFILE kernels are neither linked nor run: the time is a function of the config.
+// With TEST_FAKE_PROFILE kernels are neither linked nor run: the time is a function of the code.
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -42,10 +42,10 @@ Result<Message> build(const Handler& real, const Message& request) {
 }
 
 Result<Message> fakeProfile(const Message& request) {
-    const std::string config = request.body.at("kernel").at("config");
+    const std::string code = request.body.at("kernel").at("hash");
     if (const char* pause = std::getenv("TEST_PROFILE_MS"))
         std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(pause)));
-    const double ms = 1.0 + static_cast<double>(Hasher().add(std::string_view(config)).value() % 1000) / 1000.0;
+    const double ms = 1.0 + static_cast<double>(Hasher().add(std::string_view(code)).value() % 1000) / 1000.0;
     return Message{{{"status", "ok"}, {"low_ms", ms}}, {samplesToBlob(std::vector<float>(5, static_cast<float>(ms)))}};
 }
 
