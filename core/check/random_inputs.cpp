@@ -87,39 +87,52 @@ template <class T> T draw(Rng& rng, std::int64_t bound) {
     }
 }
 
-Status requireDrawable(const Value& input) {
-    const std::string name = "input '" + input.name + "'";
-    if (!input.type.dims)
+Status requireDrawable(const std::string& inputName, const TensorType& type) {
+    const std::string name = "input '" + inputName + "'";
+    if (!type.dims)
         return inputError(name + " has no known rank, so no value can be drawn for it");
-    for (std::size_t axis = 0; axis < input.type.dims->size(); ++axis)
-        if (const Dim& dim = (*input.type.dims)[axis]; !dim.known())
+    for (std::size_t axis = 0; axis < type.dims->size(); ++axis)
+        if (const Dim& dim = (*type.dims)[axis]; !dim.known())
             return inputError(name + " has the open dimension '" +
-                              (dim.symbol.empty() ? input.name + "." + std::to_string(axis) : dim.symbol) +
+                              (dim.symbol.empty() ? inputName + "." + std::to_string(axis) : dim.symbol) +
                               "': give it a value with dims");
-    if (input.type.dtype == DType::undefined || input.type.dtype == DType::string)
-        return unsupportedError(name + " is of type " + std::string(dtypeName(input.type.dtype)) +
+    if (type.dtype == DType::undefined || type.dtype == DType::string)
+        return unsupportedError(name + " is of type " + std::string(dtypeName(type.dtype)) +
                                 ", which cannot be drawn");
-    const auto count = checkedElementCount(input.type.shape());
+    const auto count = checkedElementCount(type.shape());
     if (!count || *count > kLargestCount)
-        return inputError(name + " of type " + input.type.text() + " is too large");
+        return inputError(name + " of type " + type.text() + " is too large");
     return {};
 }
 
 } // namespace
 
+std::vector<std::int64_t> inputBounds(const Graph& graph) {
+    std::vector<std::int64_t> bounds;
+    for (const ValueId id : graph.inputs())
+        bounds.push_back(IndexBound(graph).of(id));
+    return bounds;
+}
+
+Result<Tensor> randomInput(const std::string& name, const TensorType& type, std::int64_t bound, std::uint64_t seed,
+                           std::size_t index) {
+    TS_TRY(requireDrawable(name, type));
+    Rng rng(Hasher().add(seed).add(index).value());
+    Tensor tensor = Tensor::zeros(type.dtype, type.shape());
+    visitDType(tensor.type(), [&](auto tag) {
+        using T = decltype(tag);
+        for (T& element : tensor.mutableData<T>())
+            element = draw<T>(rng, bound);
+    });
+    return tensor;
+}
+
 Result<std::vector<Tensor>> randomInputs(const Graph& graph, std::uint64_t seed) {
+    const std::vector<std::int64_t> bounds = inputBounds(graph);
     std::vector<Tensor> inputs;
     for (const ValueId id : graph.inputs()) {
         const Value& value = graph.value(id);
-        TS_TRY(requireDrawable(value));
-        Rng rng(Hasher().add(seed).add(inputs.size()).value());
-        const std::int64_t bound = IndexBound(graph).of(id);
-        Tensor tensor = Tensor::zeros(value.type.dtype, value.type.shape());
-        visitDType(tensor.type(), [&](auto tag) {
-            using T = decltype(tag);
-            for (T& element : tensor.mutableData<T>())
-                element = draw<T>(rng, bound);
-        });
+        TS_ASSIGN(Tensor tensor, randomInput(value.name, value.type, bounds[inputs.size()], seed, inputs.size()));
         inputs.push_back(std::move(tensor));
     }
     return inputs;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <string>
 #include <vector>
 
 #include "core/base/result.h"
@@ -13,5 +14,11 @@ namespace tunesmith {
 // also through Cast, Reshape and the like) stays below the extent that it indexes. Symbolic dimensions must
 // be bound before: the error names input and dimension.
 Result<std::vector<Tensor>> randomInputs(const Graph& graph, std::uint64_t seed);
+
+// The same one by one, for those who have no graph any more but kept the bounds (of graph.inputs(), in order):
+// integers are drawn below the bound. `index` is the place among the inputs.
+std::vector<std::int64_t> inputBounds(const Graph& graph);
+Result<Tensor> randomInput(const std::string& name, const TensorType& type, std::int64_t bound, std::uint64_t seed,
+                           std::size_t index);
 
 } // namespace tunesmith

@@ -37,7 +37,7 @@ public:
     StoreMode mode() const;
 
     // Things that runs refer to. Adding one that is there already (same key) returns the same id; a machine's
-    // measured ceilings and a model's name are renewed.
+    // measured ceilings (unless it comes without any) and a model's name are renewed.
     Result<MachineId> addMachine(const MachineRow& machine);
     Result<TargetId> addTarget(const TargetRow& target);
     Result<ModelId> addModel(const ModelRow& model);

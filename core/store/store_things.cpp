@@ -37,7 +37,8 @@ Result<MachineId> Store::addMachine(const MachineRow& machine) {
             TS_ASSIGN(auto insert,
                       connection.prepare(
                           "INSERT INTO machine(key, cpu, isa, cores, ceilings) VALUES (?, ?, ?, ?, ?) "
-                          "ON CONFLICT(key) DO UPDATE SET ceilings = excluded.ceilings RETURNING id"));
+                          "ON CONFLICT(key) DO UPDATE SET ceilings = CASE excluded.ceilings WHEN '{}' THEN ceilings "
+                          "ELSE excluded.ceilings END RETURNING id"));
             insert.bind(machine.key)
                 .bind(machine.cpu)
                 .bind(machine.isa)

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "core/module/module_info.h"
 #include "core/process/measuring_lock.h"
 #include "core/workbench/bench.h"
 #include "core/workbench/plan_model.h"

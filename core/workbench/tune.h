@@ -69,9 +69,11 @@ struct TuneReport {
     std::int64_t trials = 0, failed = 0; // of the whole run, also before it was resumed
     double seconds = 0;                  // of this part
     std::string stopReason;              // "budget_trials", "cancelled", ...
-    // Latency (p5) of the whole model untuned and tuned, measured in turns after tuning; none when it was stopped before.
+    std::string message;                 // why it failed, when it did
+    // Latency (p5) of the whole model, untuned and tuned, measured in turns after tuning. Where that was left out (stopped,
+    // not asked for): the sums of the kernels' times.
     std::optional<double> beforeMs, afterMs;
-    std::vector<TunedTask> workloads;
+    std::vector<TunedTask> tasks;
 };
 
 struct StrategyInfo {

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+
+#include <cstdio>
+
+namespace tunesmith::cli {
+
+void Session::addJson(CLI::App& command) { command.add_flag("--json", json, "Print one JSON object"); }
+
+void Session::addDimensions(CLI::App& command) {
+    command.add_option_function<std::string>(
+               "--dims",
+               [this](const std::string& text) {
+                   auto parsed = parseDimensions(text);
+                   if (!parsed.ok())
+                       throw CLI::ValidationError("--dims", parsed.error().message);
+                   dimensions = std::move(parsed).value();
+               },
+               "Values for symbolic dimensions: name=value,...")
+        ->type_name("NAME=N,...");
+}
+
+void Session::addThreads(CLI::App& command) {
+    command.add_option("--threads", threads, "Threads of the target (default: all cores)")->check(CLI::Range(1, 1024));
+}
+
+void Session::addBuilders(CLI::App& command) {
+    command.add_option("--builders", builders, "Kernels that are compiled at once (default: one per core)")->check(CLI::Range(1, 1024));
+}
+
+void Session::addSeed(CLI::App& command) { command.add_option("--seed", seed, "Seed of everything random")->capture_default_str(); }
+
+void Session::addStore(CLI::App& command) {
+    command.add_option("--store", store, "Trial database (default: the one in the user's data folder)")->type_name("FILE");
+}
+
+void Session::addInputs(CLI::App& command) {
+    command.add_option("--input", inputs_, "An input from a .npy file; what is not given is drawn from the seed")->type_name("NAME=FILE.npy")->check([](const std::string& text) {
+        const auto equals = text.rfind('=');
+        return equals == std::string::npos || equals == 0 || equals + 1 == text.size() ? "write NAME=FILE.npy, not '" + text + "'" : std::string();
+    });
+    addSeed(command);
+}
+
+Result<InputChoice> Session::inputChoice() const {
+    InputChoice choice;
+    choice.seed = seed;
+    for (const std::string& text : inputs_) {
+        const auto equals = text.rfind('=');
+        if (!choice.files.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
+            return inputError("input '" + text.substr(0, equals) + "' is given twice");
+    }
+    return choice;
+}
+
+bool Session::print(const Json& object, const std::string& text) {
+    progress.clear();
+    const std::string out = json ? object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text;
+    return std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0;
+}
+
+Json tensorJson(const TensorSpec& tensor) {
+    Json shape;
+    if (tensor.dims) {
+        shape = Json::array();
+        for (const Dim& dim : *tensor.dims)
+            shape.push_back(dim.known() ? Json(dim.extent) : Json(dimText(dim)));
+    }
+    return {{"name", tensor.name}, {"type", tensor.type}, {"shape", shape}};
+}
+
+} // namespace tunesmith::cli

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/cli/progress_line.h"
+#include "core/base/result.h"
+#include "core/workbench/inputs.h"
+#include "core/workbench/model.h"
+
+namespace tunesmith::cli {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kCancelled = 130;
+
+// What the commands of one call share: options that several of them take, the wish to stop, and where results go. With
+// --json stdout gets exactly one JSON object when the work came to a result, and nothing otherwise; the sentence that says
+// why goes to stderr in any case.
+class Session {
+public:
+    explicit Session(StopToken stopToken) : stop(std::move(stopToken)) {}
+
+    // Each adds the option of its name to a command.
+    void addJson(CLI::App& command);
+    void addDimensions(CLI::App& command);
+    void addThreads(CLI::App& command);
+    void addBuilders(CLI::App& command);
+    void addSeed(CLI::App& command);
+    void addStore(CLI::App& command);
+    void addInputs(CLI::App& command); // with the seed
+
+    Work work() { return {stop, [this](const Progress& report) { progress.show(report); }}; }
+    Result<InputChoice> inputChoice() const;
+    // The result for whoever asked: JSON or text. False: stdout cannot be written to.
+    bool print(const Json& object, const std::string& text);
+
+    // The command to carry out, chosen while the command line is read. It returns an exit status.
+    std::function<Result<int>()> action;
+
+    const StopToken stop;
+    ProgressLine progress;
+    bool json = false;
+    Dimensions dimensions;
+    int threads = 0, builders = 0;
+    std::uint64_t seed = 1;
+    std::string store;
+
+private:
+    std::vector<std::string> inputs_;
+};
+
+// Every command is a function that adds itself to the command line; commands.cpp lists them.
+using AddCommand = void (*)(CLI::App& app, Session& session);
+const std::vector<AddCommand>& commands();
+
+void addBench(CLI::App& app, Session& session);
+void addCompile(CLI::App& app, Session& session);
+void addConformance(CLI::App& app, Session& session);
+void addExport(CLI::App& app, Session& session);
+void addInfo(CLI::App& app, Session& session);
+void addMachine(CLI::App& app, Session& session);
+void addModels(CLI::App& app, Session& session);
+void addRun(CLI::App& app, Session& session);
+void addStore(CLI::App& app, Session& session);
+void addTasks(CLI::App& app, Session& session);
+void addTune(CLI::App& app, Session& session);
+void addVersion(CLI::App& app, Session& session);
+
+Json tensorJson(const TensorSpec& tensor); // {name, type, shape}
+
+} // namespace tunesmith::cli

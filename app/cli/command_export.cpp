@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+
+namespace tunesmith::cli {
+
+void addExport(CLI::App& app, Session& session) {
+    struct Options {
+        std::string model, file;
+    };
+    const auto options = std::make_shared<Options>();
+    CLI::App& command = *app.add_subcommand("export", "The graph as any runtime loads it: constants folded, dead nodes gone");
+    command.add_option("model", options->model, "ONNX file or sample")->required();
+    command.add_option("--onnx", options->file, "File to write")->required()->type_name("OUT.onnx");
+    session.addDimensions(command);
+    session.addJson(command);
+    command.callback([&session, options] {
+        session.action = [&session, options]() -> Result<int> {
+            TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
+            TS_TRY(exportModel(model, options->file, session.work()));
+            return session.print({{"file", options->file}}, "Wrote " + options->file + "\n") ? kDone : kFailed;
+        };
+    });
+}
+
+} // namespace tunesmith::cli

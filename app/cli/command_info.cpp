@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "app/cli/text.h"
+
+namespace tunesmith::cli {
+namespace {
+
+Json problemsJson(const std::vector<NodeProblem>& problems) {
+    Json list = Json::array();
+    for (const NodeProblem& problem : problems)
+        list.push_back({{"node", problem.node}, {"op", problem.op}, {"reason", problem.reason}});
+    return list;
+}
+
+Json infoJson(const ModelInfo& info) {
+    Json inputs = Json::array(), outputs = Json::array();
+    for (const TensorSpec& tensor : info.inputs)
+        inputs.push_back(tensorJson(tensor));
+    for (const TensorSpec& tensor : info.outputs)
+        outputs.push_back(tensorJson(tensor));
+    return {{"inputs", inputs},
+            {"outputs", outputs},
+            {"nodes", info.nodes},
+            {"ops", info.ops},
+            {"parameters", info.parameters},
+            {"flops", info.flops},
+            {"flops_complete", info.flopsComplete},
+            {"unsupported", problemsJson(info.unsupported)},
+            {"not_compiled", problemsJson(info.notCompiled)},
+            {"open_dimensions", info.openDimensions}};
+}
+
+std::string problemsText(const std::string& title, const std::vector<NodeProblem>& problems) {
+    if (problems.empty())
+        return {};
+    Table table({{"node"}, {"operator"}, {"why", false, 140}});
+    for (const NodeProblem& problem : problems)
+        table.add({problem.node, problem.op, problem.reason});
+    return "\n" + title + "\n" + table.text();
+}
+
+std::string infoText(const ModelInfo& info) {
+    Table tensors({{""}, {"name"}, {"type"}, {"shape"}});
+    for (const TensorSpec& tensor : info.inputs)
+        tensors.add({"input", tensor.name, tensor.type, tensor.shapeText()});
+    for (const TensorSpec& tensor : info.outputs)
+        tensors.add({"output", tensor.name, tensor.type, tensor.shapeText()});
+    std::vector<std::pair<std::string, std::int64_t>> ops(info.ops.begin(), info.ops.end());
+    std::ranges::stable_sort(ops, std::greater{}, [](const auto& op) { return op.second; });
+    Table operators({{"operator"}, {"nodes", true}});
+    for (const auto& [op, count] : ops)
+        operators.add({op, std::to_string(count)});
+    std::string text = info.name + ": " + std::to_string(info.nodes) + " nodes, " + countText(static_cast<double>(info.parameters)) +
+                       " parameters, " + (info.flopsComplete ? "" : "at least ") + countText(static_cast<double>(info.flops)) + "FLOP\n\n";
+    text += tensors.text() + "\n" + operators.text();
+    text += problemsText("No engine can compute:", info.unsupported);
+    text += problemsText("Computed by the reference engine only:", info.notCompiled);
+    if (!info.openDimensions.empty()) {
+        std::string names;
+        for (const std::string& name : info.openDimensions)
+            names += (names.empty() ? "" : ",") + name + "=N";
+        text += "\nOpen dimensions: --dims " + names + "\n";
+    }
+    return text;
+}
+
+} // namespace
+
+void addInfo(CLI::App& app, Session& session) {
+    const auto model = std::make_shared<std::string>();
+    CLI::App& command = *app.add_subcommand("info", "What is in a model, and what of it cannot be computed");
+    command.add_option("model", *model, "ONNX file or sample")->required();
+    session.addDimensions(command);
+    session.addJson(command);
+    command.callback([&session, model] {
+        session.action = [&session, model]() -> Result<int> {
+            TS_ASSIGN(const Model opened, openModel(*model, session.dimensions, session.work()));
+            return session.print(infoJson(opened.info()), infoText(opened.info())) ? kDone : kFailed;
+        };
+    });
+}
+
+} // namespace tunesmith::cli

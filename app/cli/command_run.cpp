@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/run.h"
+#include "app/cli/command.h"
+#include "app/cli/text.h"
+
+#include <cstdio>
+
+namespace tunesmith::cli {
+namespace {
+
+std::string firstValues(const Tensor& tensor) {
+    if (tensor.type() == DType::string)
+        return "(text)";
+    std::string text;
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(tensor.count(), 6); ++i) {
+        char number[32];
+        std::snprintf(number, sizeof number, "%.5g", tensor.asDouble(i));
+        text += (i == 0 ? "" : "  ") + std::string(number);
+    }
+    return text + (tensor.count() > 6 ? "  ..." : "");
+}
+
+Json runJson(const RunResult& result) {
+    Json outputs = Json::array();
+    for (const RunOutput& output : result.outputs) {
+        Json entry = tensorJson(output.spec);
+        entry["file"] = output.file.empty() ? Json() : Json(output.file.string());
+        outputs.push_back(std::move(entry));
+    }
+    return {{"outputs", outputs}, {"seconds", result.seconds}};
+}
+
+std::string runText(const RunResult& result) {
+    Table table({{"output"}, {"type"}, {"shape"}, {"first values", false, 90}, {"file", false, 90}});
+    for (const RunOutput& output : result.outputs)
+        table.add({output.spec.name, output.spec.type, output.spec.shapeText(), firstValues(output.tensor), output.file.string()});
+    return table.text();
+}
+
+} // namespace
+
+void addRun(CLI::App& app, Session& session) {
+    struct Options {
+        std::string subject, engine = "compiled", folder;
+    };
+    const auto options = std::make_shared<Options>();
+    CLI::App& command = *app.add_subcommand("run", "One inference of a model or of an exported module");
+    command.add_option("model", options->subject, "ONNX file, sample, or folder of an exported module")->required();
+    command.add_option("--engine", options->engine, "What computes a model")->check(CLI::IsMember({"reference", "compiled"}))->capture_default_str();
+    command.add_option("--save", options->folder, "Write outputs as .npy files into this folder")->type_name("DIR");
+    session.addInputs(command);
+    session.addDimensions(command);
+    session.addThreads(command);
+    session.addStore(command);
+    session.addJson(command);
+    command.callback([&session, options] {
+        session.action = [&session, options]() -> Result<int> {
+            RunRequest request;
+            TS_ASSIGN(request.inputs, session.inputChoice());
+            TS_ASSIGN(request.engine, engineFromName(options->engine));
+            request.threads = session.threads;
+            request.store = session.store;
+            request.saveFolder = options->folder;
+            request.work = session.work();
+            const auto compute = [&]() -> Result<RunResult> {
+                if (isExportedModule(options->subject))
+                    return runExportedModule(options->subject, request);
+                TS_ASSIGN(const Model model, openModel(options->subject, session.dimensions, session.work()));
+                return runModel(model, request);
+            };
+            TS_ASSIGN(const RunResult result, compute());
+            return session.print(runJson(result), runText(result)) ? kDone : kFailed;
+        };
+    });
+}
+
+} // namespace tunesmith::cli

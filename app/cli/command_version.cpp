@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/version.h"
+#include "app/cli/command.h"
+
+namespace tunesmith::cli {
+
+void addVersion(CLI::App& app, Session& session) {
+    CLI::App& command = *app.add_subcommand("version", "The version of this program");
+    session.addJson(command);
+    command.callback([&session] {
+        session.action = [&session]() -> Result<int> {
+            return session.print({{"version", versionText()}}, "tunesmith " + versionText() + "\n") ? kDone : kFailed;
+        };
+    });
+}
+
+} // namespace tunesmith::cli
