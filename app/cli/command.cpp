@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 namespace tunesmith::cli {
 
@@ -53,10 +55,12 @@ Result<InputChoice> Session::inputChoice() const {
     return choice;
 }
 
-bool Session::print(const Json& object, const std::string& text) {
+Result<int> Session::print(const Json& object, const std::string& text, int status) {
     progress.clear();
     const std::string out = json ? object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text;
-    return std::fwrite(out.data(), 1, out.size(), stdout) == out.size() && std::fflush(stdout) == 0;
+    if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size() || std::fflush(stdout) != 0)
+        return ioError(std::string("cannot write the result to standard output: ") + std::strerror(errno));
+    return status;
 }
 
 Json tensorJson(const TensorSpec& tensor) {

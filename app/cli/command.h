@@ -35,8 +35,8 @@ public:
 
     Work work() { return {stop, [this](const Progress& report) { progress.show(report); }}; }
     Result<InputChoice> inputChoice() const;
-    // The result for whoever asked: JSON or text. False: stdout cannot be written to.
-    bool print(const Json& object, const std::string& text);
+    // The result for whoever asked: JSON or text. Gives `status`, or says why stdout cannot be written to.
+    Result<int> print(const Json& object, const std::string& text, int status = kDone);
 
     // The command to carry out, chosen while the command line is read. It returns an exit status.
     std::function<Result<int>()> action;

@@ -71,7 +71,7 @@ void addBench(CLI::App& app, Session& session) {
             request->threads = session.threads;
             request->work = session.work();
             TS_ASSIGN(const BenchResult result, bench(*request));
-            return session.print(benchJson(result), benchText(result, *request)) ? kDone : kFailed;
+            return session.print(benchJson(result), benchText(result, *request));
         };
     });
 }

@@ -49,7 +49,7 @@ void addCompile(CLI::App& app, Session& session) {
             TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
             CompileRequest request{options->folder, session.store, session.threads, session.builders, options->untuned, session.seed, session.work()};
             TS_ASSIGN(const CompileResult result, compileModel(model, request));
-            return session.print(compileJson(result), compileText(result)) ? kDone : kFailed;
+            return session.print(compileJson(result), compileText(result));
         };
     });
 }

@@ -20,7 +20,7 @@ Result<int> report(Session& session, const std::vector<ConformanceCase>& cases) 
     const std::string sum = std::to_string(counts[passed]) + " passed, " + std::to_string(counts[failed]) + " failed, " +
                             std::to_string(counts[unsupported]) + " unsupported\n";
     const Json json{{"passed", counts[passed]}, {"failed", counts[failed]}, {"unsupported", counts[unsupported]}, {"cases", list}};
-    return session.print(json, (table.empty() ? std::string() : table.text() + "\n") + sum) && counts[failed] == 0 ? kDone : kFailed;
+    return session.print(json, (table.empty() ? std::string() : table.text() + "\n") + sum, counts[failed] == 0 ? kDone : kFailed);
 }
 
 } // namespace

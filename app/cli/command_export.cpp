@@ -17,7 +17,7 @@ void addExport(CLI::App& app, Session& session) {
         session.action = [&session, options]() -> Result<int> {
             TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
             TS_TRY(exportModel(model, options->file, session.work()));
-            return session.print({{"file", options->file}}, "Wrote " + options->file + "\n") ? kDone : kFailed;
+            return session.print({{"file", options->file}}, "Wrote " + options->file + "\n");
         };
     });
 }

@@ -75,7 +75,7 @@ void addInfo(CLI::App& app, Session& session) {
     command.callback([&session, model] {
         session.action = [&session, model]() -> Result<int> {
             TS_ASSIGN(const Model opened, openModel(*model, session.dimensions, session.work()));
-            return session.print(infoJson(opened.info()), infoText(opened.info())) ? kDone : kFailed;
+            return session.print(infoJson(opened.info()), infoText(opened.info()));
         };
     });
 }

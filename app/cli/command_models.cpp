@@ -12,14 +12,14 @@ Result<int> listModels(Session& session) {
         list.push_back({{"name", sample.name}, {"description", sample.description}});
         table.add({sample.name, sample.description});
     }
-    return session.print({{"models", list}}, table.text()) ? kDone : kFailed;
+    return session.print({{"models", list}}, table.text());
 }
 
 Result<int> writeModel(Session& session, const std::string& name, std::string file) {
     if (file.empty())
         file = name + ".onnx";
     TS_TRY(writeSample(name, file));
-    return session.print({{"model", name}, {"file", file}}, "wrote " + file + "\n") ? kDone : kFailed;
+    return session.print({{"model", name}, {"file", file}}, "wrote " + file + "\n");
 }
 
 } // namespace

@@ -69,7 +69,7 @@ void addRun(CLI::App& app, Session& session) {
                 return runModel(model, request);
             };
             TS_ASSIGN(const RunResult result, compute());
-            return session.print(runJson(result), runText(result)) ? kDone : kFailed;
+            return session.print(runJson(result), runText(result));
         };
     });
 }

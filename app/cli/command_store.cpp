@@ -12,7 +12,7 @@ Result<int> check(Session& session) {
     for (const std::string& problem : health.problems)
         text += "  " + problem + "\n";
     const Json json{{"ok", health.ok}, {"problems", health.problems}, {"runs", health.runs}, {"trials", health.trials}};
-    return session.print(json, text) && health.ok ? kDone : kFailed;
+    return session.print(json, text, health.ok ? kDone : kFailed);
 }
 
 Result<int> stats(Session& session) {
@@ -32,15 +32,13 @@ Result<int> stats(Session& session) {
         table.add({"  " + status, std::to_string(count)});
     }
     json["trials_by_status"] = byStatus;
-    return session.print(json, contents.path + " (" + bytesText(static_cast<double>(contents.fileBytes)) + ")\n" + table.text()) ? kDone : kFailed;
+    return session.print(json, contents.path + " (" + bytesText(static_cast<double>(contents.fileBytes)) + ")\n" + table.text());
 }
 
 Result<int> clean(Session& session) {
     TS_ASSIGN(const StoreCleaning cleaning, cleanStore(session.store));
     return session.print({{"rows_removed", cleaning.rowsRemoved}, {"bytes_freed", cleaning.bytesFreed}},
-                         "Removed " + std::to_string(cleaning.rowsRemoved) + " rows, freed " + bytesText(static_cast<double>(cleaning.bytesFreed)) + "\n")
-               ? kDone
-               : kFailed;
+                         "Removed " + std::to_string(cleaning.rowsRemoved) + " rows, freed " + bytesText(static_cast<double>(cleaning.bytesFreed)) + "\n");
 }
 
 } // namespace

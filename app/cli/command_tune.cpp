@@ -80,11 +80,10 @@ Result<int> tune(Session& session, Options& options) {
     request.stop = session.stop;
     request.listener = &narrator;
     TS_ASSIGN(const TuneReport report, tuneModel(model, request));
-    if (!session.print(tuneJson(report), tuneText(report)))
-        return kFailed;
+    TS_ASSIGN(const int status, session.print(tuneJson(report), tuneText(report), session.stop.stopRequested() ? kCancelled : kDone));
     if (report.stopReason == "failed")
         return internalError(report.message);
-    return session.stop.stopRequested() ? kCancelled : kDone;
+    return status;
 }
 
 } // namespace

@@ -9,7 +9,7 @@ void addVersion(CLI::App& app, Session& session) {
     session.addJson(command);
     command.callback([&session] {
         session.action = [&session]() -> Result<int> {
-            return session.print({{"version", versionText()}}, "tunesmith " + versionText() + "\n") ? kDone : kFailed;
+            return session.print({{"version", versionText()}}, "tunesmith " + versionText() + "\n");
         };
     });
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QJsonArray>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QTest>
+#include <csignal>
+
+#include "cli_process.h"
+
+using namespace tunesmith::testing;
+
+// Stopping, killing and resuming a tuning run from outside.
+class TestCliTuning : public QObject {
+    Q_OBJECT
+
+    // Starts `tune encoder` and waits until the store holds a few trials.
+    static void startTuning(QProcess& process, const QString& store, const QStringList& more = {}) {
+        process.start(TEST_CLI, QStringList{"tune", "encoder", "--trials-per-workload", "24", "--store", store, "--json"} + more);
+        QVERIFY(process.waitForStarted());
+        QTRY_VERIFY_WITH_TIMEOUT(runCli({"store", "check", "--store", store, "--json"}).json()["trials"].toInt() >= 5, 60'000);
+    }
+
+private slots:
+    void interruptThenResume() {
+        const QTemporaryDir folder;
+        const QString store = folder.filePath("trials.db");
+        QProcess process;
+        startTuning(process, store);
+        ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+        QVERIFY(process.waitForFinished(10'000));
+        QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+        QCOMPARE(process.exitCode(), 130);
+        const QJsonObject check = runCli({"store", "check", "--store", store, "--json"}).json();
+        QVERIFY(check["ok"].toBool());
+        const CliResult resumed = runCli({"tune", "encoder", "--resume", "1", "--store", store, "--json"});
+        QVERIFY2(resumed.status == 0, resumed.errors);
+        QCOMPARE(resumed.json()["run"].toInt(), 1);
+        QVERIFY(resumed.json()["trials"].toInt() > check["trials"].toInt());
+        QVERIFY(resumed.json()["before_ms"].toDouble() > 0);
+        QVERIFY(resumed.json()["after_ms"].toDouble() > 0);
+    }
+
+    void killThenResume() {
+        const QTemporaryDir folder;
+        const QString store = folder.filePath("trials.db");
+        QProcess process;
+        startTuning(process, store);
+        process.kill();
+        QVERIFY(process.waitForFinished(10'000));
+        const QJsonObject check = runCli({"store", "check", "--store", store, "--json"}).json();
+        QVERIFY(check["ok"].toBool());
+        QVERIFY(check["trials"].toInt() >= 5);
+        const CliResult other = runCli({"tune", "mlp", "--resume", "1", "--store", store});
+        QCOMPARE(other.status, 1);
+        QVERIFY(other.sentence().contains("encoder"));
+        const CliResult resumed = runCli({"tune", "encoder", "--resume", "1", "--store", store, "--json"});
+        QVERIFY2(resumed.status == 0, resumed.errors);
+        QVERIFY(runCli({"store", "check", "--store", store, "--json"}).json()["ok"].toBool());
+    }
+
+    void unknownRun() {
+        const QTemporaryDir folder;
+        const CliResult result = runCli({"tune", "mlp", "--resume", "77", "--store", folder.filePath("empty.db")});
+        QCOMPARE(result.status, 1);
+        QVERIFY(!result.sentence().isEmpty());
+    }
+
+    void tunedModuleRuns() {
+        const QTemporaryDir folder;
+        const QString store = folder.filePath("trials.db"), module = folder.filePath("module");
+        QCOMPARE(runCli({"tune", "mlp", "--trials-per-workload", "6", "--store", store}).status, 0);
+        const CliResult compiled = runCli({"compile", "mlp", "--store", store, "-o", module, "--json"});
+        QVERIFY2(compiled.status == 0, compiled.errors);
+        QCOMPARE(compiled.json()["tuned"].toInt(), compiled.json()["kernels"].toInt());
+        const CliResult untuned = runCli({"compile", "mlp", "--store", store, "--untuned", "-o", module, "--json"});
+        QCOMPARE(untuned.json()["tuned"].toInt(), 0);
+        QCOMPARE(runCli({"run", module}).status, 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliTuning)
+#include "tst_cli_tuning.moc"
