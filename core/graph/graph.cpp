@@ -78,12 +78,21 @@ private:
         for (const auto& [key, attribute] : node.attributes) {
             hasher.add(std::string_view(key));
             hashAttribute(hasher, attribute);
+            if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute))
+                hashCaptured(hasher, **body);
         }
         const std::uint64_t hash = hasher.value();
         for (std::size_t i = 0; i < node.outputs.size(); ++i)
             if (node.outputs[i].valid())
                 hashes_[node.outputs[i].index()] = Hasher().add(hash).add(i).value();
         return hash;
+    }
+
+    // Which values around it a body reads; the body's own hash knows them by position only.
+    void hashCaptured(Hasher& hasher, const Graph& body) const {
+        for (const ValueId capture : body.captures())
+            if (const ValueId outer = graph_.findValue(body.value(capture).name); outer.valid())
+                hasher.add(hashes_[outer.index()]);
     }
 
     std::uint64_t typeOf(ValueId id) const { return hashType(graph_.value(id).type); }

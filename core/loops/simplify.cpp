@@ -304,6 +304,20 @@ Range rangeOf(const Expr& e, const VarRanges& ranges) { return rangeOf(toLinear(
 
 namespace {
 
+// k*Q + R < 0 says the same as Q < 0 when 0 <= R < k: 16*co + ci < 64 is co < 4. Likewise for >= 0. None: no such k.
+std::optional<LinearForm> withoutRemainder(const LinearForm& form, const VarRanges& ranges) {
+    for (const auto& [atom, factor] : form.terms) {
+        const std::int64_t k = factor < 0 ? -factor : factor;
+        if (k <= 1)
+            continue;
+        Divided divided = divideOut(form, k);
+        const Range range = rangeOf(divided.rest, ranges);
+        if (!divided.rest.terms.empty() && range.min >= 0 && range.max < k)
+            return divided.quotient;
+    }
+    return std::nullopt;
+}
+
 // a OP b decided by the range of a - b, or rebuilt over simplified sides.
 Expr simplifyComparison(const Expr& e, const VarRanges& ranges) {
     const LinearForm a = toLinear(e->args[0], ranges), b = toLinear(e->args[1], ranges);
@@ -313,6 +327,12 @@ Expr simplifyComparison(const Expr& e, const VarRanges& ranges) {
     const auto decide = [&](bool always, bool never) {
         if (always || never)
             return constantInt(DType::boolean, always);
+        if (e->op == Op::less || e->op == Op::greaterEqual)
+            if (const auto quotient = withoutRemainder(difference, ranges)) {
+                LinearForm variable = *quotient;
+                variable.constant = 0;
+                return simplify(binary(e->op, fromLinear(variable, ranges), Expr(-quotient->constant)), ranges);
+            }
         return binary(e->op, fromLinear(a, ranges), fromLinear(b, ranges));
     };
     switch (e->op) {

@@ -128,7 +128,7 @@ private:
     Status addGroup(const KernelGroup& group) {
         if (options_.stop.stopRequested())
             return cancelledError();
-        if (isSlicedConcat(group))
+        if (isSlicedConcat(graph_, group, layouts_))
             return addConcatCopies(group);
         TS_ASSIGN(const ExtractedWorkload extracted, extractWorkload(graph_, group, layouts_));
         TS_ASSIGN(const std::size_t kernel, kernelFor(extracted.workload));
@@ -166,11 +166,6 @@ private:
         plan_.weightBytes += (bytes + 63) / 64 * 64;
         plan_.constants.push_back({buffer, tensor});
         return buffer;
-    }
-
-    bool isSlicedConcat(const KernelGroup& group) const {
-        return group.nodes.size() == 1 && graph_.node(group.nodes[0]).op == "Concat" &&
-               concatSlices(graph_, graph_.node(group.nodes[0]), layouts_).has_value();
     }
 
     // Inputs that were not computed in place are copied into their slice of the output.

@@ -3,6 +3,7 @@
 
 #include "core/module/build.h"
 #include "core/module/fold_batch_norm.h"
+#include "core/module/sub_buffers.h"
 #include "core/ops/fold_constants.h"
 
 namespace tunesmith {
@@ -20,7 +21,7 @@ Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const T
     std::vector<ModelWorkload> found;
     std::map<std::string, std::size_t> byKey;
     for (const KernelGroup& group : groups) {
-        if (group.kind == KernelGroup::Kind::alias)
+        if (group.kind == KernelGroup::Kind::alias || isSlicedConcat(prepared, group, layouts))
             continue;
         TS_ASSIGN(ExtractedWorkload extracted, extractWorkload(prepared, group, layouts));
         const auto [place, fresh] = byKey.try_emplace(extracted.workload.key, found.size());

@@ -33,6 +33,11 @@ std::optional<std::vector<std::int64_t>> concatSlices(const Graph& graph, const 
     return offsets;
 }
 
+bool isSlicedConcat(const Graph& graph, const KernelGroup& group, const LayoutPlan& layouts) {
+    const Node& node = graph.node(group.nodes[0]);
+    return group.nodes.size() == 1 && node.op == "Concat" && concatSlices(graph, node, layouts).has_value();
+}
+
 std::map<ValueId, SubBuffer> findSubBuffers(const Graph& graph, const std::vector<KernelGroup>& groups, const LayoutPlan& layouts) {
     std::map<ValueId, SubBuffer> found;
     std::map<ValueId, bool> writable; // made by a kernel as the only output of its group
@@ -42,11 +47,9 @@ std::map<ValueId, SubBuffer> findSubBuffers(const Graph& graph, const std::vecto
     const auto isOutput = [&](ValueId id) { return std::find(graph.outputs().begin(), graph.outputs().end(), id) != graph.outputs().end(); };
     for (const KernelGroup& group : groups) {
         const Node& node = graph.node(group.nodes[0]);
-        if (group.nodes.size() != 1 || node.op != "Concat" || group.kind == KernelGroup::Kind::alias)
+        if (!isSlicedConcat(graph, group, layouts))
             continue;
         const auto slices = concatSlices(graph, node, layouts);
-        if (!slices)
-            continue;
         const Layout layout = layoutOf(layouts, graph, node.outputs[0]);
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
             const ValueId input = node.inputs[i];

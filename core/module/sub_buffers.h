@@ -18,6 +18,9 @@ struct SubBuffer {
 // Byte offsets of a Concat's inputs within its output when each is one contiguous slice of it.
 std::optional<std::vector<std::int64_t>> concatSlices(const Graph& graph, const Node& concat, const LayoutPlan& layouts);
 
+// Whether a group is such a Concat and nothing else: then it needs no kernel of its own.
+bool isSlicedConcat(const Graph& graph, const KernelGroup& group, const LayoutPlan& layouts);
+
 // The values that kernels can write straight into a concatenation.
 std::map<ValueId, SubBuffer> findSubBuffers(const Graph& graph, const std::vector<KernelGroup>& groups, const LayoutPlan& layouts);
 

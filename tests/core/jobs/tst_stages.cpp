@@ -200,4 +200,4 @@ private slots:
 };
 
 QTEST_APPLESS_MAIN(TestJob)
-#include "tst_job.moc"
+#include "tst_stages.moc"
