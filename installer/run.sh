@@ -10,20 +10,6 @@ bin=$root/build/release/bin
 results=${XDG_DATA_HOME:-$HOME/.local/share}/tunesmith/sample
 seconds=${TUNESMITH_SAMPLE_SECONDS:-240}
 
-# number FILE KEY: the first value of a key in a JSON file that tunesmith-cli wrote.
-number() { grep -oE "\"$2\": *-?[0-9][0-9.eE+-]*" "$1" | head -n 1 | sed 's/.*: *//'; }
-
-# layers FILE: one line for each workload of tune's JSON: time, speed, name.
-layers() {
-    tr -d '\n' <"$1" | sed 's|[{}]|\n|g' | grep '"best_ms"' | awk '
-        function field(key,   text) {
-            if (!match($0, "\"" key "\": *(\"[^\"]*\"|[^,]*)")) return "-"
-            text = substr($0, RSTART, RLENGTH); sub(/^"[^"]*": */, "", text); gsub(/"/, "", text)
-            return text
-        }
-        { printf "  %10.4f ms %8.1f GFLOP/s  %s\n", field("best_ms"), field("gflops"), field("name") }' | sort -rn
-}
-
 openWindow() {
     if [ "$#" -eq 0 ]; then
         set -- --sample resnet18 --tune
@@ -31,22 +17,10 @@ openWindow() {
     exec "$bin/tunesmith" "$@"
 }
 
-report() {
-    local module=$1 before after
-    before=$(number "$results/before.json" median_ms)
-    after=$(number "$results/after.json" median_ms)
-    echo
-    echo "Tuned kernels, slowest first:"
-    layers "$results/tune.json"
-    echo
-    awk -v before="$before" -v after="$after" 'BEGIN {
-        printf "Latency before %.2f ms, after %.2f ms (medians): %.2f times as fast\n", before, after, before / after }'
-    echo "Trials:  $results/trials.db"
-    echo "Module:  $module"
-}
-
+# The options are tune's; those that say what the model is (--dims) and for how many threads go to the other steps, too.
 workHeadless() {
-    local cli=$bin/tunesmith-cli model=${1:-} fresh
+    local cli=$bin/tunesmith-cli model=${1:-} store=$results/trials.db module
+    local common=()
     mkdir -p "$results"
     if [ -z "$model" ]; then
         model=$results/resnet18.onnx
@@ -54,19 +28,30 @@ workHeadless() {
     else
         shift
     fi
-    local module
+    local previous=
+    for option in "$@"; do
+        case $previous in --dims | --threads) common+=("$previous" "$option") ;; esac
+        case $option in --dims=* | --threads=*) common+=("$option") ;; esac
+        previous=$option
+    done
     module=$results/$(basename "$model" .onnx)
-    fresh=$(mktemp -d)
-    # shellcheck disable=SC2064  # the folder's name is wanted as it is now
-    trap "rm -rf '$fresh'" EXIT
 
     echo "No display: tuning $model for $seconds s on the command line"
-    "$cli" bench "$model" --store "$fresh/untuned.db" --json >"$results/before.json"
-    "$cli" tune "$model" --store "$results/trials.db" --time "$seconds" --json "$@" >"$results/tune.json"
-    "$cli" compile "$model" --store "$results/trials.db" -o "$module"
-    "$cli" bench "$module" --json >"$results/after.json"
+    "$cli" tune "$model" --store "$store" --time "$seconds" "$@"
+    echo
+    "$cli" compile "$model" --store "$store" -o "$module" "${common[@]}"
+    echo
+    echo "Layer by layer, tuned:"
+    "$cli" bench "$module" --store "$store"
+    echo
+    echo "The module against the untuned model, measured in turns:"
+    "$cli" bench "$module" --vs "$model" --untuned --store "$store" --seconds 6 "${common[@]}"
+    echo
+    echo "One run of the module on inputs drawn from a seed:"
     "$cli" run "$module"
-    report "$module"
+    echo
+    echo "Trials:  $store"
+    echo "Module:  $module"
 }
 
 "$root/installer/dependencies.sh"

@@ -39,6 +39,11 @@ std::string problemsText(const std::string& title, const std::vector<NodeProblem
     return "\n" + title + "\n" + table.text();
 }
 
+std::string flopText(std::int64_t flops) {
+    const std::string text = countText(static_cast<double>(flops));
+    return text + (flops < 1000 ? " FLOP" : "FLOP"); // "640 FLOP", "3.66 GFLOP"
+}
+
 std::string infoText(const ModelInfo& info) {
     Table tensors({{""}, {"name"}, {"type"}, {"shape"}});
     for (const TensorSpec& tensor : info.inputs)
@@ -51,7 +56,7 @@ std::string infoText(const ModelInfo& info) {
     for (const auto& [op, count] : ops)
         operators.add({op, std::to_string(count)});
     std::string text = info.name + ": " + std::to_string(info.nodes) + " nodes, " + countText(static_cast<double>(info.parameters)) +
-                       " parameters, " + (info.flopsComplete ? "" : "at least ") + countText(static_cast<double>(info.flops)) + "FLOP\n\n";
+                       " parameters, " + (info.flopsComplete ? "" : "at least ") + flopText(info.flops) + "\n\n";
     text += tensors.text() + "\n" + operators.text();
     text += problemsText("No engine can compute:", info.unsupported);
     text += problemsText("Computed by the reference engine only:", info.notCompiled);
