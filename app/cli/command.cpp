@@ -7,40 +7,53 @@
 
 namespace tunesmith::cli {
 
-void Session::addJson(CLI::App& command) { command.add_flag("--json", json, "Print one JSON object"); }
+void Session::addJson(CLI::App& command) {
+    command.add_flag("--json", json, "Print one JSON object");
+}
 
 void Session::addDimensions(CLI::App& command) {
-    command.add_option_function<std::string>(
-               "--dims",
-               [this](const std::string& text) {
-                   auto parsed = parseDimensions(text);
-                   if (!parsed.ok())
-                       throw CLI::ValidationError("--dims", parsed.error().message);
-                   dimensions = std::move(parsed).value();
-               },
-               "Values for symbolic dimensions: name=value,...")
+    command
+        .add_option_function<std::string>(
+            "--dims",
+            [this](const std::string& text) {
+                auto parsed = parseDimensions(text);
+                if (!parsed.ok())
+                    throw CLI::ValidationError("--dims", parsed.error().message);
+                dimensions = std::move(parsed).value();
+            },
+            "Values for symbolic dimensions: name=value,...")
         ->type_name("NAME=N,...");
 }
 
 void Session::addThreads(CLI::App& command) {
-    command.add_option("--threads", threads, "Threads of the target (default: all cores)")->check(CLI::Range(1, 1024));
+    command.add_option("--threads", threads, "Threads of the target (default: all cores)")
+        ->check(CLI::Range(1, 1024));
 }
 
 void Session::addBuilders(CLI::App& command) {
-    command.add_option("--builders", builders, "Kernels that are compiled at once (default: one per core)")->check(CLI::Range(1, 1024));
+    command.add_option("--builders", builders, "Kernels that are compiled at once (default: one per core)")
+        ->check(CLI::Range(1, 1024));
 }
 
-void Session::addSeed(CLI::App& command) { command.add_option("--seed", seed, "Seed of everything random")->capture_default_str(); }
+void Session::addSeed(CLI::App& command) {
+    command.add_option("--seed", seed, "Seed of everything random")->capture_default_str();
+}
 
 void Session::addStore(CLI::App& command) {
-    command.add_option("--store", store, "Trial database (default: the one in the user's data folder)")->type_name("FILE");
+    command.add_option("--store", store, "Trial database (default: the one in the user's data folder)")
+        ->type_name("FILE");
 }
 
 void Session::addInputs(CLI::App& command) {
-    command.add_option("--input", inputs_, "An input from a .npy file; what is not given is drawn from the seed")->type_name("NAME=FILE.npy")->check([](const std::string& text) {
-        const auto equals = text.rfind('=');
-        return equals == std::string::npos || equals == 0 || equals + 1 == text.size() ? "write NAME=FILE.npy, not '" + text + "'" : std::string();
-    });
+    command
+        .add_option("--input", inputs_, "An input from a .npy file; what is not given is drawn from the seed")
+        ->type_name("NAME=FILE.npy")
+        ->check([](const std::string& text) {
+            const auto equals = text.rfind('=');
+            return equals == std::string::npos || equals == 0 || equals + 1 == text.size()
+                       ? "write NAME=FILE.npy, not '" + text + "'"
+                       : std::string();
+        });
     addSeed(command);
 }
 

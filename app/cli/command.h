@@ -17,9 +17,10 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kCancelled = 130;
 
-// What the commands of one call share: options that several of them take, the wish to stop, and where results go. With
-// --json stdout gets exactly one JSON object when the work came to a result, and nothing otherwise; the sentence that says
-// why goes to stderr in any case.
+// What the commands of one call share: options that several of them take, the wish to stop, and where results
+// go. With
+// --json stdout gets exactly one JSON object when the work came to a result, and nothing otherwise; the
+// sentence that says why goes to stderr in any case.
 class Session {
 public:
     explicit Session(StopToken stopToken) : stop(std::move(stopToken)) {}
@@ -33,7 +34,9 @@ public:
     void addStore(CLI::App& command);
     void addInputs(CLI::App& command); // with the seed
 
-    Work work() { return {stop, [this](const Progress& report) { progress.show(report); }}; }
+    Work work() {
+        return {stop, [this](const Progress& report) { progress.show(report); }};
+    }
     Result<InputChoice> inputChoice() const;
     // The result for whoever asked: JSON or text. Gives `status`, or says why stdout cannot be written to.
     Result<int> print(const Json& object, const std::string& text, int status = kDone);

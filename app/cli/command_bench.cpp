@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/workbench/bench.h"
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/workbench/bench.h"
 
 namespace tunesmith::cli {
 namespace {
 
 Json latencyJson(const Latency& latency) {
-    return {{"p5_ms", latency.p5Ms},     {"median_ms", latency.medianMs},          {"p95_ms", latency.p95Ms},    {"runs", latency.runs},
-            {"gflops", latency.gflops}, {"peak_fraction", latency.peakFraction}, {"threads", latency.threads}};
+    return {{"p5_ms", latency.p5Ms},     {"median_ms", latency.medianMs},
+            {"p95_ms", latency.p95Ms},   {"runs", latency.runs},
+            {"gflops", latency.gflops},  {"peak_fraction", latency.peakFraction},
+            {"threads", latency.threads}};
 }
 
 Json benchJson(const BenchResult& result) {
@@ -25,26 +27,45 @@ Json benchJson(const BenchResult& result) {
     }
     json["layers"] = Json::array();
     for (const LayerTime& layer : result.layers)
-        json["layers"].push_back({{"name", layer.name}, {"ms", layer.ms}, {"share", layer.share}, {"gflops", layer.gflops},
-                                  {"peak_fraction", layer.peakFraction}, {"expected_ms", layer.expectedMs}, {"config", layer.config}});
+        json["layers"].push_back({{"name", layer.name},
+                                  {"ms", layer.ms},
+                                  {"share", layer.share},
+                                  {"gflops", layer.gflops},
+                                  {"peak_fraction", layer.peakFraction},
+                                  {"expected_ms", layer.expectedMs},
+                                  {"config", layer.config}});
     return json;
 }
 
 void addRow(Table& table, const std::string& name, const Latency& latency) {
-    table.add({name, timeText(latency.p5Ms), timeText(latency.medianMs), timeText(latency.p95Ms), std::to_string(latency.runs),
-               fixed(latency.gflops, 1), percentText(latency.peakFraction), std::to_string(latency.threads)});
+    table.add({name, timeText(latency.p5Ms), timeText(latency.medianMs), timeText(latency.p95Ms),
+               std::to_string(latency.runs), fixed(latency.gflops, 1), percentText(latency.peakFraction),
+               std::to_string(latency.threads)});
 }
 
 std::string benchText(const BenchResult& result, const BenchRequest& request) {
-    Table latency({{""}, {"p5", true}, {"median", true}, {"p95", true}, {"runs", true}, {"GFLOP/s", true}, {"of peak", true}, {"threads", true}});
+    Table latency({{""},
+                   {"p5", true},
+                   {"median", true},
+                   {"p95", true},
+                   {"runs", true},
+                   {"GFLOP/s", true},
+                   {"of peak", true},
+                   {"threads", true}});
     addRow(latency, result.comparison ? request.subject : result.name, result.latency);
     if (result.comparison) {
         addRow(latency, request.other, result.comparison->other);
         return latency.text() + result.comparison->text + "\n";
     }
-    Table layers({{"layer", false, 56}, {"time", true}, {"share", true}, {"GFLOP/s", true}, {"of peak", true}, {"record", true}});
+    Table layers({{"layer", false, 56},
+                  {"time", true},
+                  {"share", true},
+                  {"GFLOP/s", true},
+                  {"of peak", true},
+                  {"record", true}});
     for (const LayerTime& layer : result.layers)
-        layers.add({layer.name, timeText(layer.ms), percentText(layer.share), fixed(layer.gflops, 1), percentText(layer.peakFraction),
+        layers.add({layer.name, timeText(layer.ms), percentText(layer.share), fixed(layer.gflops, 1),
+                    percentText(layer.peakFraction),
                     layer.expectedMs > 0 ? timeText(layer.expectedMs) : "untuned"});
     return (layers.empty() ? std::string() : layers.text() + "\n") + latency.text();
 }
@@ -53,10 +74,14 @@ std::string benchText(const BenchResult& result, const BenchRequest& request) {
 
 void addBench(CLI::App& app, Session& session) {
     const auto request = std::make_shared<BenchRequest>();
-    CLI::App& command = *app.add_subcommand("bench", "How fast a model or module runs, or which of two is faster");
-    command.add_option("model", request->subject, "ONNX file, sample, or folder of an exported module")->required();
+    CLI::App& command =
+        *app.add_subcommand("bench", "How fast a model or module runs, or which of two is faster");
+    command.add_option("model", request->subject, "ONNX file, sample, or folder of an exported module")
+        ->required();
     command.add_option("--vs", request->other, "Measure this model or module in turns with it");
-    command.add_option("--seconds", request->seconds, "How long to measure")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
+    command.add_option("--seconds", request->seconds, "How long to measure")
+        ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
     command.add_flag("--untuned", request->untuned, "Compile models without the store's records");
     session.addInputs(command);
     session.addDimensions(command);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/workbench/compile.h"
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/workbench/compile.h"
 
 namespace tunesmith::cli {
 namespace {
@@ -16,14 +16,21 @@ Json compileJson(const CompileResult& result) {
             {"steps", result.steps},
             {"kernels", result.kernels},
             {"tuned", result.tuned},
-            {"check", {{"passed", result.check.passed}, {"max_absolute", result.check.maxAbsolute}, {"max_relative", result.check.maxRelative}, {"text", result.check.text}}}};
+            {"check",
+             {{"passed", result.check.passed},
+              {"max_absolute", result.check.maxAbsolute},
+              {"max_relative", result.check.maxRelative},
+              {"text", result.check.text}}}};
 }
 
 std::string compileText(const CompileResult& result) {
-    return "Wrote " + result.folder.string() + ": lib" + result.prefix + ".so (" + bytesText(static_cast<double>(result.libraryBytes)) + "), weights " +
-           bytesText(static_cast<double>(result.weightBytes)) + ", memory " + bytesText(static_cast<double>(result.arenaBytes)) + "\n" +
-           std::to_string(result.kernels) + " kernels, " + std::to_string(result.tuned) + " of them tuned, " + std::to_string(result.steps) +
-           " steps, " + std::to_string(result.threads) + (result.threads == 1 ? " thread\n" : " threads\n") + "Checked: " + result.check.text + "\n";
+    return "Wrote " + result.folder.string() + ": lib" + result.prefix + ".so (" +
+           bytesText(static_cast<double>(result.libraryBytes)) + "), weights " +
+           bytesText(static_cast<double>(result.weightBytes)) + ", memory " +
+           bytesText(static_cast<double>(result.arenaBytes)) + "\n" + std::to_string(result.kernels) +
+           " kernels, " + std::to_string(result.tuned) + " of them tuned, " + std::to_string(result.steps) +
+           " steps, " + std::to_string(result.threads) + (result.threads == 1 ? " thread\n" : " threads\n") +
+           "Checked: " + result.check.text + "\n";
 }
 
 } // namespace
@@ -34,7 +41,8 @@ void addCompile(CLI::App& app, Session& session) {
         bool untuned = false;
     };
     const auto options = std::make_shared<Options>();
-    CLI::App& command = *app.add_subcommand("compile", "The best records of the store as a module that any C program can load");
+    CLI::App& command = *app.add_subcommand(
+        "compile", "The best records of the store as a module that any C program can load");
     command.add_option("model", options->model, "ONNX file or sample")->required();
     command.add_option("-o,--output", options->folder, "Folder to write")->required()->type_name("DIR");
     command.add_flag("--untuned", options->untuned, "Ignore the store's records");
@@ -47,7 +55,8 @@ void addCompile(CLI::App& app, Session& session) {
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
             TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
-            CompileRequest request{options->folder, session.store, session.threads, session.builders, options->untuned, session.seed, session.work()};
+            CompileRequest request{options->folder,  session.store, session.threads, session.builders,
+                                   options->untuned, session.seed,  session.work()};
             TS_ASSIGN(const CompileResult result, compileModel(model, request));
             return session.print(compileJson(result), compileText(result));
         };

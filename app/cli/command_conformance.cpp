@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/workbench/conformance.h"
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/workbench/conformance.h"
 
 namespace tunesmith::cli {
 namespace {
@@ -12,15 +12,22 @@ Result<int> report(Session& session, const std::vector<ConformanceCase>& cases) 
     Table table({{"case"}, {"engine"}, {"status"}, {"detail", false, 120}});
     for (const ConformanceCase& one : cases) {
         ++counts[one.status];
-        list.push_back({{"name", one.name}, {"engine", engineName(one.engine)}, {"status", conformanceStatusName(one.status)}, {"detail", one.detail}});
+        list.push_back({{"name", one.name},
+                        {"engine", engineName(one.engine)},
+                        {"status", conformanceStatusName(one.status)},
+                        {"detail", one.detail}});
         if (one.status != ConformanceCase::Status::passed)
             table.add({one.name, engineName(one.engine), conformanceStatusName(one.status), one.detail});
     }
     using enum ConformanceCase::Status;
-    const std::string sum = std::to_string(counts[passed]) + " passed, " + std::to_string(counts[failed]) + " failed, " +
-                            std::to_string(counts[unsupported]) + " unsupported\n";
-    const Json json{{"passed", counts[passed]}, {"failed", counts[failed]}, {"unsupported", counts[unsupported]}, {"cases", list}};
-    return session.print(json, (table.empty() ? std::string() : table.text() + "\n") + sum, counts[failed] == 0 ? kDone : kFailed);
+    const std::string sum = std::to_string(counts[passed]) + " passed, " + std::to_string(counts[failed]) +
+                            " failed, " + std::to_string(counts[unsupported]) + " unsupported\n";
+    const Json json{{"passed", counts[passed]},
+                    {"failed", counts[failed]},
+                    {"unsupported", counts[unsupported]},
+                    {"cases", list}};
+    return session.print(json, (table.empty() ? std::string() : table.text() + "\n") + sum,
+                         counts[failed] == 0 ? kDone : kFailed);
 }
 
 } // namespace
@@ -31,10 +38,13 @@ void addConformance(CLI::App& app, Session& session) {
         std::string save;
     };
     const auto options = std::make_shared<Options>();
-    CLI::App& command = *app.add_subcommand("conformance", "Run ONNX test cases (model.onnx and test_data_set_*/)");
+    CLI::App& command =
+        *app.add_subcommand("conformance", "Run ONNX test cases (model.onnx and test_data_set_*/)");
     command.add_option("folders", options->folders, "Cases, or folders of cases")->required();
-    command.add_option("--engine", options->engines, "Engines to run (default: both)")->check(CLI::IsMember({"reference", "compiled"}));
-    command.add_option("--save", options->save, "Write outputs as .npy files into this folder")->type_name("DIR");
+    command.add_option("--engine", options->engines, "Engines to run (default: both)")
+        ->check(CLI::IsMember({"reference", "compiled"}));
+    command.add_option("--save", options->save, "Write outputs as .npy files into this folder")
+        ->type_name("DIR");
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {

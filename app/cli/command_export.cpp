@@ -8,7 +8,8 @@ void addExport(CLI::App& app, Session& session) {
         std::string model, file;
     };
     const auto options = std::make_shared<Options>();
-    CLI::App& command = *app.add_subcommand("export", "The graph as any runtime loads it: constants folded, dead nodes gone");
+    CLI::App& command =
+        *app.add_subcommand("export", "The graph as any runtime loads it: constants folded, dead nodes gone");
     command.add_option("model", options->model, "ONNX file or sample")->required();
     command.add_option("--onnx", options->file, "File to write")->required()->type_name("OUT.onnx");
     session.addDimensions(command);

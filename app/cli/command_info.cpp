@@ -55,8 +55,9 @@ std::string infoText(const ModelInfo& info) {
     Table operators({{"operator"}, {"nodes", true}});
     for (const auto& [op, count] : ops)
         operators.add({op, std::to_string(count)});
-    std::string text = info.name + ": " + std::to_string(info.nodes) + " nodes, " + countText(static_cast<double>(info.parameters)) +
-                       " parameters, " + (info.flopsComplete ? "" : "at least ") + flopText(info.flops) + "\n\n";
+    std::string text = info.name + ": " + std::to_string(info.nodes) + " nodes, " +
+                       countText(static_cast<double>(info.parameters)) + " parameters, " +
+                       (info.flopsComplete ? "" : "at least ") + flopText(info.flops) + "\n\n";
     text += tensors.text() + "\n" + operators.text();
     text += problemsText("No engine can compute:", info.unsupported);
     text += problemsText("Computed by the reference engine only:", info.notCompiled);

@@ -29,13 +29,15 @@ void addModels(CLI::App& app, Session& session) {
         std::string name, file;
     };
     const auto options = std::make_shared<Options>();
-    CLI::App& command = *app.add_subcommand("models", "Built-in sample models: list them, or write one as an ONNX file");
+    CLI::App& command =
+        *app.add_subcommand("models", "Built-in sample models: list them, or write one as an ONNX file");
     command.add_option("name", options->name, "Sample to write");
     command.add_option("-o,--output", options->file, "File to write (default: NAME.onnx)")->needs("name");
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options] {
-            return options->name.empty() ? listModels(session) : writeModel(session, options->name, options->file);
+            return options->name.empty() ? listModels(session)
+                                         : writeModel(session, options->name, options->file);
         };
     });
 }

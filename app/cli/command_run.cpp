@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/workbench/run.h"
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/workbench/run.h"
 
 #include <cstdio>
 
@@ -33,7 +33,8 @@ Json runJson(const RunResult& result) {
 std::string runText(const RunResult& result) {
     Table table({{"output"}, {"type"}, {"shape"}, {"first values", false, 90}, {"file", false, 90}});
     for (const RunOutput& output : result.outputs)
-        table.add({output.spec.name, output.spec.type, output.spec.shapeText(), firstValues(output.tensor), output.file.string()});
+        table.add({output.spec.name, output.spec.type, output.spec.shapeText(), firstValues(output.tensor),
+                   output.file.string()});
     return table.text();
 }
 
@@ -45,9 +46,13 @@ void addRun(CLI::App& app, Session& session) {
     };
     const auto options = std::make_shared<Options>();
     CLI::App& command = *app.add_subcommand("run", "One inference of a model or of an exported module");
-    command.add_option("model", options->subject, "ONNX file, sample, or folder of an exported module")->required();
-    command.add_option("--engine", options->engine, "What computes a model")->check(CLI::IsMember({"reference", "compiled"}))->capture_default_str();
-    command.add_option("--save", options->folder, "Write outputs as .npy files into this folder")->type_name("DIR");
+    command.add_option("model", options->subject, "ONNX file, sample, or folder of an exported module")
+        ->required();
+    command.add_option("--engine", options->engine, "What computes a model")
+        ->check(CLI::IsMember({"reference", "compiled"}))
+        ->capture_default_str();
+    command.add_option("--save", options->folder, "Write outputs as .npy files into this folder")
+        ->type_name("DIR");
     session.addInputs(command);
     session.addDimensions(command);
     session.addThreads(command);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/workbench/tune.h"
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/workbench/tune.h"
 
 namespace tunesmith::cli {
 namespace {
 
-std::string optionalTime(const std::optional<double>& ms) { return ms ? timeText(*ms) : "-"; }
-Json optionalNumber(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+std::string optionalTime(const std::optional<double>& ms) {
+    return ms ? timeText(*ms) : "-";
+}
+Json optionalNumber(const std::optional<double>& value) {
+    return value ? Json(*value) : Json();
+}
 
 // Tells on stderr how the run goes.
 class Narrator : public TuneListener {
@@ -35,21 +39,41 @@ private:
 Json tuneJson(const TuneReport& report) {
     Json workloads = Json::array();
     for (const TunedTask& task : report.tasks)
-        workloads.push_back({{"name", task.task.name}, {"space", task.task.space}, {"trials", task.trials},
-                             {"best_ms", optionalNumber(task.bestMs)}, {"gflops", task.gflops}, {"first_ms", optionalNumber(task.firstMs)},
-                             {"count", task.task.count}, {"failed", task.failed}, {"config", task.config}, {"stop_reason", task.stopReason}});
-    return {{"run", report.run}, {"trials", report.trials}, {"failed", report.failed}, {"seconds", report.seconds},
-            {"stop_reason", report.stopReason}, {"before_ms", optionalNumber(report.beforeMs)}, {"after_ms", optionalNumber(report.afterMs)},
+        workloads.push_back({{"name", task.task.name},
+                             {"space", task.task.space},
+                             {"trials", task.trials},
+                             {"best_ms", optionalNumber(task.bestMs)},
+                             {"gflops", task.gflops},
+                             {"first_ms", optionalNumber(task.firstMs)},
+                             {"count", task.task.count},
+                             {"failed", task.failed},
+                             {"config", task.config},
+                             {"stop_reason", task.stopReason}});
+    return {{"run", report.run},
+            {"trials", report.trials},
+            {"failed", report.failed},
+            {"seconds", report.seconds},
+            {"stop_reason", report.stopReason},
+            {"before_ms", optionalNumber(report.beforeMs)},
+            {"after_ms", optionalNumber(report.afterMs)},
             {"workloads", workloads}};
 }
 
 std::string tuneText(const TuneReport& report) {
-    Table table({{"workload", false, 70}, {"count", true}, {"trials", true}, {"failed", true}, {"untuned", true}, {"best", true}, {"GFLOP/s", true}});
+    Table table({{"workload", false, 70},
+                 {"count", true},
+                 {"trials", true},
+                 {"failed", true},
+                 {"untuned", true},
+                 {"best", true},
+                 {"GFLOP/s", true}});
     for (const TunedTask& task : report.tasks)
-        table.add({task.task.name, std::to_string(task.task.count), std::to_string(task.trials), std::to_string(task.failed),
-                   optionalTime(task.firstMs), optionalTime(task.bestMs), task.bestMs ? fixed(task.gflops, 1) : "-"});
-    std::string text = table.text() + "\nRun " + std::to_string(report.run) + ": " + std::to_string(report.trials) + " trials (" +
-                       std::to_string(report.failed) + " failed) in " + fixed(report.seconds, 1) + " s, " + report.stopReason + "\n";
+        table.add({task.task.name, std::to_string(task.task.count), std::to_string(task.trials),
+                   std::to_string(task.failed), optionalTime(task.firstMs), optionalTime(task.bestMs),
+                   task.bestMs ? fixed(task.gflops, 1) : "-"});
+    std::string text = table.text() + "\nRun " + std::to_string(report.run) + ": " +
+                       std::to_string(report.trials) + " trials (" + std::to_string(report.failed) +
+                       " failed) in " + fixed(report.seconds, 1) + " s, " + report.stopReason + "\n";
     if (report.beforeMs && report.afterMs && *report.afterMs > 0)
         text += "Latency " + timeText(*report.beforeMs) + " -> " + timeText(*report.afterMs) + ": " +
                 fixed(*report.beforeMs / *report.afterMs, 2) + " times as fast\n";
@@ -64,7 +88,10 @@ struct Options {
 };
 
 void addBudget(CLI::App& command, TuneBudget& budget) {
-    command.add_option("--trials-per-workload", budget.trialsPerWorkload, "Candidates for each workload (default: 64)")->check(CLI::Range(1, 1000000));
+    command
+        .add_option("--trials-per-workload", budget.trialsPerWorkload,
+                    "Candidates for each workload (default: 64)")
+        ->check(CLI::Range(1, 1000000));
     command.add_option("--trials", budget.trials, "Candidates in all")->check(CLI::Range(1, 100000000));
     command.add_option("--time", budget.seconds, "Seconds in all")->check(CLI::Range(1.0, 1e7));
 }
@@ -80,7 +107,8 @@ Result<int> tune(Session& session, Options& options) {
     request.stop = session.stop;
     request.listener = &narrator;
     TS_ASSIGN(const TuneReport report, tuneModel(model, request));
-    TS_ASSIGN(const int status, session.print(tuneJson(report), tuneText(report), session.stop.stopRequested() ? kCancelled : kDone));
+    TS_ASSIGN(const int status, session.print(tuneJson(report), tuneText(report),
+                                              session.stop.stopRequested() ? kCancelled : kDone));
     if (report.stopReason == "failed")
         return internalError(report.message);
     return status;
@@ -90,25 +118,33 @@ Result<int> tune(Session& session, Options& options) {
 
 void addTune(CLI::App& app, Session& session) {
     const auto options = std::make_shared<Options>();
-    CLI::App& command = *app.add_subcommand("tune", "Search the best schedules of a model's kernels on this machine");
+    CLI::App& command =
+        *app.add_subcommand("tune", "Search the best schedules of a model's kernels on this machine");
     command.add_option("model", options->model, "ONNX file or sample")->required();
     TuneRequest& request = options->request;
     addBudget(command, request.budget);
     std::vector<std::string> strategies;
     for (const StrategyInfo& strategy : tuneStrategies())
         strategies.push_back(strategy.key);
-    command.add_option("--strategy", request.strategy, "How candidates are chosen")->check(CLI::IsMember(strategies))->default_str(strategies.front());
-    command.add_option("--timeout", request.timeoutSeconds, "Seconds that one candidate may take")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
-    command.add_option("--batch", request.batch, "Candidates that are chosen at once")->check(CLI::Range(1, 1024));
+    command.add_option("--strategy", request.strategy, "How candidates are chosen")
+        ->check(CLI::IsMember(strategies))
+        ->default_str(strategies.front());
+    command.add_option("--timeout", request.timeoutSeconds, "Seconds that one candidate may take")
+        ->check(CLI::Range(0.1, 3600.0))
+        ->capture_default_str();
+    command.add_option("--batch", request.batch, "Candidates that are chosen at once")
+        ->check(CLI::Range(1, 1024));
     command.add_flag("!--no-transfer", request.transfer, "Do not use what earlier runs learned");
-    command.add_option("--resume", request.resume, "Go on with a run that was stopped or killed")->type_name("RUN");
+    command.add_option("--resume", request.resume, "Go on with a run that was stopped or killed")
+        ->type_name("RUN");
     session.addDimensions(command);
     session.addThreads(command);
     session.addBuilders(command);
     session.addSeed(command);
     session.addStore(command);
     session.addJson(command);
-    command.callback([&session, options] { session.action = [&session, options] { return tune(session, *options); }; });
+    command.callback(
+        [&session, options] { session.action = [&session, options] { return tune(session, *options); }; });
 }
 
 } // namespace tunesmith::cli

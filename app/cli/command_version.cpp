@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/workbench/version.h"
 #include "app/cli/command.h"
+#include "core/workbench/version.h"
 
 namespace tunesmith::cli {
 

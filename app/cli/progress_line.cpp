@@ -19,7 +19,8 @@ std::string lineOf(const Progress& progress) {
 
 std::string fitted(std::string line) {
     winsize size{};
-    const std::size_t width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
+    const std::size_t width =
+        ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
     std::size_t cells = 0;
     for (std::size_t i = 0; i < line.size(); ++i)
         if ((static_cast<unsigned char>(line[i]) & 0xC0) != 0x80 && ++cells > width)
@@ -37,7 +38,8 @@ void ProgressLine::show(const Progress& progress) {
     if (!terminal_ && now - begun_ < std::chrono::seconds(1))
         return;
     const bool fresh = progress.phase != phase_;
-    if (!fresh && now - last_ < (terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(15000)))
+    if (!fresh &&
+        now - last_ < (terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(15000)))
         return;
     phase_ = progress.phase;
     last_ = now;

@@ -8,8 +8,8 @@
 
 namespace tunesmith::cli {
 
-// Progress on stderr: one line that is written over on a terminal; elsewhere nothing in the first second, then a line when a phase begins
-// and every 15 s. Callable from any thread.
+// Progress on stderr: one line that is written over on a terminal; elsewhere nothing in the first second,
+// then a line when a phase begins and every 15 s. Callable from any thread.
 class ProgressLine {
 public:
     ProgressLine();

@@ -15,15 +15,21 @@ std::string scaled(double value, double base, const std::array<const char*, 5>& 
         value /= base;
         ++unit;
     }
-    const std::string number = unit == 0 ? fixed(value, 0) : fixed(value, std::abs(value) < 10 ? 2 : std::abs(value) < 100 ? 1 : 0);
+    const std::string number = unit == 0 ? fixed(value, 0)
+                                         : fixed(value, std::abs(value) < 10    ? 2
+                                                        : std::abs(value) < 100 ? 1
+                                                                                : 0);
     return units[unit][0] == '\0' ? number : number + " " + units[unit];
 }
 
 std::size_t cells(const std::string& text) {
-    return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-bool isContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+bool isContinuation(char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
 
 std::string shortened(const std::string& text, std::size_t limit) {
     if (text.size() <= limit)
@@ -53,9 +59,15 @@ std::string timeText(double ms) {
     return fixed(ms * 1e-3, digits(ms * 1e-3)) + " s";
 }
 
-std::string countText(double count) { return scaled(count, 1000, {"", "k", "M", "G", "T"}); }
-std::string bytesText(double bytes) { return scaled(bytes, 1000, {"B", "kB", "MB", "GB", "TB"}); }
-std::string percentText(double fraction) { return fixed(fraction * 100, fraction < 0.0995 ? 1 : 0) + " %"; }
+std::string countText(double count) {
+    return scaled(count, 1000, {"", "k", "M", "G", "T"});
+}
+std::string bytesText(double bytes) {
+    return scaled(bytes, 1000, {"B", "kB", "MB", "GB", "TB"});
+}
+std::string percentText(double fraction) {
+    return fixed(fraction * 100, fraction < 0.0995 ? 1 : 0) + " %";
+}
 
 std::string Table::text() const {
     std::vector<std::vector<std::string>> all(1);

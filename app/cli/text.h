@@ -7,9 +7,9 @@
 namespace tunesmith::cli {
 
 // Figures for people: three digits and the fitting unit.
-std::string timeText(double ms);        // "1.24 ms", "830 us", "2.41 s"
-std::string countText(double count);    // "640", "11.7 M"
-std::string bytesText(double bytes);    // "46.8 MB"
+std::string timeText(double ms);          // "1.24 ms", "830 us", "2.41 s"
+std::string countText(double count);      // "640", "11.7 M"
+std::string bytesText(double bytes);      // "46.8 MB"
 std::string percentText(double fraction); // "76 %"
 std::string fixed(double value, int digits);
 

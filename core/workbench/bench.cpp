@@ -16,17 +16,23 @@ namespace {
 constexpr double kBlockSeconds = 0.01; // of one turn: shorter than most slow episodes of the machine
 constexpr int kProfiledRuns = 11;
 
-double speed(std::int64_t flops, double seconds) { return seconds > 0 ? static_cast<double>(flops) / seconds * 1e-9 : 0; }
+double speed(std::int64_t flops, double seconds) {
+    return seconds > 0 ? static_cast<double>(flops) / seconds * 1e-9 : 0;
+}
 
-double fraction(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double fraction(double part, double whole) {
+    return whole > 0 ? part / whole : 0;
+}
 
-std::vector<LayerTime> layersOf(const ModuleInfo& module, const std::vector<double>& steps, double peakGflops) {
+std::vector<LayerTime> layersOf(const ModuleInfo& module, const std::vector<double>& steps,
+                                double peakGflops) {
     std::vector<LayerTime> layers;
     const double sum = std::accumulate(steps.begin(), steps.end(), 0.0);
     for (std::size_t i = 0; i < std::min(steps.size(), module.steps.size()); ++i) {
         const ModuleStep& step = module.steps[i];
         const double gflops = speed(step.flops, steps[i]);
-        layers.push_back({step.name, steps[i] * 1e3, fraction(steps[i], sum), gflops, fraction(gflops, peakGflops), step.expectedMs, step.config});
+        layers.push_back({step.name, steps[i] * 1e3, fraction(steps[i], sum), gflops,
+                          fraction(gflops, peakGflops), step.expectedMs, step.config});
     }
     return layers;
 }
@@ -50,7 +56,8 @@ Result<Subject> subjectAt(const std::filesystem::path& folder, const InputChoice
     return subject;
 }
 
-Status compareWith(const Subject& subject, const BenchRequest& request, const MachineReport& machine, BenchResult& result) {
+Status compareWith(const Subject& subject, const BenchRequest& request, const MachineReport& machine,
+                   BenchResult& result) {
     TS_ASSIGN(const Subject other, openSubject(request.other, request));
     request.work.report("measuring " + subject.name + " and " + other.name + " in turns");
     TS_ASSIGN(const PairSamples pair, measurePair(subject, other, request.seconds, request.work.stop));
@@ -58,7 +65,8 @@ Status compareWith(const Subject& subject, const BenchRequest& request, const Ma
     Comparison comparison;
     comparison.other = latencyOf(pair.b, other, machine.peakGflops(other.threads));
     const bool same = subject.name == other.name;
-    const VerdictOptions names{0.01, same ? request.other : other.name, same ? request.subject : subject.name};
+    const VerdictOptions names{0.01, same ? request.other : other.name,
+                               same ? request.subject : subject.name};
     TS_ASSIGN(const Verdict verdict, judgePaired(pair.b, pair.a, {}, names));
     comparison.ratio = verdict.ratio;
     comparison.ratioLow = verdict.ratioLow;
@@ -85,15 +93,17 @@ Result<Subject> openSubject(const std::string& what, const BenchRequest& request
     if (isModuleFolder(what))
         return subjectAt(what, request.inputs, request.threads);
     TS_ASSIGN(const Model model, openModel(what, request.dimensions, request.work));
-    return compiledSubject(model, {request.store, request.threads, 0, request.untuned, request.work}, request.inputs);
+    return compiledSubject(model, {request.store, request.threads, 0, request.untuned, request.work},
+                           request.inputs);
 }
 
 Result<PairSamples> measurePair(const Subject& a, const Subject& b, double seconds, const StopToken& stop) {
     TS_ASSIGN(const auto worker, startWorker());
     TS_ASSIGN(const MeasuringLock lock, MeasuringLock::open());
     TS_ASSIGN(const MeasuringKey key, lock.acquire(stop));
-    TS_ASSIGN(PairTiming timing, timeModulePair(*worker, {a.folder, a.threads, a.inputs}, {b.folder, b.threads, b.inputs}, seconds,
-                                                kBlockSeconds, kPatience, stop));
+    TS_ASSIGN(PairTiming timing,
+              timeModulePair(*worker, {a.folder, a.threads, a.inputs}, {b.folder, b.threads, b.inputs},
+                             seconds, kBlockSeconds, kPatience, stop));
     return PairSamples{std::move(timing.a), std::move(timing.b)};
 }
 

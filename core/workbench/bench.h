@@ -43,8 +43,8 @@ struct LayerTime {
 struct Comparison {
     Latency other;
     double ratio = 1, ratioLow = 0, ratioHigh = 0; // time of the subject / time of the other
-    std::string verdict;                           // "faster", "slower", "same", "cannot-tell": the subject is
-    std::string text;                              // "resnet18 is 3 to 5 % faster"
+    std::string verdict; // "faster", "slower", "same", "cannot-tell": the subject is
+    std::string text;    // "resnet18 is 3 to 5 % faster"
 };
 
 struct BenchResult {

@@ -20,26 +20,32 @@ std::string scientific(double value) {
 }
 
 // Both on the same inputs; an error names the output that differs.
-Result<ModuleCheck> checkModule(const Model& model, const std::filesystem::path& folder, const CompileRequest& request) {
+Result<ModuleCheck> checkModule(const Model& model, const std::filesystem::path& folder,
+                                const CompileRequest& request) {
     request.work.report("checking against the reference");
     TS_ASSIGN(const std::vector<Tensor> inputs, readInputs(wantedInputs(model.graph()), {{}, request.seed}));
     RunOptions options;
     options.stop = request.work.stop;
     TS_ASSIGN(const std::vector<Tensor> reference, Interpreter(model.graph()).run(inputs, options));
     TS_ASSIGN(const auto worker, startWorker());
-    TS_ASSIGN(const std::vector<Tensor> outputs, runModule(*worker, {folder, 0, inputs}, kPatience, request.work.stop));
+    TS_ASSIGN(const std::vector<Tensor> outputs,
+              runModule(*worker, {folder, 0, inputs}, kPatience, request.work.stop));
     std::vector<std::string> names;
     for (const TensorSpec& output : model.info().outputs)
         names.push_back(output.name);
     if (const Status same = requireEquivalent(reference, outputs, names); !same.ok())
-        return internalError(model.name() + ": the compiled module does not agree with the reference engine, so it is not written: " +
-                             same.error().message);
+        return internalError(
+            model.name() +
+            ": the compiled module does not agree with the reference engine, so it is not written: " +
+            same.error().message);
     ModuleCheck check{true, 0, 0, request.seed, {}};
     for (const Difference& difference : compareTensors(reference, outputs)) {
         check.maxAbsolute = std::max(check.maxAbsolute, difference.maxAbs);
-        check.maxRelative = std::max(check.maxRelative, difference.scale > 0 ? difference.maxAbs / difference.scale : 0);
+        check.maxRelative =
+            std::max(check.maxRelative, difference.scale > 0 ? difference.maxAbs / difference.scale : 0);
     }
-    check.text = "outputs agree with the reference engine; largest error " + scientific(check.maxRelative) + " of the output's scale";
+    check.text = "outputs agree with the reference engine; largest error " + scientific(check.maxRelative) +
+                 " of the output's scale";
     return check;
 }
 
@@ -55,8 +61,8 @@ nlohmann::json toJson(const ModuleCheck& check) {
 } // namespace
 
 Result<CompileResult> compileModel(const Model& model, const CompileRequest& request) {
-    TS_ASSIGN(const PlannedModel planned,
-              planModel(model, {request.store, request.threads, request.builders, request.untuned, request.work}));
+    TS_ASSIGN(const PlannedModel planned, planModel(model, {request.store, request.threads, request.builders,
+                                                            request.untuned, request.work}));
     CompileResult result;
     {
         TS_ASSIGN(const TemporaryFolder draft, TemporaryFolder::create());

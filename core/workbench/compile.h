@@ -9,10 +9,10 @@ namespace tunesmith {
 struct CompileRequest {
     std::filesystem::path folder; // appears whole or not at all; an older export in its place is replaced
     std::string store;            // empty: the default store
-    int threads = 0;              // 0: all cores. Records of the nearest thread count serve where there are none
-    int builders = 0;             // threads that compile; 0: all cores
-    bool untuned = false;         // ignore all records
-    std::uint64_t seed = 1;       // of the inputs of the check
+    int threads = 0;        // 0: all cores. Records of the nearest thread count serve where there are none
+    int builders = 0;       // threads that compile; 0: all cores
+    bool untuned = false;   // ignore all records
+    std::uint64_t seed = 1; // of the inputs of the check
     Work work;
 };
 

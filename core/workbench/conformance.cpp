@@ -52,7 +52,8 @@ Result<std::vector<Tensor>> readSet(const fs::path& set, const std::string& stem
 }
 
 Tolerance toleranceOf(Engine engine, const std::vector<Tensor>& expected) {
-    const bool small = std::ranges::any_of(expected, [](const Tensor& t) { return t.type() == DType::f16 || t.type() == DType::bf16; });
+    const bool small = std::ranges::any_of(
+        expected, [](const Tensor& t) { return t.type() == DType::f16 || t.type() == DType::bf16; });
     return {small ? 1e-2 : 1e-3, small ? 1e-3 : engine == Engine::reference ? 1e-7 : 1e-5};
 }
 
@@ -68,7 +69,8 @@ bool within(const Tensor& expected, const Tensor& actual, const Tolerance& toler
 
 class CaseRunner {
 public:
-    CaseRunner(const ConformanceRequest& request, WorkerClient& worker) : request_(request), worker_(worker) {}
+    CaseRunner(const ConformanceRequest& request, WorkerClient& worker)
+        : request_(request), worker_(worker) {}
 
     Result<ConformanceCase> run(const fs::path& folder, Engine engine) {
         ConformanceCase result{folder.filename().string(), engine, CaseStatus::passed, {}};
@@ -77,7 +79,8 @@ public:
             return result;
         if (status.error().isCancelled())
             return status.error();
-        result.status = status.error().kind == ErrorKind::unsupported ? CaseStatus::unsupported : CaseStatus::failed;
+        result.status =
+            status.error().kind == ErrorKind::unsupported ? CaseStatus::unsupported : CaseStatus::failed;
         result.detail = status.error().message;
         return result;
     }
@@ -99,7 +102,8 @@ private:
         return sets > 0 ? Status() : inputError(folder.string() + " has no test_data_set_*");
     }
 
-    Result<std::vector<Tensor>> compute(const Model& model, const std::vector<Tensor>& inputs, Engine engine) {
+    Result<std::vector<Tensor>> compute(const Model& model, const std::vector<Tensor>& inputs,
+                                        Engine engine) {
         RunOptions options;
         options.stop = request_.work.stop;
         if (engine == Engine::reference)
@@ -111,7 +115,8 @@ private:
         return tunesmith::runModule(worker_, {module.folder, 1, inputs}, kPatience, request_.work.stop);
     }
 
-    Status save(const fs::path& place, const Model& model, const std::vector<Tensor>& outputs, Engine engine) {
+    Status save(const fs::path& place, const Model& model, const std::vector<Tensor>& outputs,
+                Engine engine) {
         if (request_.saveFolder.empty())
             return {};
         const fs::path folder = request_.saveFolder / engineName(engine) / place;
@@ -123,9 +128,11 @@ private:
         return {};
     }
 
-    static Status compare(const Model& model, const std::vector<Tensor>& expected, const std::vector<Tensor>& actual, Engine engine) {
+    static Status compare(const Model& model, const std::vector<Tensor>& expected,
+                          const std::vector<Tensor>& actual, Engine engine) {
         if (expected.size() > actual.size())
-            return inputError("the case expects " + std::to_string(expected.size()) + " outputs, the model has " + std::to_string(actual.size()));
+            return inputError("the case expects " + std::to_string(expected.size()) +
+                              " outputs, the model has " + std::to_string(actual.size()));
         std::string why;
         for (std::size_t i = 0; i < expected.size(); ++i)
             if (!within(expected[i], actual[i], toleranceOf(engine, expected), why))
@@ -141,9 +148,12 @@ private:
 
 const char* conformanceStatusName(ConformanceCase::Status status) {
     switch (status) {
-    case CaseStatus::passed: return "passed";
-    case CaseStatus::failed: return "failed";
-    default: return "unsupported";
+    case CaseStatus::passed:
+        return "passed";
+    case CaseStatus::failed:
+        return "failed";
+    default:
+        return "unsupported";
     }
 }
 
@@ -159,7 +169,8 @@ Result<std::vector<ConformanceCase>> runConformance(const ConformanceRequest& re
     CaseRunner runner(request, *worker);
     std::vector<ConformanceCase> results;
     for (std::size_t i = 0; i < folders.size(); ++i) {
-        request.work.report("conformance", static_cast<double>(i) / static_cast<double>(folders.size()), folders[i].filename().string());
+        request.work.report("conformance", static_cast<double>(i) / static_cast<double>(folders.size()),
+                            folders[i].filename().string());
         for (const Engine engine : request.engines) {
             if (request.work.stop.stopRequested())
                 return cancelledError();

@@ -24,8 +24,8 @@ struct ConformanceRequest {
     Work work;
 };
 
-// ONNX test cases: stored inputs in, outputs against the stored ones. Tolerances are those of ONNX's own runner (relative
-// 1e-3, absolute 1e-7; compiled 1e-5).
+// ONNX test cases: stored inputs in, outputs against the stored ones. Tolerances are those of ONNX's own
+// runner (relative 1e-3, absolute 1e-7; compiled 1e-5).
 Result<std::vector<ConformanceCase>> runConformance(const ConformanceRequest& request);
 
 } // namespace tunesmith

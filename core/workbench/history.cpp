@@ -8,7 +8,9 @@
 
 namespace tunesmith {
 
-Result<std::string> storePath(const std::string& asked) { return asked.empty() ? defaultStorePath() : Result<std::string>(asked); }
+Result<std::string> storePath(const std::string& asked) {
+    return asked.empty() ? defaultStorePath() : Result<std::string>(asked);
+}
 
 Result<std::shared_ptr<Store>> openStore(const std::string& asked, StoreMode mode) {
     TS_ASSIGN(const std::string path, storePath(asked));
@@ -24,8 +26,19 @@ Result<StoreHealth> checkStore(const std::string& store) {
 Result<StoreContents> storeContents(const std::string& store) {
     TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
     TS_ASSIGN(StoreStats s, opened->stats());
-    return StoreContents{opened->path(), s.version,   s.fileBytes, s.logBytes, s.freeBytes, s.machines, s.targets,
-                         s.models,       s.workloads, s.runs,      s.trials,   s.records,   std::move(s.trialsByStatus)};
+    return StoreContents{opened->path(),
+                         s.version,
+                         s.fileBytes,
+                         s.logBytes,
+                         s.freeBytes,
+                         s.machines,
+                         s.targets,
+                         s.models,
+                         s.workloads,
+                         s.runs,
+                         s.trials,
+                         s.records,
+                         std::move(s.trialsByStatus)};
 }
 
 Result<StoreCleaning> cleanStore(const std::string& store) {
@@ -53,8 +66,9 @@ Result<std::vector<RunSummary>> tuningRuns(const std::string& store, const std::
     for (const RunRow& row : rows) {
         if (!modelHash.empty() && (!row.model.valid() || hashes[row.model] != modelHash))
             continue;
-        runs.push_back({row.id.value(), row.modelName, row.targetKey, row.strategy, runStateName(row.state), row.stopReason, row.startedAt,
-                        row.beforeMs, row.afterMs, row.state == RunState::stopped || row.interrupted});
+        runs.push_back({row.id.value(), row.modelName, row.targetKey, row.strategy, runStateName(row.state),
+                        row.stopReason, row.startedAt, row.beforeMs, row.afterMs,
+                        row.state == RunState::stopped || row.interrupted});
     }
     return runs;
 }
@@ -64,7 +78,8 @@ Result<std::vector<RunCurve>> runCurves(const std::string& store, std::int64_t r
     TS_ASSIGN(const std::vector<RunWorkloadSummary> rows, opened->runWorkloads(RunId(run)));
     std::vector<RunCurve> curves;
     for (const RunWorkloadSummary& row : rows) {
-        RunCurve curve{row.plan.workload, row.name, row.op, {}, row.trials, row.failed, row.plan.budget, row.plan.spaceSize, row.flops, row.bestMs, {}};
+        RunCurve curve{row.plan.workload, row.name,           row.op,    {},         row.trials, row.failed,
+                       row.plan.budget,   row.plan.spaceSize, row.flops, row.bestMs, {}};
         TS_ASSIGN(const auto workload, opened->workload(row.plan.workload));
         if (workload)
             curve.shape = workload->shape;

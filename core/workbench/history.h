@@ -10,14 +10,16 @@
 
 namespace tunesmith {
 
-// The trial database as the applications see it. An empty path means the default store in the user's data folder.
+// The trial database as the applications see it. An empty path means the default store in the user's data
+// folder.
 
 struct StoreHealth {
     bool ok = true;
     std::vector<std::string> problems;
     std::int64_t runs = 0, trials = 0;
 };
-Result<StoreHealth> checkStore(const std::string& store); // a damaged file is a result, one that cannot be opened an error
+Result<StoreHealth>
+checkStore(const std::string& store); // a damaged file is a result, one that cannot be opened an error
 
 struct StoreContents {
     std::string path;
@@ -40,7 +42,8 @@ struct RunSummary {
     std::optional<double> beforeMs, afterMs;
     bool resumable = false; // stopped, or its process is gone
 };
-Result<std::vector<RunSummary>> tuningRuns(const std::string& store, const std::string& modelHash = {}); // newest first
+Result<std::vector<RunSummary>> tuningRuns(const std::string& store,
+                                           const std::string& modelHash = {}); // newest first
 
 struct RunPoint {
     std::int64_t index = 0;

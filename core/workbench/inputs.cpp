@@ -19,7 +19,9 @@ std::string known(const std::vector<WantedInput>& wanted) {
 
 Status checkNames(const std::vector<WantedInput>& wanted, const InputChoice& choice) {
     for (const auto& [name, file] : choice.files)
-        if (std::ranges::none_of(wanted, [&](const WantedInput& input) { return input.name == name || safeFileName(input.name) == name; }))
+        if (std::ranges::none_of(wanted, [&](const WantedInput& input) {
+                return input.name == name || safeFileName(input.name) == name;
+            }))
             return inputError("there is no input '" + name + "'; " + known(wanted));
     return {};
 }
@@ -28,7 +30,8 @@ Result<Tensor> readInput(const WantedInput& wanted, const std::filesystem::path&
     TS_ASSIGN(const Tensor tensor, readNpy(file));
     const TensorType type(tensor.type(), tensor.shape());
     if (!mergeTypes(wanted.type, type).ok())
-        return inputError("input '" + wanted.name + "' is " + wanted.type.text() + ", but " + file.string() + " holds " + type.text());
+        return inputError("input '" + wanted.name + "' is " + wanted.type.text() + ", but " + file.string() +
+                          " holds " + type.text());
     return tensor;
 }
 
@@ -47,7 +50,8 @@ std::vector<WantedInput> wantedInputs(const ModuleInfo& module) {
     std::vector<std::int64_t> bounds;
     if (graph != module.document.end() && graph->is_object() && graph->contains("input_bounds"))
         for (const auto& bound : (*graph)["input_bounds"])
-            bounds.push_back(bound.is_number_integer() ? std::max<std::int64_t>(bound.get<std::int64_t>(), 1) : 1);
+            bounds.push_back(bound.is_number_integer() ? std::max<std::int64_t>(bound.get<std::int64_t>(), 1)
+                                                       : 1);
     bounds.resize(module.inputs.size(), 1);
     std::vector<WantedInput> wanted;
     for (const ModuleTensor& input : module.inputs)
@@ -62,8 +66,9 @@ Result<std::vector<Tensor>> readInputs(const std::vector<WantedInput>& wanted, c
         auto file = choice.files.find(input.name);
         if (file == choice.files.end())
             file = choice.files.find(safeFileName(input.name));
-        auto tensor = file != choice.files.end() ? readInput(input, file->second)
-                                                 : randomInput(input.name, input.type, input.bound, choice.seed, inputs.size());
+        auto tensor = file != choice.files.end()
+                          ? readInput(input, file->second)
+                          : randomInput(input.name, input.type, input.bound, choice.seed, inputs.size());
         if (!tensor.ok())
             return tensor.error();
         inputs.push_back(std::move(tensor).value());

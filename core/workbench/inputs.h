@@ -7,8 +7,8 @@
 
 namespace tunesmith {
 
-// Where the inputs of a run come from: .npy files by input name (as it is, or as safeFileName() writes it), the rest drawn
-// from the seed; the same seed gives the same values to a model and to the module made of it.
+// Where the inputs of a run come from: .npy files by input name (as it is, or as safeFileName() writes it),
+// the rest drawn from the seed; the same seed gives the same values to a model and to the module made of it.
 struct InputChoice {
     std::map<std::string, std::filesystem::path> files;
     std::uint64_t seed = 1;

@@ -24,7 +24,9 @@ std::optional<MachineCeilings> storedCeilings(const std::string& path, const std
         return std::nullopt;
     for (const MachineRow& row : *rows)
         if (row.key == key)
-            if (auto ceilings = MachineCeilings::fromJson(nlohmann::json::parse(row.ceilings, nullptr, false)); ceilings.ok())
+            if (auto ceilings =
+                    MachineCeilings::fromJson(nlohmann::json::parse(row.ceilings, nullptr, false));
+                ceilings.ok())
                 if (!ceilings->threads.empty())
                     return std::move(ceilings).value();
     return std::nullopt;
@@ -40,7 +42,8 @@ MachineReport reportOf(const MachineCeilings& ceilings) {
 } // namespace
 
 double MachineReport::peakGflops(int threadCount) const {
-    const auto nearest = std::ranges::min_element(threads, {}, [&](const CeilingsAt& entry) { return std::abs(entry.threads - threadCount); });
+    const auto nearest = std::ranges::min_element(
+        threads, {}, [&](const CeilingsAt& entry) { return std::abs(entry.threads - threadCount); });
     return nearest == threads.end() ? 0 : nearest->fmaGflops;
 }
 
@@ -59,6 +62,8 @@ Result<MachineReport> machineReport(const std::string& asked, bool measureAgain,
     return reportOf(measured);
 }
 
-int usableCores() { return coreCount(); }
+int usableCores() {
+    return coreCount();
+}
 
 } // namespace tunesmith

@@ -16,13 +16,14 @@ struct CeilingsAt {
 
 struct MachineReport {
     std::string cpu, isa;
-    std::vector<CeilingsAt> threads;     // 1, 2, ... all cores
+    std::vector<CeilingsAt> threads;          // 1, 2, ... all cores
     double peakGflops(int threadCount) const; // at the nearest thread count that was measured; 0: unknown
 };
 
-// The ceilings of this computer: measured once (a second per thread count, in a worker), then kept in the store. A store that
-// cannot be written to costs only the keeping.
-Result<MachineReport> machineReport(const std::string& store = {}, bool measureAgain = false, const Work& work = {});
+// The ceilings of this computer: measured once (a second per thread count, in a worker), then kept in the
+// store. A store that cannot be written to costs only the keeping.
+Result<MachineReport> machineReport(const std::string& store = {}, bool measureAgain = false,
+                                    const Work& work = {});
 
 int usableCores();
 

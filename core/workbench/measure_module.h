@@ -10,8 +10,8 @@
 
 namespace tunesmith {
 
-// Inside core/workbench only: something that can be timed, be it a module that lies somewhere or a model that was compiled
-// for the occasion.
+// Inside core/workbench only: something that can be timed, be it a module that lies somewhere or a model that
+// was compiled for the occasion.
 struct Subject {
     std::string name;
     std::filesystem::path folder;

@@ -62,7 +62,8 @@ ModelInfo describe(const std::string& name, const Graph& graph, std::vector<std:
     info.flopsComplete = found.flopsComplete;
     info.unsupported = problems(found.notComputed);
     if (open.empty() && !found.notCompiled.empty())
-        info.notCompiled = problems(coverage(foldConstants(graph).valueOr(graph)).notCompiled); // shape arithmetic folds away
+        info.notCompiled = problems(
+            coverage(foldConstants(graph).valueOr(graph)).notCompiled); // shape arithmetic folds away
     info.openDimensions = std::move(open);
     return info;
 }
@@ -79,7 +80,9 @@ Result<Dimensions> parseDimensions(const std::string& text) {
         const char* begin = equals == std::string::npos ? end : part.data() + equals + 1;
         const auto [last, error] = std::from_chars(begin, end, extent);
         if (equals == 0 || begin == end || error != std::errc() || last != end || extent < 1)
-            return inputError("'" + part + "' is no dimension; write name=value with a positive number, as in batch=1,height=224");
+            return inputError(
+                "'" + part +
+                "' is no dimension; write name=value with a positive number, as in batch=1,height=224");
         dimensions[part.substr(0, equals)] = extent;
     }
     return dimensions;
@@ -94,16 +97,21 @@ std::string TensorSpec::shapeText() const {
     return text.empty() ? "scalar" : text;
 }
 
-TensorSpec specOf(const std::string& name, const TensorType& type) { return {name, std::string(dtypeName(type.dtype)), type.dims}; }
+TensorSpec specOf(const std::string& name, const TensorType& type) {
+    return {name, std::string(dtypeName(type.dtype)), type.dims};
+}
 
-std::string Model::hash() const { return hexHash(graph().hash()); }
+std::string Model::hash() const {
+    return hexHash(graph().hash());
+}
 
 Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimensions, const Work& work) {
     namespace fs = std::filesystem;
     auto data = std::make_shared<Model::Data>();
     std::error_code error;
     const auto& samples = sampleModels();
-    const bool isSample = std::ranges::any_of(samples, [&](const Sample& sample) { return sample.name == fileOrSample; });
+    const bool isSample =
+        std::ranges::any_of(samples, [&](const Sample& sample) { return sample.name == fileOrSample; });
     work.report("reading " + fileOrSample);
     if (isSample && !fs::exists(fileOrSample, error)) {
         data->name = fileOrSample;

@@ -19,7 +19,8 @@ namespace tunesmith {
 using Dimensions = std::map<std::string, std::int64_t>;
 Result<Dimensions> parseDimensions(const std::string& text); // "batch=1,height=224"; empty text: none
 
-// A named tensor as people and --json see it. A dimension is a number or a name; no dims: not even the rank is known.
+// A named tensor as people and --json see it. A dimension is a number or a name; no dims: not even the rank
+// is known.
 struct TensorSpec {
     std::string name;
     std::string type; // "float32"
@@ -42,19 +43,20 @@ struct ModelInfo {
     std::map<std::string, std::int64_t> ops; // how often each operator occurs
     std::int64_t parameters = 0;
     std::int64_t flops = 0;
-    bool flopsComplete = true;             // false: some shapes are open, bind dimensions
-    std::vector<NodeProblem> unsupported;  // no engine computes these
-    std::vector<NodeProblem> notCompiled;  // only the reference engine runs these; empty while dimensions are open
+    bool flopsComplete = true;            // false: some shapes are open, bind dimensions
+    std::vector<NodeProblem> unsupported; // no engine computes these
+    std::vector<NodeProblem>
+        notCompiled; // only the reference engine runs these; empty while dimensions are open
     std::vector<std::string> openDimensions; // what parseDimensions() may bind and is not bound
 };
 
 // A model that was read: a value, cheap to copy, safe to share between threads.
 class Model {
 public:
-    const std::string& name() const { return data_->name; } // of the file without .onnx, or of the sample
+    const std::string& name() const { return data_->name; }     // of the file without .onnx, or of the sample
     const std::string& source() const { return data_->source; } // path, or "sample:NAME"
-    const Graph& original() const { return data_->original; } // as the file says
-    const Graph& graph() const { return data_->graph; }       // with bound dimensions and inferred types
+    const Graph& original() const { return data_->original; }   // as the file says
+    const Graph& graph() const { return data_->graph; }         // with bound dimensions and inferred types
     const ModelInfo& info() const { return data_->info; }
     std::string hash() const; // structural, with the bound dimensions
 
@@ -69,7 +71,8 @@ private:
 };
 
 // Reads an ONNX file, or builds the sample of that name (a file of the same name wins). Errors name the file.
-Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimensions = {}, const Work& work = {});
+Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimensions = {},
+                        const Work& work = {});
 
 struct SampleInfo {
     std::string name, description;

@@ -13,20 +13,52 @@ using Category = PictureNode::Category;
 
 Category categoryOf(const std::string& op) {
     static const std::map<std::string_view, Category> known{
-        {"Conv", Category::conv}, {"ConvTranspose", Category::conv}, {"ConvInteger", Category::conv}, {"QLinearConv", Category::conv},
-        {"Gemm", Category::dense}, {"MatMul", Category::dense}, {"MatMulInteger", Category::dense}, {"Einsum", Category::dense},
-        {"LSTM", Category::dense}, {"GRU", Category::dense}, {"RNN", Category::dense},
-        {"MaxPool", Category::pool}, {"AveragePool", Category::pool}, {"GlobalAveragePool", Category::pool},
-        {"GlobalMaxPool", Category::pool}, {"LpPool", Category::pool},
-        {"BatchNormalization", Category::norm}, {"LayerNormalization", Category::norm}, {"InstanceNormalization", Category::norm},
-        {"GroupNormalization", Category::norm}, {"LRN", Category::norm}, {"Softmax", Category::norm}, {"LogSoftmax", Category::norm},
+        {"Conv", Category::conv},
+        {"ConvTranspose", Category::conv},
+        {"ConvInteger", Category::conv},
+        {"QLinearConv", Category::conv},
+        {"Gemm", Category::dense},
+        {"MatMul", Category::dense},
+        {"MatMulInteger", Category::dense},
+        {"Einsum", Category::dense},
+        {"LSTM", Category::dense},
+        {"GRU", Category::dense},
+        {"RNN", Category::dense},
+        {"MaxPool", Category::pool},
+        {"AveragePool", Category::pool},
+        {"GlobalAveragePool", Category::pool},
+        {"GlobalMaxPool", Category::pool},
+        {"LpPool", Category::pool},
+        {"BatchNormalization", Category::norm},
+        {"LayerNormalization", Category::norm},
+        {"InstanceNormalization", Category::norm},
+        {"GroupNormalization", Category::norm},
+        {"LRN", Category::norm},
+        {"Softmax", Category::norm},
+        {"LogSoftmax", Category::norm},
         {"MeanVarianceNormalization", Category::norm},
-        {"Reshape", Category::shape}, {"Flatten", Category::shape}, {"Squeeze", Category::shape}, {"Unsqueeze", Category::shape},
-        {"Transpose", Category::shape}, {"Concat", Category::shape}, {"Split", Category::shape}, {"Slice", Category::shape},
-        {"Pad", Category::shape}, {"Gather", Category::shape}, {"Expand", Category::shape}, {"Tile", Category::shape},
-        {"Shape", Category::shape}, {"Constant", Category::shape}, {"ConstantOfShape", Category::shape},
-        {"DepthToSpace", Category::shape}, {"SpaceToDepth", Category::shape}, {"Resize", Category::shape}, {"Upsample", Category::shape},
-        {"Identity", Category::shape}, {"Range", Category::shape}, {"Size", Category::shape},
+        {"Reshape", Category::shape},
+        {"Flatten", Category::shape},
+        {"Squeeze", Category::shape},
+        {"Unsqueeze", Category::shape},
+        {"Transpose", Category::shape},
+        {"Concat", Category::shape},
+        {"Split", Category::shape},
+        {"Slice", Category::shape},
+        {"Pad", Category::shape},
+        {"Gather", Category::shape},
+        {"Expand", Category::shape},
+        {"Tile", Category::shape},
+        {"Shape", Category::shape},
+        {"Constant", Category::shape},
+        {"ConstantOfShape", Category::shape},
+        {"DepthToSpace", Category::shape},
+        {"SpaceToDepth", Category::shape},
+        {"Resize", Category::shape},
+        {"Upsample", Category::shape},
+        {"Identity", Category::shape},
+        {"Range", Category::shape},
+        {"Size", Category::shape},
     };
     if (const auto found = known.find(op); found != known.end())
         return found->second;
@@ -109,6 +141,8 @@ private:
 
 } // namespace
 
-ModelPicture drawModel(const Model& model) { return Artist(model).draw(); }
+ModelPicture drawModel(const Model& model) {
+    return Artist(model).draw();
+}
 
 } // namespace tunesmith

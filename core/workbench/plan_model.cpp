@@ -18,8 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-// The best record of a workload: of the target itself, else of the thread count next to it; measured on this machine, else
-// on any of the same instruction set.
+// The best record of a workload: of the target itself, else of the thread count next to it; measured on this
+// machine, else on any of the same instruction set.
 class RecordFinder {
 public:
     static Result<RecordFinder> open(const std::string& store, const Target& target) {
@@ -40,7 +40,8 @@ public:
             return std::nullopt;
         for (const std::string& target : targets_)
             for (const std::string& machine : {machine_, std::string()})
-                if (const auto record = store_->bestRecord(workload.key, target, machine); record.ok() && *record)
+                if (const auto record = store_->bestRecord(workload.key, target, machine);
+                    record.ok() && *record)
                     if (auto config = Config::parse((*record)->trial.config); config.ok())
                         return take(**record, std::move(config).value());
         return std::nullopt;
@@ -68,9 +69,12 @@ private:
 
     ChosenConfig take(const Record& record, Config config) {
         const double ms = record.trial.p5Ms.value_or(0);
-        used_[record.workload.key] = {{"name", record.workload.name},   {"config", record.trial.config},
-                                      {"p5_ms", ms},                    {"target", record.targetKey},
-                                      {"machine", record.machineKey},   {"trial", record.trial.id.value()},
+        used_[record.workload.key] = {{"name", record.workload.name},
+                                      {"config", record.trial.config},
+                                      {"p5_ms", ms},
+                                      {"target", record.targetKey},
+                                      {"machine", record.machineKey},
+                                      {"trial", record.trial.id.value()},
                                       {"run", record.trial.run.value()}};
         return {std::move(config), ms};
     }
@@ -141,12 +145,14 @@ Result<PlannedModel> planModel(const Model& model, const PlanRequest& request) {
     return planned;
 }
 
-Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder, json check) {
+Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder,
+                                    json check) {
     TS_ASSIGN(const MachineRow machine, thisMachine());
     ExportInfo info;
     info.graph = planned.graph;
     info.records = planned.records;
-    info.machine = {{"key", machine.key}, {"cpu", machine.cpu}, {"isa", machine.isa}, {"cores", machine.cores}};
+    info.machine = {
+        {"key", machine.key}, {"cpu", machine.cpu}, {"isa", machine.isa}, {"cores", machine.cores}};
     info.check = std::move(check);
     info.version = "tunesmith " + versionText();
     return exportModule(planned.plan, folder, info);

@@ -9,7 +9,8 @@
 
 namespace tunesmith {
 
-// Inside core/workbench only: from a model and the store's records to a plan, and to a module that was exported somewhere.
+// Inside core/workbench only: from a model and the store's records to a plan, and to a module that was
+// exported somewhere.
 struct PlanRequest {
     std::string store; // empty: the default store
     int threads = 0;   // 0: all cores
@@ -26,6 +27,7 @@ struct PlannedModel {
 };
 
 Result<PlannedModel> planModel(const Model& model, const PlanRequest& request);
-Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder, nlohmann::json check = nullptr);
+Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder,
+                                    nlohmann::json check = nullptr);
 
 } // namespace tunesmith

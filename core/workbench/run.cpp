@@ -27,32 +27,38 @@ Result<Computed> runReference(const Model& model, const std::vector<Tensor>& inp
     std::size_t done = 0;
     const std::size_t total = model.graph().nodeCount();
     options.observer = [&](const Node& node, const std::vector<Tensor>&, double) {
-        work.report("running the reference engine", static_cast<double>(++done) / static_cast<double>(total), node.op);
+        work.report("running the reference engine", static_cast<double>(++done) / static_cast<double>(total),
+                    node.op);
     };
     const auto begin = std::chrono::steady_clock::now();
     auto outputs = Interpreter(model.graph()).run(inputs, options);
     if (!outputs.ok())
         return outputs.error().isCancelled() ? outputs.error() : outputs.error().within(model.name());
-    return Computed{std::move(outputs).value(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+    return Computed{std::move(outputs).value(),
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
 }
 
-Result<Computed> runFolder(const fs::path& folder, std::vector<Tensor> inputs, int threads, const Work& work) {
+Result<Computed> runFolder(const fs::path& folder, std::vector<Tensor> inputs, int threads,
+                           const Work& work) {
     work.report("running the module");
     TS_ASSIGN(const auto worker, startWorker());
     const ModuleCall call{folder, threads, std::move(inputs)};
     const auto begin = std::chrono::steady_clock::now();
     TS_ASSIGN(std::vector<Tensor> outputs, runModule(*worker, call, kPatience, work.stop));
-    return Computed{std::move(outputs), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+    return Computed{std::move(outputs),
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
 }
 
 Result<Computed> runCompiled(const Model& model, std::vector<Tensor> inputs, const RunRequest& request) {
-    TS_ASSIGN(const PlannedModel planned, planModel(model, {request.store, request.threads, 0, false, request.work}));
+    TS_ASSIGN(const PlannedModel planned,
+              planModel(model, {request.store, request.threads, 0, false, request.work}));
     TS_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
     TS_ASSIGN(const ExportSummary module, exportPlanned(planned, folder.path() / "module"));
     return runFolder(module.folder, std::move(inputs), request.threads, request.work);
 }
 
-Result<RunResult> collect(Computed computed, const std::vector<std::string>& names, const fs::path& saveFolder) {
+Result<RunResult> collect(Computed computed, const std::vector<std::string>& names,
+                          const fs::path& saveFolder) {
     RunResult result;
     result.seconds = computed.seconds;
     std::error_code error;
@@ -65,7 +71,8 @@ Result<RunResult> collect(Computed computed, const std::vector<std::string>& nam
         if (!saveFolder.empty()) {
             const std::string name = safeFileName(names[i]);
             if (!taken.insert(name).second)
-                return inputError("two outputs would be saved as " + name + ".npy; rename one of them in the model");
+                return inputError("two outputs would be saved as " + name +
+                                  ".npy; rename one of them in the model");
             output.file = saveFolder / (name + ".npy");
             TS_TRY(writeNpy(output.file, tensor));
         }
@@ -76,7 +83,9 @@ Result<RunResult> collect(Computed computed, const std::vector<std::string>& nam
 
 } // namespace
 
-const char* engineName(Engine engine) { return engine == Engine::reference ? "reference" : "compiled"; }
+const char* engineName(Engine engine) {
+    return engine == Engine::reference ? "reference" : "compiled";
+}
 
 Result<Engine> engineFromName(const std::string& name) {
     for (const Engine engine : {Engine::reference, Engine::compiled})
@@ -87,8 +96,9 @@ Result<Engine> engineFromName(const std::string& name) {
 
 Result<RunResult> runModel(const Model& model, const RunRequest& request) {
     TS_ASSIGN(std::vector<Tensor> inputs, readInputs(wantedInputs(model.graph()), request.inputs));
-    TS_ASSIGN(Computed computed, request.engine == Engine::reference ? runReference(model, inputs, request.work)
-                                                                     : runCompiled(model, std::move(inputs), request));
+    TS_ASSIGN(Computed computed, request.engine == Engine::reference
+                                     ? runReference(model, inputs, request.work)
+                                     : runCompiled(model, std::move(inputs), request));
     std::vector<std::string> names;
     for (const TensorSpec& output : model.info().outputs)
         names.push_back(output.name);
@@ -105,6 +115,8 @@ Result<RunResult> runExportedModule(const fs::path& folder, const RunRequest& re
     return collect(std::move(computed), names, request.saveFolder);
 }
 
-bool isExportedModule(const fs::path& path) { return isModuleFolder(path); }
+bool isExportedModule(const fs::path& path) {
+    return isModuleFolder(path);
+}
 
 } // namespace tunesmith

@@ -7,7 +7,9 @@
 
 namespace tunesmith {
 
-Result<std::unique_ptr<WorkerClient>> startWorker() { return WorkerClient::start({}); }
+Result<std::unique_ptr<WorkerClient>> startWorker() {
+    return WorkerClient::start({});
+}
 
 Result<TemporaryFolder> TemporaryFolder::create() {
     std::error_code error;
@@ -16,7 +18,8 @@ Result<TemporaryFolder> TemporaryFolder::create() {
         return ioError("there is no folder for temporary files: " + error.message() + "; name one in TMPDIR");
     std::string path = (base / "tunesmith-XXXXXX").string();
     if (!::mkdtemp(path.data()))
-        return ioError("cannot make a folder in " + base.string() + ": " + std::strerror(errno) + "; name another one in TMPDIR");
+        return ioError("cannot make a folder in " + base.string() + ": " + std::strerror(errno) +
+                       "; name another one in TMPDIR");
     return TemporaryFolder(path);
 }
 

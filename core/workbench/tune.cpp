@@ -15,12 +15,15 @@ namespace {
 
 constexpr double kModelSeconds = 4; // of measuring the whole model, untuned and tuned in turns
 
-std::string reasonText(const std::optional<StopReason>& reason) { return reason ? std::string(stopReasonName(*reason)) : std::string(); }
+std::string reasonText(const std::optional<StopReason>& reason) {
+    return reason ? std::string(stopReasonName(*reason)) : std::string();
+}
 
 // From the tuner's events to ours.
 class EventTranslator {
 public:
-    EventTranslator(TuneListener& listener, const TuneBudget& budget) : listener_(listener), budget_(budget) {}
+    EventTranslator(TuneListener& listener, const TuneBudget& budget)
+        : listener_(listener), budget_(budget) {}
 
     void operator()(const TuneEvent& event) {
         using Kind = TuneEvent::Kind;
@@ -40,7 +43,9 @@ public:
 
 private:
     double fractionOf(const TuneEvent& event) const {
-        double fraction = event.allBudget > 0 ? static_cast<double>(event.allTrials) / static_cast<double>(event.allBudget) : -1;
+        double fraction = event.allBudget > 0
+                              ? static_cast<double>(event.allTrials) / static_cast<double>(event.allBudget)
+                              : -1;
         if (budget_.seconds && *budget_.seconds > 0)
             fraction = std::max(fraction, event.seconds / *budget_.seconds);
         return std::min(fraction, 1.0);
@@ -104,8 +109,9 @@ private:
         TS_ASSIGN(const std::vector<ModelRow> models, store_->models());
         for (const ModelRow& known : models)
             if (known.id == row.model && known.hash != model_.hash())
-                return inputError("run " + std::to_string(*request_.resume) + " tuned " + known.name + " (" + known.path +
-                                  "), which is not " + model_.name() + "; name that model, with the same dimensions");
+                return inputError("run " + std::to_string(*request_.resume) + " tuned " + known.name + " (" +
+                                  known.path + "), which is not " + model_.name() +
+                                  "; name that model, with the same dimensions");
         return {};
     }
 
@@ -184,11 +190,16 @@ private:
         return report;
     }
 
-    // Until here before and after were sums over the kernels; now the whole model, untuned and tuned in turns.
+    // Until here before and after were sums over the kernels; now the whole model, untuned and tuned in
+    // turns.
     Status measureModel(RunId run, TuneReport& report) {
         const Work work{request_.stop, [this](const Progress& progress) { listener().onProgress(progress); }};
-        TS_ASSIGN(const Subject before, compiledSubject(model_, {request_.store, target_.threads, request_.builders, true, work}, {}));
-        TS_ASSIGN(const Subject after, compiledSubject(model_, {request_.store, target_.threads, request_.builders, false, work}, {}));
+        TS_ASSIGN(
+            const Subject before,
+            compiledSubject(model_, {request_.store, target_.threads, request_.builders, true, work}, {}));
+        TS_ASSIGN(
+            const Subject after,
+            compiledSubject(model_, {request_.store, target_.threads, request_.builders, false, work}, {}));
         work.report("measuring the whole model");
         TS_ASSIGN(const PairSamples pair, measurePair(before, after, kModelSeconds, request_.stop));
         report.beforeMs = latencyOf(pair.a, before, 0).p5Ms;
@@ -209,12 +220,15 @@ private:
 
 const std::vector<StrategyInfo>& tuneStrategies() {
     static const std::vector<StrategyInfo> list{
-        {"model-guided", "Model-guided", "Learns from every measurement which schedules are fast and anneals on what it learned"},
+        {"model-guided", "Model-guided",
+         "Learns from every measurement which schedules are fast and anneals on what it learned"},
         {"random", "Random", "Draws schedules at random: slow, but a fair yardstick"},
     };
     return list;
 }
 
-Result<TuneReport> tuneModel(const Model& model, const TuneRequest& request) { return TuningSession(model, request).run(); }
+Result<TuneReport> tuneModel(const Model& model, const TuneRequest& request) {
+    return TuningSession(model, request).run();
+}
 
 } // namespace tunesmith

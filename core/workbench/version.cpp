@@ -3,6 +3,8 @@
 
 namespace tunesmith {
 
-std::string versionText() { return TUNESMITH_VERSION; }
+std::string versionText() {
+    return TUNESMITH_VERSION;
+}
 
 } // namespace tunesmith

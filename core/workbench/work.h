@@ -14,8 +14,8 @@ struct Progress {
     std::string detail;   // "12 of 40"
 };
 
-// How every long call of the facade is watched and ended. `progress` is called from the thread that does the work (usually
-// the caller's): be quick, queue what is slow.
+// How every long call of the facade is watched and ended. `progress` is called from the thread that does the
+// work (usually the caller's): be quick, queue what is slow.
 struct Work {
     StopToken stop;
     std::function<void(const Progress&)> progress;

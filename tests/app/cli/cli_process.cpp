@@ -43,7 +43,8 @@ CliResult runCli(const QStringList& arguments, const QString& standardOutput) {
 }
 
 QString testDataFile(const QString& path) {
-    const QString root = qEnvironmentVariable("TUNESMITH_TEST_DATA", QString(TUNESMITH_SOURCE_DIR) + "/../shared");
+    const QString root =
+        qEnvironmentVariable("TUNESMITH_TEST_DATA", QString(TUNESMITH_SOURCE_DIR) + "/../shared");
     const QFileInfo file(root + "/" + path);
     return file.exists() ? file.absoluteFilePath() : QString();
 }

@@ -16,7 +16,8 @@ struct CliResult {
     QByteArray sentence() const;
 };
 
-CliResult runCli(const QStringList& arguments, const QString& standardOutput = {}); // the data folder is a temporary one
-QString testDataFile(const QString& path);                                          // below TUNESMITH_TEST_DATA; empty when missing
+CliResult runCli(const QStringList& arguments,
+                 const QString& standardOutput = {}); // the data folder is a temporary one
+QString testDataFile(const QString& path);            // below TUNESMITH_TEST_DATA; empty when missing
 
 } // namespace tunesmith::testing

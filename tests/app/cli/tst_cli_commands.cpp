@@ -25,7 +25,8 @@ class TestCliCommands : public QObject {
         if (!npy.open(QIODevice::ReadOnly))
             return {};
         const QByteArray bytes = npy.readAll();
-        const int header = 10 + static_cast<unsigned char>(bytes[8]) + 256 * static_cast<unsigned char>(bytes[9]);
+        const int header =
+            10 + static_cast<unsigned char>(bytes[8]) + 256 * static_cast<unsigned char>(bytes[9]);
         QVector<float> values((bytes.size() - header) / 4);
         std::memcpy(values.data(), bytes.constData() + header, static_cast<std::size_t>(values.size()) * 4);
         return values;
@@ -76,21 +77,33 @@ private slots:
         const QString store = path("keys.db");
         QTest::newRow("models") << QStringList{"models"} << QStringList{"models"};
         QTest::newRow("version") << QStringList{"version"} << QStringList{"version"};
-        QTest::newRow("info") << QStringList{"info", "mlp"} << QStringList{"inputs", "outputs", "nodes", "ops", "parameters", "flops", "unsupported"};
+        QTest::newRow("info") << QStringList{"info", "mlp"}
+                              << QStringList{"inputs",     "outputs", "nodes",      "ops",
+                                             "parameters", "flops",   "unsupported"};
         QTest::newRow("run") << QStringList{"run", "mlp"} << QStringList{"outputs"};
         QTest::newRow("tasks") << QStringList{"tasks", "mlp"} << QStringList{"tasks"};
-        QTest::newRow("export") << QStringList{"export", "mlp", "--onnx", path("mlp.onnx")} << QStringList{"file"};
-        QTest::newRow("machine") << QStringList{"machine", "--store", store} << QStringList{"cpu", "isa", "threads"};
+        QTest::newRow("export") << QStringList{"export", "mlp", "--onnx", path("mlp.onnx")}
+                                << QStringList{"file"};
+        QTest::newRow("machine") << QStringList{"machine", "--store", store}
+                                 << QStringList{"cpu", "isa", "threads"};
         QTest::newRow("bench") << QStringList{"bench", "mlp", "--seconds", "0.2", "--store", store}
-                               << QStringList{"p5_ms", "median_ms", "p95_ms", "runs", "gflops", "peak_fraction", "threads"};
-        QTest::newRow("bench --vs") << QStringList{"bench", "mlp", "--vs", "mlp", "--seconds", "0.5", "--store", store}
-                                    << QStringList{"p5_ms", "other", "ratio", "ratio_low", "ratio_high", "verdict"};
+                               << QStringList{"p5_ms",  "median_ms",     "p95_ms", "runs",
+                                              "gflops", "peak_fraction", "threads"};
+        QTest::newRow("bench --vs") << QStringList{"bench",     "mlp", "--vs",    "mlp",
+                                                   "--seconds", "0.5", "--store", store}
+                                    << QStringList{"p5_ms",     "other",      "ratio",
+                                                   "ratio_low", "ratio_high", "verdict"};
         QTest::newRow("tune") << QStringList{"tune", "mlp", "--trials-per-workload", "2", "--store", store}
-                              << QStringList{"run", "trials", "failed", "seconds", "stop_reason", "before_ms", "after_ms", "workloads"};
-        QTest::newRow("store check") << QStringList{"store", "check", "--store", store} << QStringList{"ok", "problems", "runs", "trials"};
-        QTest::newRow("store stats") << QStringList{"store", "stats", "--store", store} << QStringList{"path", "runs", "trials", "records"};
-        QTest::newRow("store gc") << QStringList{"store", "gc", "--store", store} << QStringList{"rows_removed", "bytes_freed"};
-        QTest::newRow("compile") << QStringList{"compile", "mlp", "-o", path("module"), "--store", store} << QStringList{"folder", "check", "tuned"};
+                              << QStringList{"run",         "trials",    "failed",   "seconds",
+                                             "stop_reason", "before_ms", "after_ms", "workloads"};
+        QTest::newRow("store check") << QStringList{"store", "check", "--store", store}
+                                     << QStringList{"ok", "problems", "runs", "trials"};
+        QTest::newRow("store stats") << QStringList{"store", "stats", "--store", store}
+                                     << QStringList{"path", "runs", "trials", "records"};
+        QTest::newRow("store gc") << QStringList{"store", "gc", "--store", store}
+                                  << QStringList{"rows_removed", "bytes_freed"};
+        QTest::newRow("compile") << QStringList{"compile", "mlp", "-o", path("module"), "--store", store}
+                                 << QStringList{"folder", "check", "tuned"};
     }
     void everyCommandPrintsOneObject() {
         QFETCH(QStringList, arguments);
@@ -115,8 +128,8 @@ private slots:
         QCOMPARE(info["ops"].toObject()["Gemm"].toInt(), 3);
     }
 
-    // Reference engine, compiled engine, exported module and the exported ONNX file on the same drawn inputs; then the module
-    // on a stored input, whose name is given as it is.
+    // Reference engine, compiled engine, exported module and the exported ONNX file on the same drawn inputs;
+    // then the module on a stored input, whose name is given as it is.
     void enginesAndModuleAgree_data() {
         QTest::addColumn<QString>("model");
         QTest::newRow("mlp") << "mlp";
@@ -129,8 +142,11 @@ private slots:
             QSKIP("mnist.onnx is not below TUNESMITH_TEST_DATA");
         const QString name = QTest::currentDataTag();
         const auto run = [&](const QString& subject, const QString& folder, const QStringList& more = {}) {
-            const CliResult result = runCli(QStringList{"run", subject, "--save", path(folder), "--seed", "7", "--json"} + more);
-            return result.status == 0 ? npyFloats(result.json()["outputs"].toArray().at(0).toObject()["file"].toString()) : QVector<float>();
+            const CliResult result =
+                runCli(QStringList{"run", subject, "--save", path(folder), "--seed", "7", "--json"} + more);
+            return result.status == 0
+                       ? npyFloats(result.json()["outputs"].toArray().at(0).toObject()["file"].toString())
+                       : QVector<float>();
         };
         const auto reference = run(model, name + "-reference", {"--engine", "reference"});
         verifyClose(reference, run(model, name + "-compiled", {"--engine", "compiled"}));
@@ -144,14 +160,17 @@ private slots:
     }
 
     void inputsComeFromFiles() {
-        QVERIFY(runCli({"run", "mlp", "--engine", "reference", "--save", path("first"), "--json"}).status == 0);
+        QVERIFY(runCli({"run", "mlp", "--engine", "reference", "--save", path("first"), "--json"}).status ==
+                0);
         const QJsonObject info = runCli({"info", "mlp", "--json"}).json();
         const QString input = info["inputs"].toArray().at(0).toObject()["name"].toString();
         const QString output = info["outputs"].toArray().at(0).toObject()["name"].toString();
-        const CliResult wrong = runCli({"run", "mlp", "--input", input + "=" + path("first/" + output + ".npy")});
+        const CliResult wrong =
+            runCli({"run", "mlp", "--input", input + "=" + path("first/" + output + ".npy")});
         QCOMPARE(wrong.status, 1); // 1x10 is not 1x784
         QVERIFY(wrong.sentence().contains("1,784"));
-        const CliResult unknown = runCli({"run", "mlp", "--input", "nobody=" + path("first/" + output + ".npy")});
+        const CliResult unknown =
+            runCli({"run", "mlp", "--input", "nobody=" + path("first/" + output + ".npy")});
         QCOMPARE(unknown.status, 1);
         QVERIFY(unknown.sentence().contains("its inputs are " + input.toUtf8()));
         QCOMPARE(runCli({"run", "mlp", "--input", input + "=/nowhere.npy"}).status, 1);
@@ -160,12 +179,14 @@ private slots:
     void conformanceCountsCases() {
         if (!QFileInfo::exists("/usr/share/libonnx-testdata/data/node/test_relu"))
             QSKIP("libonnx-testdata is not installed");
-        const CliResult passed = runCli({"conformance", "/usr/share/libonnx-testdata/data/node/test_relu", "--json"});
+        const CliResult passed =
+            runCli({"conformance", "/usr/share/libonnx-testdata/data/node/test_relu", "--json"});
         QVERIFY2(passed.status == 0, passed.errors);
         QCOMPARE(passed.json()["passed"].toInt(), 2);
         QCOMPARE(passed.json()["cases"].toArray().size(), 2);
         verifyKeys(passed.json()["cases"].toArray().at(0).toObject(), {"name", "engine", "status", "detail"});
-        const CliResult one = runCli({"conformance", "/usr/share/libonnx-testdata/data/node/test_relu", "--engine", "reference", "--json"});
+        const CliResult one = runCli({"conformance", "/usr/share/libonnx-testdata/data/node/test_relu",
+                                      "--engine", "reference", "--json"});
         QCOMPARE(one.json()["cases"].toArray().size(), 1);
         QCOMPARE(runCli({"conformance", folder_.path()}).status, 1);
     }

@@ -31,10 +31,15 @@ onnx::TensorProto& external(onnx::ModelProto& model, const std::string& location
 const std::vector<Bad>& badModels() {
     static const std::vector<Bad> list{
         {"cyclic", [](auto& m) { m.mutable_graph()->mutable_node(0)->set_input(1, "y"); }, "cyc"},
-        {"shapes that contradict", [](auto& m) { addNode(*m.mutable_graph(), "MatMul", {"x", "v"}, {"z"}, "product");
-                                                 addFloats(*m.mutable_graph(), "v", {3, 2}, {1, 2, 3, 4, 5, 6});
-                                                 tensorType(*m.mutable_graph()->add_output(), "z", {2, 2}); }, "product"},
-        {"unknown operator", [](auto& m) { m.mutable_graph()->mutable_node(0)->set_op_type("Frobnicate"); }, "Frobnicate", true},
+        {"shapes that contradict",
+         [](auto& m) {
+             addNode(*m.mutable_graph(), "MatMul", {"x", "v"}, {"z"}, "product");
+             addFloats(*m.mutable_graph(), "v", {3, 2}, {1, 2, 3, 4, 5, 6});
+             tensorType(*m.mutable_graph()->add_output(), "z", {2, 2});
+         },
+         "product"},
+        {"unknown operator", [](auto& m) { m.mutable_graph()->mutable_node(0)->set_op_type("Frobnicate"); },
+         "Frobnicate", true},
         {"external file that is missing", [](auto& m) { external(m, "weights.bin"); }, "weights.bin"},
         {"path that leaves the folder", [](auto& m) { external(m, "../../etc/passwd"); }, "folder"},
         {"absolute path", [](auto& m) { external(m, "/etc/passwd"); }, "/etc/passwd"},
@@ -117,8 +122,10 @@ private slots:
 
     void badStore() {
         QDir().mkpath(path("a-folder"));
-        writeFile(path("text.db").toStdString(), "Dear reader, this is no database, however long one looks at it.\n");
-        for (const QString& store : {QString("/proc/store.db"), QString("/dev/null/store.db"), path("a-folder"), path("text.db")}) {
+        writeFile(path("text.db").toStdString(),
+                  "Dear reader, this is no database, however long one looks at it.\n");
+        for (const QString& store :
+             {QString("/proc/store.db"), QString("/dev/null/store.db"), path("a-folder"), path("text.db")}) {
             verifyRefused({"tune", "mlp", "--trials", "1", "--store", store}, store.toUtf8());
             verifyRefused({"store", "check", "--store", store}, store.toUtf8());
         }
@@ -151,7 +158,8 @@ private slots:
         verifyRefused({"run", "mlp", "--engine", "reference", "--save", "/proc/outputs"}, "/proc/outputs");
         verifyRefused({"models", "mlp", "-o", path("no/such/folder/mlp.onnx")}, "mlp.onnx");
         writeFile(path("precious.txt").toStdString(), "precious");
-        verifyRefused({"compile", "mlp", "-o", folder_.path()}, folder_.path().toUtf8()); // holds other things
+        verifyRefused({"compile", "mlp", "-o", folder_.path()},
+                      folder_.path().toUtf8()); // holds other things
         QVERIFY(QFileInfo::exists(path("precious.txt")));
     }
 };

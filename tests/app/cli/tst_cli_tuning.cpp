@@ -15,9 +15,12 @@ class TestCliTuning : public QObject {
 
     // Starts `tune encoder` and waits until the store holds a few trials.
     static void startTuning(QProcess& process, const QString& store, const QStringList& more = {}) {
-        process.start(TEST_CLI, QStringList{"tune", "encoder", "--trials-per-workload", "24", "--store", store, "--json"} + more);
+        process.start(
+            TEST_CLI,
+            QStringList{"tune", "encoder", "--trials-per-workload", "24", "--store", store, "--json"} + more);
         QVERIFY(process.waitForStarted());
-        QTRY_VERIFY_WITH_TIMEOUT(runCli({"store", "check", "--store", store, "--json"}).json()["trials"].toInt() >= 5, 60'000);
+        QTRY_VERIFY_WITH_TIMEOUT(
+            runCli({"store", "check", "--store", store, "--json"}).json()["trials"].toInt() >= 5, 60'000);
     }
 
 private slots:
@@ -60,7 +63,8 @@ private slots:
 
     void unknownRun() {
         const QTemporaryDir folder;
-        const CliResult result = runCli({"tune", "mlp", "--resume", "77", "--store", folder.filePath("empty.db")});
+        const CliResult result =
+            runCli({"tune", "mlp", "--resume", "77", "--store", folder.filePath("empty.db")});
         QCOMPARE(result.status, 1);
         QVERIFY(!result.sentence().isEmpty());
     }
@@ -72,7 +76,8 @@ private slots:
         const CliResult compiled = runCli({"compile", "mlp", "--store", store, "-o", module, "--json"});
         QVERIFY2(compiled.status == 0, compiled.errors);
         QCOMPARE(compiled.json()["tuned"].toInt(), compiled.json()["kernels"].toInt());
-        const CliResult untuned = runCli({"compile", "mlp", "--store", store, "--untuned", "-o", module, "--json"});
+        const CliResult untuned =
+            runCli({"compile", "mlp", "--store", store, "--untuned", "-o", module, "--json"});
         QCOMPARE(untuned.json()["tuned"].toInt(), 0);
         QCOMPARE(runCli({"run", module}).status, 0);
     }
