@@ -11,10 +11,13 @@
 
 namespace tunesmith {
 
-DimensionsDialog::DimensionsDialog(const ModelInfo& info, const Dimensions& bound, QWidget* parent) : QDialog(parent) {
+DimensionsDialog::DimensionsDialog(const ModelInfo& info, const Dimensions& bound, QWidget* parent)
+    : QDialog(parent) {
     setWindowTitle(tr("Dimensions"));
     auto* form = new QFormLayout(this);
-    auto* sentence = new QLabel(tr("This model leaves some sizes open. Kernels are made for fixed sizes, so give each a value."), this);
+    auto* sentence = new QLabel(
+        tr("This model leaves some sizes open. Kernels are made for fixed sizes, so give each a value."),
+        this);
     sentence->setWordWrap(true);
     form->addRow(sentence);
     Dimensions all = bound;
@@ -45,7 +48,8 @@ Dimensions DimensionsDialog::dimensions() const {
 }
 
 SettingsDialog::SettingsDialog(QWidget* parent)
-    : QDialog(parent), theme_(new QComboBox(this)), wheel_(new QCheckBox(tr("The mouse &wheel zooms the graph"), this)) {
+    : QDialog(parent), theme_(new QComboBox(this)),
+      wheel_(new QCheckBox(tr("The mouse &wheel zooms the graph"), this)) {
     setWindowTitle(tr("Settings"));
     theme_->addItems({tr("as the desktop"), tr("light"), tr("dark")});
     theme_->setCurrentIndex(static_cast<int>(settings::theme()));

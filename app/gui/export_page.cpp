@@ -25,7 +25,8 @@ QString defaultFolder() {
 } // namespace
 
 ExportPage::ExportPage(QAction* open, std::string store, QWidget* parent)
-    : QWidget(parent), store_(std::move(store)), stack_(new QStackedWidget(this)), form_(new ExportForm(this)) {
+    : QWidget(parent), store_(std::move(store)), stack_(new QStackedWidget(this)),
+      form_(new ExportForm(this)) {
     setObjectName(QStringLiteral("exportPage"));
     auto* empty = new EmptyState(glyphIcon(Glyph::exportModule), tr("Nothing to export yet"),
                                  tr("Open a model and tune it; then take the module with you."), this);
@@ -35,10 +36,11 @@ ExportPage::ExportPage(QAction* open, std::string store, QWidget* parent)
     QFont large = Theme::scaled(title->font(), 1.35);
     large.setWeight(QFont::DemiBold);
     title->setFont(large);
-    auto* sentence = new QLabel(tr("A folder with a shared library, its C header, the weights, and examples in C and "
-                                   "Python. It needs nothing of Tunesmith, and it is written only after its outputs "
-                                   "were compared with the reference."),
-                                shown);
+    auto* sentence =
+        new QLabel(tr("A folder with a shared library, its C header, the weights, and examples in C and "
+                      "Python. It needs nothing of Tunesmith, and it is written only after its outputs "
+                      "were compared with the reference."),
+                   shown);
     sentence->setWordWrap(true);
     sentence->setForegroundRole(QPalette::PlaceholderText);
     auto* column = new QVBoxLayout(shown);
@@ -49,6 +51,7 @@ ExportPage::ExportPage(QAction* open, std::string store, QWidget* parent)
     column->addSpacing(10);
     column->addWidget(form_, 1);
     column->addStretch(1);
+    form_->layout()->setContentsMargins(0, 0, 0, 0);
     form_->setMaximumWidth(fontMetrics().averageCharWidth() * 150);
     stack_->addWidget(empty);
     stack_->addWidget(shown);
@@ -56,7 +59,8 @@ ExportPage::ExportPage(QAction* open, std::string store, QWidget* parent)
     whole->setContentsMargins(0, 0, 0, 0);
     whole->addWidget(stack_);
     connect(form_, &ExportForm::exportRequested, this, &ExportPage::run);
-    connect(&job_, &Job::failed, this, [this](const QString& reason) { showResult(internalError(reason.toStdString())); });
+    connect(&job_, &Job::failed, this,
+            [this](const QString& reason) { showResult(internalError(reason.toStdString())); });
     connect(&job_, &Job::progressed, this, [this](const QString& phase) {
         form_->setChecks({{tr("Working"), phase, CheckState::running}});
     });
@@ -77,10 +81,13 @@ void ExportPage::showWaiting() {
     const ModelInfo& info = model_->model.info();
     QVector<ExportCheck> checks;
     if (!info.unsupported.empty())
-        checks.push_back({tr("Every operator is supported"), ModelText::unsupported(info), CheckState::failed});
+        checks.push_back(
+            {tr("Every operator is supported"), ModelText::unsupported(info), CheckState::failed});
     if (!info.openDimensions.empty())
-        checks.push_back({tr("Every dimension has a value"), tr("set the open ones first: Edit, Dimensions"), CheckState::failed});
-    checks.push_back({tr("Outputs agree with the reference"), tr("compared before anything is written"), CheckState::waiting});
+        checks.push_back({tr("Every dimension has a value"), tr("set the open ones first: Edit, Dimensions"),
+                          CheckState::failed});
+    checks.push_back({tr("Outputs agree with the reference"), tr("compared before anything is written"),
+                      CheckState::waiting});
     form_->setChecks(checks);
 }
 
@@ -113,15 +120,15 @@ void ExportPage::showResult(const Result<CompileResult>& result) {
     }
     const bool allTuned = result->tuned == result->kernels;
     form_->setEstimatedBytes(static_cast<qint64>(result->libraryBytes + result->weightBytes));
-    form_->setChecks(
-        {{tr("Outputs agree with the reference"), QString::fromStdString(result->check.text),
-          result->check.passed ? CheckState::passed : CheckState::failed},
-         {tr("Every kernel is tuned"),
-          tr("%1 of %2 use a record of the store").arg(result->tuned).arg(result->kernels),
-          allTuned ? CheckState::passed : CheckState::warning},
-         {tr("Threads"), tr("made for %n thread(s)", nullptr, result->threads), CheckState::passed}});
+    form_->setChecks({{tr("Outputs agree with the reference"), QString::fromStdString(result->check.text),
+                       result->check.passed ? CheckState::passed : CheckState::failed},
+                      {tr("Every kernel is tuned"),
+                       tr("%1 of %2 use a record of the store").arg(result->tuned).arg(result->kernels),
+                       allTuned ? CheckState::passed : CheckState::warning},
+                      {tr("Threads"), tr("made for %1").arg(result->threads), CheckState::passed}});
     const QString folder = QString::fromStdString(result->folder.string());
-    const QString size = QLocale().formattedDataSize(static_cast<qint64>(result->libraryBytes + result->weightBytes));
+    const QString size =
+        QLocale().formattedDataSize(static_cast<qint64>(result->libraryBytes + result->weightBytes));
     emit exported(tr("Exported to %1 (%2).").arg(QDir::toNativeSeparators(folder), size), folder);
 }
 

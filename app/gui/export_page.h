@@ -18,7 +18,7 @@ class ExportPage : public QWidget {
 public:
     ExportPage(QAction* open, std::string store, QWidget* parent = nullptr);
 
-    void showModel(const OpenModelPtr& model); // null: none
+    void showModel(const OpenModelPtr& model);           // null: none
     void setThreads(int threads) { threads_ = threads; } // of the module's own pool; 0: all cores
     Job& job() { return job_; }
     ExportForm* form() const { return form_; }

@@ -15,8 +15,8 @@ namespace tunesmith {
 
 GraphPage::GraphPage(QAction* open, QWidget* parent)
     : QMainWindow(parent), stack_(new QStackedWidget(this)), view_(new GraphView(this)),
-      panel_(new PropertiesPanel(this)), dock_(new QDockWidget(tr("Properties"), this)), name_(new QLabel(this)),
-      summary_(new QLabel(this)), overlay_(new QComboBox(this)) {
+      panel_(new PropertiesPanel(this)), dock_(new QDockWidget(tr("Properties"), this)),
+      name_(new QLabel(this)), summary_(new QLabel(this)), overlay_(new QComboBox(this)) {
     setObjectName(QStringLiteral("graphPage"));
     setWindowFlags(Qt::Widget);
     view_->setObjectName(QStringLiteral("graphView"));
@@ -71,11 +71,30 @@ QWidget* GraphPage::createHeader() {
     return header;
 }
 
+bool GraphPage::recallLayout(const QByteArray& state, int version) {
+    sized_ = restoreState(state, version);
+    return sized_;
+}
+
+// Sizes of docks mean something only once the page has its own.
+void GraphPage::showEvent(QShowEvent* event) {
+    QMainWindow::showEvent(event);
+    if (!sized_)
+        QMetaObject::invokeMethod(this, &GraphPage::sizeDocks, Qt::QueuedConnection);
+}
+
+void GraphPage::sizeDocks() {
+    sized_ = true;
+    resizeDocks({dock_}, {360}, Qt::Horizontal);
+}
+
 void GraphPage::resetLayout() {
     addDockWidget(Qt::RightDockWidgetArea, dock_);
     dock_->setFloating(false);
     dock_->show();
-    resizeDocks({dock_}, {340}, Qt::Horizontal);
+    sized_ = false;
+    if (isVisible())
+        sizeDocks();
 }
 
 void GraphPage::showModel(const OpenModelPtr& model) {

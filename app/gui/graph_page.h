@@ -24,8 +24,13 @@ public:
     GraphView* view() const { return view_; }
     QDockWidget* propertiesDock() const { return dock_; }
     void resetLayout();
+    bool recallLayout(const QByteArray& state, int version);
+
+protected:
+    void showEvent(QShowEvent* event) override;
 
 private:
+    void sizeDocks();
     QWidget* createHeader();
     void showNode(qint64 id);
     void applyOverlay();
@@ -37,6 +42,7 @@ private:
     QDockWidget* dock_;
     QLabel *name_, *summary_;
     QComboBox* overlay_;
+    bool sized_ = false;
 };
 
 } // namespace tunesmith

@@ -22,7 +22,9 @@ Job::~Job() {
     pool_.waitForDone();
 }
 
-void Job::stop() { stop_.requestStop(); }
+void Job::stop() {
+    stop_.requestStop();
+}
 
 void Job::launch(const QString& title, std::function<Delivery(const Work&)> run) {
     stop_.requestStop();

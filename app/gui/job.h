@@ -10,9 +10,9 @@
 
 namespace tunesmith {
 
-// Engine work off the window's thread. The newest start wins: an older one that is still running is asked to stop and
-// its result is dropped. Progress is looked at ten times a second, however often the engine reports it. All members
-// and signals belong to the window's thread; only `run` is called from another one.
+// Engine work off the window's thread. The newest start wins: an older one that is still running is asked to
+// stop and its result is dropped. Progress is looked at ten times a second, however often the engine reports
+// it. All members and signals belong to the window's thread; only `run` is called from another one.
 class Job : public QObject {
     Q_OBJECT
 public:
@@ -34,8 +34,8 @@ public:
 signals:
     void started(const QString& title);
     void progressed(const QString& phase, double fraction); // fraction negative: not known
-    void failed(const QString& reason);                     // an exception came out of the work: a bug or no memory
-    void finished();                                        // after done()
+    void failed(const QString& reason); // an exception came out of the work: a bug or no memory
+    void finished();                    // after done()
 
 private:
     using Delivery = std::function<void()>;

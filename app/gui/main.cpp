@@ -15,7 +15,8 @@ using namespace tunesmith;
 namespace {
 
 void addOptions(QCommandLineParser& options) {
-    options.setApplicationDescription(QCoreApplication::translate("main", "Tunes neural networks for this machine."));
+    options.setApplicationDescription(
+        QCoreApplication::translate("main", "Tunes neural networks for this machine."));
     options.addHelpOption();
     options.addVersionOption();
     options.addPositionalArgument("FILE", "ONNX models to open, one window each.", "[FILE…]");
@@ -32,14 +33,16 @@ bool applyTheme(const QCommandLineParser& options) {
     if (options.isSet("theme"))
         settings::setTheme(settings::themeFromName(options.value("theme"), &known));
     if (!known)
-        std::fprintf(stderr, "tunesmith: --theme is light, dark or system, not '%s'\n", qPrintable(options.value("theme")));
+        std::fprintf(stderr, "tunesmith: --theme is light, dark or system, not '%s'\n",
+                     qPrintable(options.value("theme")));
     Theme::instance().setMode(settings::theme());
     return known;
 }
 
 // Starts once the tasks are known and the stored runs are shown.
 void tuneWhenOpen(MainWindow& window) {
-    QObject::connect(window.tunePage(), &TunePage::historyShown, window.tunePage(), &TunePage::start, Qt::SingleShotConnection);
+    QObject::connect(window.tunePage(), &TunePage::historyShown, window.tunePage(), &TunePage::start,
+                     Qt::SingleShotConnection);
 }
 
 MainWindow& openWindow(const QCommandLineParser& options) {

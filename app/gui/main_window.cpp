@@ -11,6 +11,7 @@
 #include <QActionGroup>
 #include <QDesktopServices>
 #include <QFileInfo>
+#include <QMenu>
 #include <QStackedWidget>
 #include <QStatusBar>
 #include <QUrl>
@@ -68,6 +69,10 @@ void MainWindow::createPages() {
 void MainWindow::connectPages() {
     connect(models_, &ModelsPage::sampleRequested, this, &MainWindow::openSample);
     connect(models_, &ModelsPage::fileRequested, this, &MainWindow::openFile);
+    connect(models_, &ModelsPage::recentShown, this, [this](const QStringList& missing) {
+        for (QAction* action : recentMenu_->actions())
+            action->setEnabled(!missing.contains(action->data().toString()));
+    });
     connect(tune_, &TunePage::problem, this, &MainWindow::notifyError);
     connect(tune_, &TunePage::tuned, this, [this](const QString& text) {
         notify(NoticeBar::Kind::success, text, tr("Export…"), [this] { showPage(Page::exportModule); });
@@ -108,7 +113,9 @@ void MainWindow::showPage(Page page) {
         graph_->view()->setFocus();
 }
 
-MainWindow::Page MainWindow::page() const { return static_cast<Page>(pages_->currentIndex()); }
+MainWindow::Page MainWindow::page() const {
+    return static_cast<Page>(pages_->currentIndex());
+}
 
 void MainWindow::notify(NoticeBar::Kind kind, const QString& text, const QString& showText, Remedy remedy) {
     remedy_ = std::move(remedy);
@@ -116,10 +123,16 @@ void MainWindow::notify(NoticeBar::Kind kind, const QString& text, const QString
     notice_->showMessage(kind, text, failed ? text : QString(), showText);
 }
 
-void MainWindow::notifyError(const QString& text) { notify(NoticeBar::Kind::error, text); }
+void MainWindow::notifyError(const QString& text) {
+    notify(NoticeBar::Kind::error, text);
+}
 
-void MainWindow::openFile(const QString& path) { open(QFileInfo(path).absoluteFilePath(), true); }
-void MainWindow::openSample(const QString& name) { open(name, false); }
+void MainWindow::openFile(const QString& path) {
+    open(QFileInfo(path).absoluteFilePath(), true);
+}
+void MainWindow::openSample(const QString& name) {
+    open(name, false);
+}
 
 void MainWindow::open(const QString& fileOrSample, bool file, const Dimensions& dimensions) {
     if (!tune_->running())
@@ -173,7 +186,9 @@ void MainWindow::noticeAbout(const OpenModel& model) {
     QStringList names;
     for (const std::string& name : info.openDimensions)
         names << QString::fromStdString(name);
-    notify(NoticeBar::Kind::info, tr("This model leaves sizes open: %1. Give them values to tune it.").arg(names.join(QStringLiteral(", "))),
+    notify(NoticeBar::Kind::info,
+           tr("This model leaves sizes open: %1. Give them values to tune it.")
+               .arg(names.join(QStringLiteral(", "))),
            tr("Dimensions…"), [this] { chooseDimensions(); });
 }
 
@@ -196,8 +211,9 @@ void MainWindow::refreshTitle() {
     const bool free = model_ != nullptr;
     closeAction_->setEnabled(free);
     saveOnnxAction_->setEnabled(free);
-    dimensionsAction_->setEnabled(free && !tune_->running() &&
-                                  (!model_->dimensions.empty() || !model_->model.info().openDimensions.empty()));
+    dimensionsAction_->setEnabled(
+        free && !tune_->running() &&
+        (!model_->dimensions.empty() || !model_->model.info().openDimensions.empty()));
 }
 
 } // namespace tunesmith

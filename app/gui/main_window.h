@@ -18,9 +18,9 @@ class GraphPage;
 class ModelsPage;
 class TunePage;
 
-// One window, one model at a time. Everything long runs in a Job and shows itself in the status bar; what went wrong
-// or is worth knowing stands in the notice under the menu, never in a box that stops the person. Deletes itself when
-// closed.
+// One window, one model at a time. Everything long runs in a Job and shows itself in the status bar; what
+// went wrong or is worth knowing stands in the notice under the menu, never in a box that stops the person.
+// Deletes itself when closed.
 class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
@@ -98,7 +98,8 @@ private:
     Remedy remedy_;
     QToolBar* bar_ = nullptr;
     QActionGroup* pageActions_ = nullptr;
-    QAction *openAction_ = nullptr, *closeAction_ = nullptr, *dimensionsAction_ = nullptr, *saveOnnxAction_ = nullptr;
+    QAction *openAction_ = nullptr, *closeAction_ = nullptr, *dimensionsAction_ = nullptr,
+            *saveOnnxAction_ = nullptr;
     QMenu* recentMenu_ = nullptr;
     ModelsPage* models_ = nullptr;
     GraphPage* graph_ = nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Dropping, closing, and what is remembered of the window.
+#include "app/gui/export_page.h"
 #include "app/gui/graph_page.h"
 #include "app/gui/main_window.h"
 #include "app/gui/models_page.h"
@@ -10,7 +11,9 @@
 #include <QMimeData>
 #include <QPushButton>
 #include <QSettings>
+#include <QTimer>
 #include <QUrl>
+#include <algorithm>
 
 namespace tunesmith {
 namespace {
@@ -34,7 +37,9 @@ void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
     models_->setDropHighlighted(true);
 }
 
-void MainWindow::dragLeaveEvent(QDragLeaveEvent*) { models_->setDropHighlighted(false); }
+void MainWindow::dragLeaveEvent(QDragLeaveEvent*) {
+    models_->setDropHighlighted(false);
+}
 
 // The first file goes here, each other one into a window of its own.
 void MainWindow::dropEvent(QDropEvent* event) {
@@ -57,17 +62,27 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         return askBeforeClosing();
     }
     rememberState();
-    event->accept();
+    const QList<Job*> jobs{&opening_,           &saving_, &checking_, &export_->job(), &tune_->runner().job(),
+                           &tune_->historyJob()};
+    if (std::none_of(jobs.begin(), jobs.end(), [](const Job* job) { return job->running(); }))
+        return event->accept();
+    event->ignore(); // out of sight at once; gone when what runs has noticed
+    hide();
+    for (Job* job : jobs)
+        job->stop();
+    QTimer::singleShot(50, this, &QWidget::close);
 }
 
 void MainWindow::askBeforeClosing() {
-    auto* box = new QMessageBox(QMessageBox::Question, tr("Tuning is running"),
-                                tr("The tuning of %1 is not finished.").arg(QString::fromStdString(model_->model.name())),
-                                QMessageBox::NoButton, this);
+    auto* box = new QMessageBox(
+        QMessageBox::Question, tr("Tuning is running"),
+        tr("The tuning of %1 is not finished.").arg(QString::fromStdString(model_->model.name())),
+        QMessageBox::NoButton, this);
     box->setObjectName(QStringLiteral("closeQuestion"));
     box->setAttribute(Qt::WA_DeleteOnClose);
-    box->setInformativeText(tr("Every trial is already in the store, and a stopped run can be resumed. Kept running, the window "
-                               "is minimised and closes by itself at the end."));
+    box->setInformativeText(
+        tr("Every trial is already in the store, and a stopped run can be resumed. Kept running, the window "
+           "is minimised and closes by itself at the end."));
     auto* keep = box->addButton(tr("&Keep running"), QMessageBox::ActionRole);
     auto* stop = box->addButton(tr("&Stop and save"), QMessageBox::AcceptRole);
     box->addButton(QMessageBox::Cancel);
@@ -89,14 +104,12 @@ void MainWindow::closeWhenTuned() {
         close();
         return;
     }
-    connect(
-        tune_, &TunePage::stateChanged, this,
-        [this] {
-            if (tune_->running())
-                return;
-            closing_ = true;
-            QMetaObject::invokeMethod(this, &QWidget::close, Qt::QueuedConnection);
-        });
+    connect(tune_, &TunePage::stateChanged, this, [this] {
+        if (tune_->running())
+            return;
+        closing_ = true;
+        QMetaObject::invokeMethod(this, &QWidget::close, Qt::QueuedConnection);
+    });
 }
 
 void MainWindow::askBeforeReplacing(Remedy proceed) {
@@ -129,8 +142,8 @@ void MainWindow::rememberState() {
 void MainWindow::recallState() {
     const QSettings settings;
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
-    graph_->restoreState(settings.value(QStringLiteral("window/graph")).toByteArray(), kStateVersion);
-    tune_->restoreState(settings.value(QStringLiteral("window/tune")).toByteArray(), kStateVersion);
+    graph_->recallLayout(settings.value(QStringLiteral("window/graph")).toByteArray(), kStateVersion);
+    tune_->recallLayout(settings.value(QStringLiteral("window/tune")).toByteArray(), kStateVersion);
 }
 
 void MainWindow::resetLayout() {

@@ -36,6 +36,8 @@ void MainWindow::createPageBar() {
     bar_ = new QToolBar(tr("Pages"), this);
     bar_->setObjectName(QStringLiteral("pages"));
     bar_->setMovable(false);
+    bar_->setStyleSheet(
+        QStringLiteral("QToolBar { border: none; padding: 6px; spacing: 6px; }")); // no gradient of Fusion's
     bar_->setContextMenuPolicy(Qt::PreventContextMenu);
     bar_->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
     bar_->setIconSize({28, 28});
@@ -92,13 +94,14 @@ void MainWindow::createFileMenu() {
     saveOnnxAction_ = addCommand(menu, "saveOnnx", tr("Save Graph as &ONNX…"), QKeySequence::SaveAs,
                                  tr("Write the graph as any runtime loads it"), [this] { saveOnnx(); });
     addCommand(menu, "exportModule", tr("&Export Module…"), Qt::CTRL | Qt::Key_E,
-               tr("Write a tuned module that any C program can load"), [this] { showPage(Page::exportModule); });
+               tr("Write a tuned module that any C program can load"),
+               [this] { showPage(Page::exportModule); });
     menu->addSeparator();
     closeAction_ = addCommand(menu, "closeModel", tr("&Close Model"), QKeySequence(Qt::CTRL | Qt::Key_W),
                               tr("Close the open model"), [this] { closeModel(); });
-    addCommand(menu, "quit", tr("&Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), tr("Close all windows"),
-               [] { QApplication::closeAllWindows(); })
-        ->setMenuRole(QAction::QuitRole);
+    addCommand(menu, "quit", tr("&Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q), tr("Close all windows"), [] {
+        QApplication::closeAllWindows();
+    })->setMenuRole(QAction::QuitRole);
 }
 
 void MainWindow::createEditMenu() {
@@ -112,14 +115,18 @@ void MainWindow::createEditMenu() {
     for (const char* name : {"find", "findNext", "findPrevious"})
         menu->addAction(graph_->view()->action(QLatin1String(name)));
     menu->addSeparator();
-    dimensionsAction_ = addCommand(menu, "dimensions", tr("&Dimensions…"), {}, tr("Give open sizes of the model a value"),
-                                   [this] { chooseDimensions(); });
-    addCommand(menu, "settings", tr("&Settings…"), QKeySequence(Qt::CTRL | Qt::Key_Comma), tr("Theme and mouse wheel"), [this] {
-        auto* dialog = new SettingsDialog(this);
-        dialog->setAttribute(Qt::WA_DeleteOnClose);
-        connect(dialog, &SettingsDialog::changed, this, &MainWindow::applySettings);
-        dialog->open();
-    })->setMenuRole(QAction::PreferencesRole);
+    dimensionsAction_ =
+        addCommand(menu, "dimensions", tr("&Dimensions…"), {}, tr("Give open sizes of the model a value"),
+                   [this] { chooseDimensions(); });
+    addCommand(menu, "settings", tr("&Settings…"), QKeySequence(Qt::CTRL | Qt::Key_Comma),
+               tr("Theme and mouse wheel"),
+               [this] {
+                   auto* dialog = new SettingsDialog(this);
+                   dialog->setAttribute(Qt::WA_DeleteOnClose);
+                   connect(dialog, &SettingsDialog::changed, this, &MainWindow::applySettings);
+                   dialog->open();
+               })
+        ->setMenuRole(QAction::PreferencesRole);
 }
 
 void MainWindow::createViewMenu() {
@@ -133,24 +140,27 @@ void MainWindow::createViewMenu() {
     for (QDockWidget* dock : tune_->docks())
         menu->addAction(dock->toggleViewAction());
     menu->addSeparator();
-    addCommand(menu, "fullScreen", tr("F&ull Screen"), QKeySequence(Qt::Key_F11), tr("Use the whole screen, or go back"),
+    addCommand(menu, "fullScreen", tr("F&ull Screen"), QKeySequence(Qt::Key_F11),
+               tr("Use the whole screen, or go back"),
                [this] { setWindowState(windowState() ^ Qt::WindowFullScreen); });
 }
 
 void MainWindow::createHelpMenus() {
     auto* tools = menuBar()->addMenu(tr("&Tools"));
     tools->addAction(CommandPalette::createAction(this));
-    addCommand(tools, "checkStore", tr("Check the Trial &Store"), {}, tr("Look for damage in the database of trials"),
-               [this] { checkStore(); });
+    addCommand(tools, "checkStore", tr("Check the Trial &Store"), {},
+               tr("Look for damage in the database of trials"), [this] { checkStore(); });
     auto* window = menuBar()->addMenu(tr("&Window"));
-    addCommand(window, "newWindow", tr("&New Window"), QKeySequence(QKeySequence::New), tr("A second window for another model"),
-               [this] { (new MainWindow(store_))->show(); });
-    addCommand(window, "resetLayout", tr("&Reset Layout"), {}, tr("Put all docks where they were at first"), [this] { resetLayout(); });
+    addCommand(window, "newWindow", tr("&New Window"), QKeySequence(QKeySequence::New),
+               tr("A second window for another model"), [this] { (new MainWindow(store_))->show(); });
+    addCommand(window, "resetLayout", tr("&Reset Layout"), {}, tr("Put all docks where they were at first"),
+               [this] { resetLayout(); });
     auto* help = menuBar()->addMenu(tr("&Help"));
-    addCommand(help, "shortcuts", tr("&Keyboard Shortcuts"), QKeySequence(Qt::Key_F1), tr("All commands that have a key"),
-               [this] { showShortcuts(); });
-    addCommand(help, "about", tr("&About Tunesmith"), {}, tr("Version and licence"), [this] { showAbout(); })
-        ->setMenuRole(QAction::AboutRole);
+    addCommand(help, "shortcuts", tr("&Keyboard Shortcuts"), QKeySequence(Qt::Key_F1),
+               tr("All commands that have a key"), [this] { showShortcuts(); });
+    addCommand(help, "about", tr("&About Tunesmith"), {}, tr("Version and licence"), [this] {
+        showAbout();
+    })->setMenuRole(QAction::AboutRole);
 }
 
 void MainWindow::refreshRecent() {
@@ -158,7 +168,8 @@ void MainWindow::refreshRecent() {
     models_->showRecent(files);
     recentMenu_->clear();
     for (const QString& file : files)
-        recentMenu_->addAction(QDir::toNativeSeparators(file), this, [this, file] { openFile(file); });
+        recentMenu_->addAction(QDir::toNativeSeparators(file), this, [this, file] { openFile(file); })
+            ->setData(file);
     recentMenu_->addSeparator();
     recentMenu_->addAction(tr("&Clear"), this, [this] {
         settings::clearRecentFiles();
@@ -201,7 +212,9 @@ void MainWindow::saveOnnx() {
     connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
         saving_.start(
             tr("Writing %1").arg(QFileInfo(path).fileName()),
-            [model = model_->model, path](const Work& work) { return exportModel(model, path.toStdString(), work); },
+            [model = model_->model, path](const Work& work) {
+                return exportModel(model, path.toStdString(), work);
+            },
             [this, path](const Status& done) {
                 if (done.ok())
                     notify(NoticeBar::Kind::success, tr("Saved %1.").arg(QDir::toNativeSeparators(path)));
@@ -214,7 +227,8 @@ void MainWindow::saveOnnx() {
 
 void MainWindow::checkStore() {
     checking_.start(
-        tr("Checking the trial store"), [store = store_.toStdString()](const Work&) { return tunesmith::checkStore(store); },
+        tr("Checking the trial store"),
+        [store = store_.toStdString()](const Work&) { return tunesmith::checkStore(store); },
         [this](const Result<StoreHealth>& found) {
             if (!found.ok())
                 return notifyError(QString::fromStdString(found.error().message));
@@ -222,7 +236,9 @@ void MainWindow::checkStore() {
             for (const std::string& line : found->problems)
                 problems << QString::fromStdString(line);
             if (problems.isEmpty())
-                return notify(NoticeBar::Kind::success, tr("The trial store is sound: %1 trials in %2 runs.").arg(found->trials).arg(found->runs));
+                return notify(NoticeBar::Kind::success, tr("The trial store is sound: %1 trials in %2 runs.")
+                                                            .arg(found->trials)
+                                                            .arg(found->runs));
             notifyError(tr("The trial store is damaged: %1").arg(problems.join(QStringLiteral("; "))));
         });
 }
@@ -238,18 +254,21 @@ void MainWindow::showShortcuts() {
         if (keys.isEmpty() || seen.contains(name))
             continue;
         seen << name;
-        rows += QStringLiteral("<tr><td>%1&nbsp;&nbsp;&nbsp;</td><td><b>%2</b></td></tr>").arg(name.toHtmlEscaped(), keys.toHtmlEscaped());
+        rows += QStringLiteral("<tr><td>%1&nbsp;&nbsp;&nbsp;</td><td><b>%2</b></td></tr>")
+                    .arg(name.toHtmlEscaped(), keys.toHtmlEscaped());
     }
-    auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Keyboard shortcuts"), QStringLiteral("<table>%1</table>").arg(rows),
-                                QMessageBox::Close, this);
+    auto* box = new QMessageBox(QMessageBox::NoIcon, tr("Keyboard shortcuts"),
+                                QStringLiteral("<table>%1</table>").arg(rows), QMessageBox::Close, this);
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->open();
 }
 
 void MainWindow::showAbout() {
     auto* box = new QMessageBox(QMessageBox::NoIcon, tr("About Tunesmith"),
-                                tr("<h3>Tunesmith %1</h3><p>A workbench for tuning neural networks for the machine in front of you.</p>"
-                                   "<p>Free software under the GNU General Public License, version 3 or later. Uses Qt %2 and QCustomPlot.</p>")
+                                tr("<h3>Tunesmith %1</h3><p>A workbench for tuning neural networks for the "
+                                   "machine in front of you.</p>"
+                                   "<p>Free software under the GNU General Public License, version 3 or "
+                                   "later. Uses Qt %2 and QCustomPlot.</p>")
                                     .arg(QString::fromStdString(versionText()), QLatin1String(qVersion())),
                                 QMessageBox::Close, this);
     box->setTextInteractionFlags(Qt::TextSelectableByMouse);

@@ -23,10 +23,13 @@ QLabel* muted(const QString& text, QWidget* parent) {
     return label;
 }
 
-QCommandLinkButton* linkButton(const QString& title, const QString& description, QWidget* parent) {
+QCommandLinkButton* linkButton(Glyph glyph, const QString& title, const QString& description,
+                               QWidget* parent) {
     auto* button = new QCommandLinkButton(title, description, parent);
-    button->setIcon(QIcon());
-    button->setIconSize({1, 1});
+    const auto draw = [button, glyph] { button->setIcon(glyphIcon(glyph)); };
+    draw();
+    QObject::connect(&Theme::instance(), &Theme::changed, button, draw);
+    button->setIconSize({24, 24});
     button->setAccessibleName(title);
     button->setAccessibleDescription(description);
     return button;
@@ -40,9 +43,10 @@ ModelsPage::ModelsPage(QAction* open, QWidget* parent) : QWidget(parent) {
     QFont large = Theme::scaled(title->font(), 1.8);
     large.setWeight(QFont::DemiBold);
     title->setFont(large);
-    auto* sentence = muted(tr("Drop an ONNX file anywhere on this window. Its graph appears at once; then tune it "
-                              "for this machine, and export a module that any C program can load."),
-                           this);
+    auto* sentence =
+        muted(tr("Drop an ONNX file anywhere on this window. Its graph appears at once; then tune it "
+                 "for this machine, and export a module that any C program can load."),
+              this);
     auto* cards = new QHBoxLayout;
     cards->setSpacing(18);
     for (QFrame* card : {createOpenCard(open), createSampleCard(), createRecentCard()})
@@ -81,9 +85,10 @@ QFrame* ModelsPage::createCard(const QString& title, const QString& sentence, QV
 
 QFrame* ModelsPage::createOpenCard(QAction* open) {
     QVBoxLayout* column = nullptr;
-    QFrame* card = createCard(tr("Open a model"), tr("An .onnx file, with its external data beside it."), column);
+    QFrame* card =
+        createCard(tr("Open a model"), tr("An .onnx file, with its external data beside it."), column);
     auto* picture = new QLabel(card);
-    const auto draw = [picture] { picture->setPixmap(glyphIcon(Glyph::open).pixmap(QSize(72, 72))); };
+    const auto draw = [picture] { picture->setPixmap(glyphIcon(Glyph::open).pixmap(QSize(48, 48))); };
     draw();
     connect(&Theme::instance(), &Theme::changed, picture, draw);
     auto* button = new QPushButton(tr("&Open…"), card);
@@ -94,7 +99,7 @@ QFrame* ModelsPage::createOpenCard(QAction* open) {
     connect(button, &QPushButton::clicked, open, &QAction::trigger);
     column->addStretch(2);
     column->addWidget(picture, 0, Qt::AlignHCenter);
-    auto* hint = muted(tr("or drop it here"), card);
+    auto* hint = muted(tr("Drop a file here, or choose one"), card);
     hint->setAlignment(Qt::AlignHCenter);
     column->addWidget(hint);
     column->addStretch(3);
@@ -104,10 +109,11 @@ QFrame* ModelsPage::createOpenCard(QAction* open) {
 
 QFrame* ModelsPage::createSampleCard() {
     QVBoxLayout* column = nullptr;
-    QFrame* card = createCard(tr("Try a sample"), tr("Built on the spot with random weights; nothing is downloaded."), column);
+    QFrame* card = createCard(tr("Try a sample"),
+                              tr("Built on the spot with random weights; nothing is downloaded."), column);
     for (const SampleInfo& sample : sampleList()) {
         const QString name = QString::fromStdString(sample.name);
-        auto* button = linkButton(name, QString::fromStdString(sample.description), card);
+        auto* button = linkButton(Glyph::sample, name, QString::fromStdString(sample.description), card);
         button->setObjectName(QStringLiteral("sample:") + name);
         connect(button, &QPushButton::clicked, this, [this, name] { emit sampleRequested(name); });
         column->addWidget(button);
@@ -145,8 +151,10 @@ void ModelsPage::fillRecent(const QStringList& files, const QVector<bool>& exist
     const int width = fontMetrics().averageCharWidth() * 34;
     for (int i = 0; i < files.size() && i < 6; ++i) {
         const QFileInfo file(files[i]);
-        const QString where = exists[i] ? QDir::toNativeSeparators(file.absolutePath()) : tr("no longer there");
-        auto* button = linkButton(fontMetrics().elidedText(file.fileName(), Qt::ElideMiddle, width * 3 / 4),
+        const QString where =
+            exists[i] ? QDir::toNativeSeparators(file.absolutePath()) : tr("no longer there");
+        auto* button = linkButton(Glyph::recent,
+                                  fontMetrics().elidedText(file.fileName(), Qt::ElideMiddle, width * 3 / 4),
                                   fontMetrics().elidedText(where, Qt::ElideLeft, width), recent_);
         button->setObjectName(QStringLiteral("recent:") + file.fileName());
         button->setToolTip(QDir::toNativeSeparators(file.filePath()));
@@ -155,7 +163,11 @@ void ModelsPage::fillRecent(const QStringList& files, const QVector<bool>& exist
         recentColumn_->addWidget(button);
     }
     recentColumn_->addStretch(1);
-    emit recentShown();
+    QStringList missing;
+    for (int i = 0; i < files.size(); ++i)
+        if (!exists[i])
+            missing << files[i];
+    emit recentShown(missing);
 }
 
 void ModelsPage::setDropHighlighted(bool highlighted) {

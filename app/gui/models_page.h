@@ -22,7 +22,7 @@ public:
 signals:
     void sampleRequested(const QString& name);
     void fileRequested(const QString& path);
-    void recentShown(); // the list is up to date
+    void recentShown(const QStringList& missing); // the list is up to date; these are no longer there
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -6,8 +6,9 @@
 namespace tunesmith {
 namespace {
 
-QString text(const std::string& bytes) { return QString::fromStdString(bytes); }
-
+QString text(const std::string& bytes) {
+    return QString::fromStdString(bytes);
+}
 
 QString dims(const TensorSpec& tensor) {
     if (!tensor.dims)
@@ -83,10 +84,12 @@ QString ModelText::count(double number) {
     return QLocale().toString(number, 'g', 3);
 }
 
-QString ModelText::shape(const TensorSpec& tensor) { return text(tensor.type) + QLatin1Char(' ') + dims(tensor); }
+QString ModelText::shape(const TensorSpec& tensor) {
+    return text(tensor.type) + QLatin1Char(' ') + dims(tensor);
+}
 
 QString ModelText::summary(const ModelInfo& info) {
-    const QString size = tr("%n node(s)", nullptr, static_cast<int>(info.nodes)) + QStringLiteral(" · ") +
+    const QString size = tr("%1 nodes").arg(info.nodes) + QStringLiteral(" · ") +
                          tr("%1 parameters").arg(count(static_cast<double>(info.parameters)));
     if (!info.flopsComplete)
         return size;
@@ -136,15 +139,16 @@ NodeProperties ModelText::properties(const PictureNode& node) {
     PropertySection work{tr("Work"), {}};
     if (node.flops > 0)
         work.rows.push_back({tr("operations"), tr("%1FLOP").arg(count(static_cast<double>(node.flops))), {}});
-    for (const PropertySection& section : {attributes, tensors(tr("Inputs"), node.inputs), tensors(tr("Weights"), node.weights),
-                                           tensors(tr("Outputs"), node.outputs), work})
+    for (const PropertySection& section :
+         {attributes, tensors(tr("Inputs"), node.inputs), tensors(tr("Weights"), node.weights),
+          tensors(tr("Outputs"), node.outputs), work})
         if (!section.rows.isEmpty())
             shown.sections.push_back(section);
     return shown;
 }
 
-Result<OpenModelPtr> loadModel(const std::string& fileOrSample, const Dimensions& dimensions, const QFont& font,
-                               const Work& work) {
+Result<OpenModelPtr> loadModel(const std::string& fileOrSample, const Dimensions& dimensions,
+                               const QFont& font, const Work& work) {
     auto opened = std::make_shared<OpenModel>();
     TS_ASSIGN(opened->model, openModel(fileOrSample, dimensions, work));
     opened->dimensions = dimensions;

@@ -22,17 +22,18 @@ using OpenModelPtr = std::shared_ptr<const OpenModel>;
 struct ModelText {
     Q_DECLARE_TR_FUNCTIONS(ModelText)
 public:
-    static QString summary(const ModelInfo& info);     // "71 nodes · 11.7 M parameters · 3.64 GFLOP"
-    static QString unsupported(const ModelInfo& info); // "2 of 40 nodes cannot be computed: Foo (2)"; empty: all can
-    static QString count(double number);               // "11.7 M"
-    static QString shape(const TensorSpec& tensor);    // "float32 1 × 3 × 224 × 224"
+    static QString summary(const ModelInfo& info); // "71 nodes · 11.7 M parameters · 3.64 GFLOP"
+    static QString
+    unsupported(const ModelInfo& info);  // "2 of 40 nodes cannot be computed: Foo (2)"; empty: all can
+    static QString count(double number); // "11.7 M"
+    static QString shape(const TensorSpec& tensor); // "float32 1 × 3 × 224 × 224"
     static NodeProperties properties(const PictureNode& node);
     static GraphNode card(const PictureNode& node);
 };
 
 // Off the window's thread; all of it. The font is the view's.
-Result<OpenModelPtr> loadModel(const std::string& fileOrSample, const Dimensions& dimensions, const QFont& font,
-                               const Work& work);
+Result<OpenModelPtr> loadModel(const std::string& fileOrSample, const Dimensions& dimensions,
+                               const QFont& font, const Work& work);
 
 // One value per node of the scene, for GraphView::setOverlay.
 GraphOverlay flopsOverlay(const ModelPicture& picture);

@@ -11,7 +11,8 @@ namespace tunesmith {
 namespace {
 
 bool settled(MainWindow& window) {
-    return !window.busyOpening() && !window.tunePage()->running() && !window.tunePage()->historyJob().running();
+    return !window.busyOpening() && !window.tunePage()->running() &&
+           !window.tunePage()->historyJob().running();
 }
 
 // The node of most operations: something worth reading in the properties.
@@ -20,13 +21,14 @@ void selectWidest(MainWindow& window) {
     if (!model || model->picture.nodes.empty())
         return;
     const auto& nodes = model->picture.nodes;
-    const auto busiest = std::max_element(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a.flops < b.flops; });
+    const auto busiest = std::max_element(nodes.begin(), nodes.end(),
+                                          [](const auto& a, const auto& b) { return a.flops < b.flops; });
     window.graphPage()->view()->select(busiest - nodes.begin(), false);
 }
 
 bool shoot(MainWindow& window, const QDir& folder, int page) {
-    static const QString kNames[MainWindow::kPages] = {QStringLiteral("models"), QStringLiteral("graph"), QStringLiteral("tune"),
-                                                       QStringLiteral("export")};
+    static const QString kNames[MainWindow::kPages] = {QStringLiteral("models"), QStringLiteral("graph"),
+                                                       QStringLiteral("tune"), QStringLiteral("export")};
     const QString path = folder.filePath(kNames[page] + QStringLiteral(".png"));
     const bool written = window.grab().save(path);
     if (!written)

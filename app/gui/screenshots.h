@@ -5,8 +5,8 @@
 
 namespace tunesmith {
 
-// Waits until the window has nothing left to load (and, when it tunes, until that ended), writes each page as PAGE.png
-// into the folder and quits the program: 0, or 1 when a picture could not be written.
+// Waits until the window has nothing left to load (and, when it tunes, until that ended), writes each page as
+// PAGE.png into the folder and quits the program: 0, or 1 when a picture could not be written.
 void takeScreenshots(MainWindow& window, const QDir& folder);
 
 } // namespace tunesmith

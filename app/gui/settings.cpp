@@ -13,7 +13,9 @@ const QStringList kThemes{QStringLiteral("system"), QStringLiteral("light"), QSt
 
 } // namespace
 
-QStringList recentFiles() { return QSettings().value(kRecent).toStringList().mid(0, kRecentFiles); }
+QStringList recentFiles() {
+    return QSettings().value(kRecent).toStringList().mid(0, kRecentFiles);
+}
 
 void addRecentFile(const QString& path) {
     const QString absolute = QFileInfo(path).absoluteFilePath();
@@ -23,7 +25,9 @@ void addRecentFile(const QString& path) {
     QSettings().setValue(kRecent, files.mid(0, kRecentFiles));
 }
 
-void clearRecentFiles() { QSettings().remove(kRecent); }
+void clearRecentFiles() {
+    QSettings().remove(kRecent);
+}
 
 Theme::Mode themeFromName(const QString& name, bool* known) {
     const auto index = kThemes.indexOf(name);
@@ -32,10 +36,18 @@ Theme::Mode themeFromName(const QString& name, bool* known) {
     return static_cast<Theme::Mode>(std::max<qsizetype>(index, 0));
 }
 
-Theme::Mode theme() { return themeFromName(QSettings().value(kTheme).toString()); }
-void setTheme(Theme::Mode mode) { QSettings().setValue(kTheme, kThemes[static_cast<int>(mode)]); }
+Theme::Mode theme() {
+    return themeFromName(QSettings().value(kTheme).toString());
+}
+void setTheme(Theme::Mode mode) {
+    QSettings().setValue(kTheme, kThemes[static_cast<int>(mode)]);
+}
 
-bool wheelZooms() { return QSettings().value(kWheel, true).toBool(); }
-void setWheelZooms(bool zooms) { QSettings().setValue(kWheel, zooms); }
+bool wheelZooms() {
+    return QSettings().value(kWheel, true).toBool();
+}
+void setWheelZooms(bool zooms) {
+    QSettings().setValue(kWheel, zooms);
+}
 
 } // namespace tunesmith::settings

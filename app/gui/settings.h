@@ -5,8 +5,8 @@
 
 namespace tunesmith::settings {
 
-// What the window remembers about the person, not about a model: in QSettings of the organisation and application that
-// main() names. Nothing here touches the disk of a model.
+// What the window remembers about the person, not about a model: in QSettings of the organisation and
+// application that main() names. Nothing here touches the disk of a model.
 constexpr int kRecentFiles = 9; // Ctrl+… has no tenth digit to offer
 
 QStringList recentFiles(); // absolute paths, newest first; some may be gone

@@ -7,7 +7,15 @@ namespace {
 
 constexpr int kSparkPoints = 400; // more than a sparkline has pixels
 
-QString text(const std::string& bytes) { return QString::fromStdString(bytes); }
+QString text(const std::string& bytes) {
+    return QString::fromStdString(bytes);
+}
+
+// A space may hold fewer configs than the budget allows.
+int attainable(std::int64_t budget, double space) {
+    return static_cast<int>(space > 0 && space < static_cast<double>(budget) ? space
+                                                                             : static_cast<double>(budget));
+}
 
 void extend(WorkloadEntry& row, const TrialPoint& point) {
     ++row.done;
@@ -24,7 +32,8 @@ void extend(WorkloadEntry& row, const TrialPoint& point) {
 } // namespace
 
 TrialPoint pointOf(const TuneTrial& trial) {
-    return {static_cast<int>(trial.index), trial.ms.value_or(kUnknown), !trial.ms, trial.predicted.value_or(kUnknown)};
+    return {static_cast<int>(trial.index), trial.ms.value_or(kUnknown), !trial.ms,
+            trial.predicted.value_or(kUnknown)};
 }
 
 QVector<StoredCurve> storedCurves(const std::vector<RunCurve>& curves) {
@@ -37,7 +46,7 @@ QVector<StoredCurve> storedCurves(const std::vector<RunCurve>& curves) {
         row.op = text(curve.op);
         row.shape = text(curve.shape);
         row.space = curve.space;
-        row.budget = static_cast<int>(curve.budget);
+        row.budget = attainable(curve.budget, curve.space);
         for (const RunPoint& point : curve.points) {
             stored.points.push_back({static_cast<int>(point.index), point.ms.value_or(kUnknown), !point.ms,
                                      point.predicted.value_or(kUnknown)});
@@ -51,7 +60,9 @@ QVector<StoredCurve> storedCurves(const std::vector<RunCurve>& curves) {
     return list;
 }
 
-void TuneBoard::clear() { *this = {}; }
+void TuneBoard::clear() {
+    *this = {};
+}
 
 WorkloadEntry& TuneBoard::row(const QString& key) {
     if (const auto found = byKey_.constFind(key); found != byKey_.constEnd())
@@ -65,7 +76,9 @@ WorkloadEntry& TuneBoard::row(const QString& key) {
 void TuneBoard::setTasks(const std::vector<TuningTask>& tasks) {
     for (const TuningTask& task : tasks) {
         WorkloadEntry& known = row(text(task.key));
-        known.name = text(task.name);
+        known.name = task.nodes.empty() ? text(task.name) : text(task.nodes.front());
+        if (task.count > 1)
+            known.name += QStringLiteral(" (%1×)").arg(task.count);
         known.op = text(task.op);
         known.shape = text(task.shape);
         known.space = task.space;
@@ -78,7 +91,9 @@ void TuneBoard::setStored(const QVector<StoredCurve>& curves) {
     for (const StoredCurve& curve : curves) {
         WorkloadEntry& known = row(curve.entry.key);
         trials_ += curve.entry.done - known.done;
+        const QString name = flops_.contains(known.key) ? known.name : curve.entry.name;
         known = curve.entry;
+        known.name = name;
         points_[known.key] = curve.points;
         for (const TrialPoint& point : curve.points)
             failed_ += point.failed;
@@ -92,16 +107,19 @@ void TuneBoard::add(const TuneTrial& trial) {
     if (trial.firstMs)
         known.firstMs = *trial.firstMs;
     if (trial.budget > 0)
-        known.budget = static_cast<int>(trial.budget);
+        known.budget = attainable(trial.budget, known.space);
     if (const double flops = flops_.value(known.key); flops > 0 && known.bestMs > 0)
         known.gflops = flops / known.bestMs / 1e6;
     points_[known.key].push_back(point);
-    known.state = known.budget > 0 && known.done >= known.budget ? WorkloadState::done : WorkloadState::running;
+    known.state =
+        known.budget > 0 && known.done >= known.budget ? WorkloadState::done : WorkloadState::running;
     ++trials_;
     failed_ += point.failed;
 }
 
-void TuneBoard::setDone(const QString& key) { row(key).state = WorkloadState::done; }
+void TuneBoard::setDone(const QString& key) {
+    row(key).state = WorkloadState::done;
+}
 
 void TuneBoard::finish(WorkloadState state) {
     for (WorkloadEntry& known : rows_)

@@ -21,7 +21,7 @@ class TuneBoard {
 public:
     void clear();
     void setTasks(const std::vector<TuningTask>& tasks); // keeps what was measured
-    void setStored(const QVector<StoredCurve>& curves);                    // adds what the tasks do not name
+    void setStored(const QVector<StoredCurve>& curves);  // adds what the tasks do not name
     void add(const TuneTrial& trial);
     void setDone(const QString& key);
     void finish(WorkloadState state); // what runs or waits with trials becomes `state`; full ones are done

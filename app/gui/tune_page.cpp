@@ -11,10 +11,9 @@
 #include <QComboBox>
 #include <QDateTime>
 #include <QDockWidget>
-#include <QHBoxLayout>
+#include <QGridLayout>
 #include <QLabel>
 #include <QLocale>
-#include <QScrollArea>
 #include <QStackedWidget>
 #include <QToolButton>
 
@@ -29,9 +28,9 @@ struct TunePage::History {
 };
 
 TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
-    : QMainWindow(parent), store_(std::move(store)), stack_(new QStackedWidget(this)), headline_(new QLabel(this)),
-      detail_(new QLabel(this)), runBox_(new QComboBox(this)), table_(new WorkloadTable(this)),
-      budget_(new BudgetForm(this)), convergence_(new ConvergencePlot(this)),
+    : QMainWindow(parent), store_(std::move(store)), stack_(new QStackedWidget(this)),
+      headline_(new QLabel(this)), detail_(new QLabel(this)), runBox_(new QComboBox(this)),
+      table_(new WorkloadTable(this)), budget_(new BudgetForm(this)), convergence_(new ConvergencePlot(this)),
       predicted_(new PredictedMeasuredPlot(this)) {
     setObjectName(QStringLiteral("tunePage"));
     setWindowFlags(Qt::Widget);
@@ -50,21 +49,23 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
     setCentralWidget(stack_);
     QVector<StrategyChoice> strategies;
     for (const StrategyInfo& info : tuneStrategies())
-        strategies.push_back(
-            {QString::fromStdString(info.key), QString::fromStdString(info.name), QString::fromStdString(info.help)});
+        strategies.push_back({QString::fromStdString(info.key), QString::fromStdString(info.name),
+                              QString::fromStdString(info.help)});
     budget_->setStrategies(strategies);
     budget_->setMaximumThreads(usableCores());
     BudgetChoice choice = budget_->choice();
     choice.threads = usableCores();
     budget_->setChoice(choice);
-    docks_ = {createDock("budget", tr("Budget"), budget_, Qt::LeftDockWidgetArea),
-              createDock("convergence", tr("Best so far"), convergence_, Qt::BottomDockWidgetArea),
-              createDock("predicted", tr("Predicted against measured"), predicted_, Qt::BottomDockWidgetArea)};
+    docks_ = {
+        createDock("budget", tr("Budget"), budget_, Qt::LeftDockWidgetArea),
+        createDock("convergence", tr("Best so far"), convergence_, Qt::BottomDockWidgetArea),
+        createDock("predicted", tr("Predicted against measured"), predicted_, Qt::BottomDockWidgetArea)};
     setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     connect(table_, &WorkloadTable::currentKeyChanged, convergence_, &ConvergencePlot::setCurrent);
     connect(table_, &WorkloadTable::currentKeyChanged, this, &TunePage::showPredictions);
     predicted_->setScale(PredictedMeasuredPlot::Scale::score);
-    connect(runBox_, &QComboBox::activated, this, [this](int index) { loadHistory(runBox_->itemData(index).toLongLong()); });
+    connect(runBox_, &QComboBox::activated, this,
+            [this](int index) { loadHistory(runBox_->itemData(index).toLongLong()); });
     connectRunner();
     resetLayout();
     showModel(nullptr);
@@ -73,8 +74,8 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
 TunePage::~TunePage() = default;
 
 void TunePage::createActions() {
-    const auto add = [this](const char* name, const QString& text, const QKeySequence& keys, const QString& tip,
-                            void (TunePage::*run)()) {
+    const auto add = [this](const char* name, const QString& text, const QKeySequence& keys,
+                            const QString& tip, void (TunePage::*run)()) {
         auto* action = new QAction(text, this);
         action->setObjectName(QLatin1String(name));
         action->setShortcut(keys);
@@ -83,10 +84,10 @@ void TunePage::createActions() {
         connect(action, &QAction::triggered, this, run);
         return action;
     };
-    start_ = add("startTuning", tr("&Start tuning"), Qt::Key_F5, tr("Tune the open model within the budget (F5)"),
-                 &TunePage::start);
-    pause_ = add("pauseTuning", tr("&Pause"), Qt::Key_F6, tr("Let the machine go; the run can be resumed (F6)"),
-                 &TunePage::pause);
+    start_ = add("startTuning", tr("&Start tuning"), Qt::Key_F5,
+                 tr("Tune the open model within the budget (F5)"), &TunePage::start);
+    pause_ = add("pauseTuning", tr("&Pause"), Qt::Key_F6,
+                 tr("Let the machine go; the run can be resumed (F6)"), &TunePage::pause);
     resume_ = add("resumeTuning", tr("&Resume"), Qt::SHIFT | Qt::Key_F6,
                   tr("Go on with the shown run where it was left (Shift+F6)"), &TunePage::resume);
     stop_ = add("stopTuning", tr("S&top"), Qt::SHIFT | Qt::Key_F5,
@@ -95,36 +96,39 @@ void TunePage::createActions() {
 
 QWidget* TunePage::createHeader() {
     auto* header = new QWidget(this);
-    auto* row = new QHBoxLayout(header);
-    row->setContentsMargins(14, 8, 10, 8);
-    row->setSpacing(8);
-    auto* words = new QVBoxLayout;
-    words->setSpacing(2);
+    auto* grid = new QGridLayout(header);
+    grid->setContentsMargins(14, 8, 10, 8);
+    grid->setVerticalSpacing(4);
+    grid->setColumnStretch(0, 1);
     QFont large = Theme::scaled(headline_->font(), 1.35);
     large.setWeight(QFont::DemiBold);
     headline_->setFont(large);
     headline_->setObjectName(QStringLiteral("headline"));
     detail_->setObjectName(QStringLiteral("detail"));
     detail_->setForegroundRole(QPalette::PlaceholderText);
-    words->addWidget(headline_);
-    words->addWidget(detail_);
-    row->addLayout(words, 1);
+    for (QLabel* label : {headline_, detail_}) // long words must not widen the window
+        label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     runBox_->setObjectName(QStringLiteral("runs"));
     runBox_->setAccessibleName(tr("Stored run to show"));
     runBox_->setToolTip(tr("Runs of this model in the trial store"));
-    row->addWidget(runBox_);
+    auto* buttons = new QHBoxLayout;
     for (QAction* action : commands()) {
         auto* button = new QToolButton(this);
         button->setDefaultAction(action);
         button->setFocusPolicy(Qt::TabFocus);
         button->setToolButtonStyle(Qt::ToolButtonTextOnly);
         button->setMinimumHeight(fontMetrics().height() * 2);
-        row->addWidget(button);
+        buttons->addWidget(button);
     }
+    grid->addWidget(headline_, 0, 0);
+    grid->addLayout(buttons, 0, 1, Qt::AlignRight);
+    grid->addWidget(detail_, 1, 0);
+    grid->addWidget(runBox_, 1, 1, Qt::AlignRight);
     return header;
 }
 
-QDockWidget* TunePage::createDock(const char* name, const QString& title, QWidget* widget, Qt::DockWidgetArea area) {
+QDockWidget* TunePage::createDock(const char* name, const QString& title, QWidget* widget,
+                                  Qt::DockWidgetArea area) {
     auto* dock = new QDockWidget(title, this);
     dock->setObjectName(QLatin1String(name));
     dock->setWidget(widget);
@@ -132,20 +136,42 @@ QDockWidget* TunePage::createDock(const char* name, const QString& title, QWidge
     return dock;
 }
 
+bool TunePage::recallLayout(const QByteArray& state, int version) {
+    sized_ = restoreState(state, version);
+    return sized_;
+}
+
+// Sizes of docks mean something only once the page has its own.
+void TunePage::showEvent(QShowEvent* event) {
+    QMainWindow::showEvent(event);
+    if (!sized_)
+        QMetaObject::invokeMethod(this, &TunePage::sizeDocks, Qt::QueuedConnection);
+}
+
+void TunePage::sizeDocks() {
+    sized_ = true;
+    resizeDocks({docks_[0]}, {260}, Qt::Horizontal);
+    resizeDocks({docks_[1], docks_[2]}, {620, 420}, Qt::Horizontal);
+    resizeDocks({docks_[1]}, {380}, Qt::Vertical);
+}
+
 void TunePage::resetLayout() {
-    const Qt::DockWidgetArea areas[] = {Qt::LeftDockWidgetArea, Qt::BottomDockWidgetArea, Qt::BottomDockWidgetArea};
+    const Qt::DockWidgetArea areas[] = {Qt::LeftDockWidgetArea, Qt::BottomDockWidgetArea,
+                                        Qt::BottomDockWidgetArea};
     for (int i = 0; i < docks_.size(); ++i) {
         addDockWidget(areas[i], docks_[i]);
         docks_[i]->setFloating(false);
         docks_[i]->show();
     }
     splitDockWidget(docks_[1], docks_[2], Qt::Horizontal);
-    resizeDocks({docks_[0]}, {270}, Qt::Horizontal);
-    resizeDocks({docks_[1], docks_[2]}, {620, 420}, Qt::Horizontal);
-    resizeDocks({docks_[1]}, {380}, Qt::Vertical);
+    sized_ = false;
+    if (isVisible())
+        sizeDocks();
 }
 
-int TunePage::threads() const { return budget_->choice().threads; }
+int TunePage::threads() const {
+    return budget_->choice().threads;
+}
 
 void TunePage::showModel(const OpenModelPtr& model) {
     model_ = model;
@@ -239,9 +265,12 @@ const RunSummary* TunePage::shownRun() const {
 void TunePage::fillRuns() {
     runBox_->clear();
     for (const RunSummary& summary : runs_) {
-        const QString when = QLocale().toString(QDateTime::fromMSecsSinceEpoch(summary.startedAt), QLocale::ShortFormat);
-        const QString state = summary.resumable ? tr("can be resumed") : QString::fromStdString(summary.state).toLower();
-        runBox_->addItem(tr("Run %1 · %2 · %3").arg(summary.id).arg(when, state), QVariant::fromValue<qint64>(summary.id));
+        const QString when =
+            QLocale().toString(QDateTime::fromMSecsSinceEpoch(summary.startedAt), QLocale::ShortFormat);
+        const QString state =
+            summary.resumable ? tr("can be resumed") : QString::fromStdString(summary.state).toLower();
+        runBox_->addItem(tr("Run %1 · %2 · %3").arg(summary.id).arg(when, state),
+                         QVariant::fromValue<qint64>(summary.id));
         if (run_ == summary.id)
             runBox_->setCurrentIndex(runBox_->count() - 1);
     }
@@ -249,7 +278,8 @@ void TunePage::fillRuns() {
 }
 
 void TunePage::refreshActions() {
-    const bool possible = model_ && model_->model.info().unsupported.empty() && model_->model.info().openDimensions.empty();
+    const bool possible =
+        model_ && model_->model.info().unsupported.empty() && model_->model.info().openDimensions.empty();
     const RunSummary* shown = shownRun();
     start_->setEnabled(possible && !running());
     resume_->setEnabled(possible && !running() && shown && shown->resumable);
@@ -263,13 +293,11 @@ void TunePage::refreshHeadline() {
     if (!model_)
         return;
     const int workloads = static_cast<int>(board_.rows().size());
-    QStringList words{tr("%n workload(s)", nullptr, workloads)};
+    QStringList words{tr("Workloads: %1").arg(workloads)};
     if (board_.trials() > 0)
-        words << tr("%n trial(s)", nullptr, board_.trials());
+        words << tr("trials: %1").arg(board_.trials());
     if (board_.failed() > 0)
-        words << tr("%n failed", nullptr, board_.failed());
-    if (beforeMs_ && !afterMs_)
-        words << tr("untuned: %1").arg(msText(*beforeMs_));
+        words << tr("failed: %1").arg(board_.failed());
     detail_->setText(words.join(QStringLiteral(" · ")));
     if (state_ == State::running)
         headline_->setText(tr("Tuning %1").arg(QString::fromStdString(model_->model.name())));
@@ -277,12 +305,14 @@ void TunePage::refreshHeadline() {
         headline_->setText(state_ == State::pausing ? tr("Pausing…") : tr("Stopping…"));
     else if (beforeMs_ && afterMs_)
         headline_->setText(tr("%1 before, %2 now: %3 times as fast")
-                               .arg(msText(*beforeMs_), msText(*afterMs_), QLocale().toString(*beforeMs_ / *afterMs_, 'f', 1)));
+                               .arg(msText(*beforeMs_), msText(*afterMs_),
+                                    QLocale().toString(*beforeMs_ / *afterMs_, 'f', 1)));
     else if (board_.trials() > 0)
         headline_->setText(resume_->isEnabled() ? tr("Paused; resume to go on") : tr("Tuned"));
     else
-        headline_->setText(start_->isEnabled() ? tr("Ready to tune %1").arg(QString::fromStdString(model_->model.name()))
-                                               : tr("This model cannot be tuned yet"));
+        headline_->setText(start_->isEnabled()
+                               ? tr("Ready to tune %1").arg(QString::fromStdString(model_->model.name()))
+                               : tr("This model cannot be tuned yet"));
 }
 
 } // namespace tunesmith

@@ -16,8 +16,8 @@ class BudgetForm;
 class PredictedMeasuredPlot;
 class WorkloadTable;
 
-// Tuning of the open model: the workloads in the middle, the budget and the plots in docks around them. Runs of the
-// same model that are in the store can be looked at and gone on with.
+// Tuning of the open model: the workloads in the middle, the budget and the plots in docks around them. Runs
+// of the same model that are in the store can be looked at and gone on with.
 class TunePage : public QMainWindow {
     Q_OBJECT
 public:
@@ -35,6 +35,7 @@ public:
     TuneRunner& runner() { return runner_; }
     Job& historyJob() { return history_; }
     void resetLayout();
+    bool recallLayout(const QByteArray& state, int version);
 
 public slots:
     void start();
@@ -48,7 +49,11 @@ signals:
     void stateChanged();
     void historyShown();
 
+protected:
+    void showEvent(QShowEvent* event) override;
+
 private:
+    void sizeDocks();
     struct History;
 
     void createActions();
@@ -73,6 +78,7 @@ private:
     std::vector<RunSummary> runs_;
     std::optional<std::int64_t> run_;
     State state_ = State::idle;
+    bool sized_ = false;
     std::optional<double> beforeMs_, afterMs_;
     QString predictedKey_; // the workload in the plot of predictions
 

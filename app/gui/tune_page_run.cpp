@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of TunePage that runs the tuner and shows what it reports.
 #include "app/gui/tune_page.h"
-#include <QLabel>
 #include "widgets/tune/budget_form.h"
 #include "widgets/tune/predicted_plot.h"
 #include "widgets/tune/workload_table.h"
+#include <QLabel>
 
 namespace tunesmith {
 namespace {
@@ -74,8 +74,12 @@ void TunePage::launch(std::optional<std::int64_t> resume) {
     runner_.start(model_->model, std::move(request));
 }
 
-void TunePage::pause() { end(State::pausing); }
-void TunePage::stop() { end(State::stopping); }
+void TunePage::pause() {
+    end(State::pausing);
+}
+void TunePage::stop() {
+    end(State::stopping);
+}
 
 void TunePage::end(State asked) {
     if (state_ != State::running)
@@ -111,10 +115,13 @@ void TunePage::showFinished(const Result<TuneReport>& result) {
     refreshActions();
     refreshHeadline();
     emit stateChanged();
-    if (!result.ok() && !result.error().isCancelled())
+    if (result.ok() && result->stopReason == "failed")
+        emit problem(QString::fromStdString(result->message));
+    else if (!result.ok() && !result.error().isCancelled())
         emit problem(QString::fromStdString(result.error().message));
     else if (asked != State::pausing)
-        emit tuned(afterMs_ ? headline_->text() : tr("Stopped; everything that was measured is in the store."));
+        emit tuned(afterMs_ ? headline_->text()
+                            : tr("Stopped; everything that was measured is in the store."));
     if (model_)
         loadHistory(run_); // the run is in the list now, and says whether it can be resumed
 }

@@ -7,8 +7,8 @@
 
 namespace tunesmith {
 
-// One tuning at a time, off the window's thread. Trials arrive in bundles ten times a second, however fast the engine
-// measures; the last ones before finished().
+// One tuning at a time, off the window's thread. Trials arrive in bundles ten times a second, however fast
+// the engine measures; the last ones before finished().
 class TuneRunner : public QObject {
     Q_OBJECT
 public:

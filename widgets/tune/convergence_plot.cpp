@@ -40,6 +40,7 @@ void ConvergencePlot::setSeries(const QVector<PlotSeries>& series) {
     if (same && !lines_.isEmpty())
         return;
     clear();
+    plot_->legend->setVisible(!series.isEmpty() && series.size() <= kLegendEntries); // part of a key misleads
     for (const auto& one : series)
         addLine(one);
     restyle();

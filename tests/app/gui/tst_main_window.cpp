@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/dialogs.h"
+#include "app/gui/export_page.h"
+#include "app/gui/graph_page.h"
+#include "app/gui/models_page.h"
+#include "app/gui/settings.h"
+#include "app/gui/tune_page.h"
+#include "tests/app/gui/tiny_onnx.h"
+#include "tests/app/gui/window_fixture.h"
+#include "tests/widgets/quiet_test.h"
+#include "widgets/export/export_form.h"
+#include "widgets/graph/graph_view.h"
+#include "widgets/graph/properties_panel.h"
+#include <QAction>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QStandardPaths>
+#include <QTest>
+
+using namespace tunesmith;
+
+namespace {
+
+void write(const QString& path, const QByteArray& bytes) {
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(bytes);
+}
+
+void drop(MainWindow& window, const QList<QUrl>& urls) {
+    QMimeData data;
+    data.setUrls(urls);
+    QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &enter);
+    QVERIFY(enter.isAccepted());
+    QDropEvent event(QPointF(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &event);
+    QVERIFY(event.isAccepted());
+}
+
+} // namespace
+
+class TstMainWindow : public QObject {
+    Q_OBJECT
+private slots:
+    void init() { QuietTest::start(); }
+    void cleanup() { QuietTest::finish(); }
+
+    void samplesShowTheirGraph_data() {
+        QTest::addColumn<int>("atLeast");
+        QTest::newRow("mlp") << 5;
+        QTest::newRow("resnet18") << 60;
+    }
+    void samplesShowTheirGraph() {
+        QFETCH(int, atLeast);
+        WindowFixture fixture;
+        MainWindow& window = fixture.window();
+        QVERIFY(window.page() == MainWindow::Page::models);
+        QVERIFY(fixture.open(QTest::currentDataTag()));
+        QVERIFY(window.page() == MainWindow::Page::graph);
+        const GraphScene& scene = window.graphPage()->view()->scene();
+        QVERIFY(scene.nodes.size() >= atLeast);
+        QVERIFY(scene.edges.size() >= atLeast - 1);
+        for (const GraphNode& node : scene.nodes)
+            QVERIFY2(node.rect.isValid() && QRectF({}, scene.size).contains(node.rect),
+                     qPrintable(node.title));
+        QCOMPARE(window.windowTitle(), QStringLiteral("%1 - Tunesmith").arg(QTest::currentDataTag()));
+        QCOMPARE(fixture.notice(), QString());
+        QVERIFY(settings::recentFiles().isEmpty()); // a sample is no file
+    }
+
+    void selectingShowsProperties() {
+        WindowFixture fixture;
+        QVERIFY(fixture.open(QStringLiteral("mlp")));
+        GraphPage* page = fixture.window().graphPage();
+        QVERIFY(page->view()->find(QStringLiteral("Gemm")) > 0);
+        page->view()->select(page->view()->hits().front());
+        const QString shown = page->findChild<PropertiesPanel*>()->asTsv();
+        QVERIFY2(shown.contains(QStringLiteral("Weights")), qPrintable(shown));
+        QVERIFY2(shown.contains(QStringLiteral("784")), qPrintable(shown));
+    }
+
+    void sampleButtonsAndMenus() {
+        WindowFixture fixture;
+        MainWindow& window = fixture.window();
+        QStringList menus;
+        for (const QAction* action : window.menuBar()->actions())
+            menus << QString(action->text()).remove(QLatin1Char('&'));
+        QCOMPARE(menus, (QStringList{"File", "Edit", "View", "Run", "Tools", "Window", "Help"}));
+        QSignalSpy opened(&window, &MainWindow::modelOpened);
+        QTest::mouseClick(window.findChild<QPushButton*>(QStringLiteral("sample:mlp")), Qt::LeftButton);
+        QVERIFY(opened.wait(60000));
+        QTest::keyClick(&window, Qt::Key_W, Qt::ControlModifier);
+        QVERIFY(!window.model());
+        QVERIFY(window.page() == MainWindow::Page::models);
+        QCOMPARE(window.windowTitle(), QStringLiteral("Tunesmith"));
+        QTest::keyClick(&window, Qt::Key_4, Qt::ControlModifier);
+        QVERIFY(window.page() == MainWindow::Page::exportModule);
+    }
+
+    void droppedFileIsOpenedAndRemembered() {
+        WindowFixture fixture;
+        const QString file = fixture.path(QStringLiteral("dropped one.onnx"));
+        QVERIFY(writeSample("mlp", file.toStdString()).ok());
+        QSignalSpy opened(&fixture.window(), &MainWindow::modelOpened);
+        drop(fixture.window(), {QUrl::fromLocalFile(file)});
+        QVERIFY(opened.wait(60000));
+        QCOMPARE(fixture.window().windowTitle(), QStringLiteral("dropped one - Tunesmith"));
+        QCOMPARE(settings::recentFiles(), QStringList{file});
+    }
+
+    void linksFromTheWebAreNotAccepted() {
+        WindowFixture fixture;
+        QMimeData data;
+        data.setUrls({QUrl(QStringLiteral("https://example.org/model.onnx"))});
+        QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+        enter.ignore();
+        QApplication::sendEvent(&fixture.window(), &enter);
+        QVERIFY(!enter.isAccepted());
+    }
+
+    void missingRecentFilesAreGrey() {
+        WindowFixture fixture;
+        const QString here = fixture.path(QStringLiteral("here.onnx")),
+                      gone = fixture.path(QStringLiteral("gone.onnx"));
+        QVERIFY(writeSample("mlp", here.toStdString()).ok());
+        settings::addRecentFile(gone);
+        settings::addRecentFile(here);
+        settings::addRecentFile(gone); // moves to the front, once
+        QCOMPARE(settings::recentFiles(), (QStringList{gone, here}));
+        ModelsPage* page = fixture.reopen().modelsPage();
+        QTRY_VERIFY(page->findChild<QPushButton*>(QStringLiteral("recent:here.onnx")));
+        QVERIFY(page->findChild<QPushButton*>(QStringLiteral("recent:here.onnx"))->isEnabled());
+        QVERIFY(!page->findChild<QPushButton*>(QStringLiteral("recent:gone.onnx"))->isEnabled());
+        const auto* menu = fixture.window().findChild<QMenu*>(QStringLiteral("recentMenu"));
+        QVERIFY(!menu->actions().at(0)->isEnabled());
+        QVERIFY(menu->actions().at(1)->isEnabled());
+    }
+
+    void hostileFileKeepsTheOldModel_data() {
+        QTest::addColumn<QByteArray>("bytes");
+        QTest::newRow("empty") << QByteArray();
+        QTest::newRow("text") << QByteArray("this is not a model\n");
+        QTest::newRow("random") << QByteArray::fromHex("ff00a41299fe30281abbcc0dfe9912034b1299ac");
+        QTest::newRow("claims 3 GB") << QByteArray::fromHex("3a808080800c0a0b");
+    }
+    void hostileFileKeepsTheOldModel() {
+        QFETCH(QByteArray, bytes);
+        WindowFixture fixture;
+        QVERIFY(fixture.open(QStringLiteral("mlp")));
+        const QString file = fixture.path(QStringLiteral("bad.onnx"));
+        write(file, bytes);
+        QVERIFY(!fixture.open(file));
+        QVERIFY2(fixture.notice().startsWith(QStringLiteral("Error")), qPrintable(fixture.notice()));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("bad.onnx")), qPrintable(fixture.notice()));
+        QCOMPARE(fixture.window().windowTitle(), QStringLiteral("mlp - Tunesmith"));
+        QVERIFY(fixture.window().graphPage()->view()->scene().nodes.size() > 4);
+        QVERIFY(settings::recentFiles().isEmpty());
+    }
+
+    void missingFileIsSaid() {
+        WindowFixture fixture;
+        QVERIFY(!fixture.open(fixture.path(QStringLiteral("nowhere.onnx"))));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("nowhere.onnx")), qPrintable(fixture.notice()));
+        QVERIFY(!fixture.window().model());
+    }
+
+    void unsupportedOperatorsAreNamed() {
+        WindowFixture fixture;
+        const QString file = fixture.path(QStringLiteral("odd.onnx"));
+        write(file, tinyOnnx("Wobble", "4"));
+        QVERIFY(fixture.open(file));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("1 of 1")), qPrintable(fixture.notice()));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("Wobble")), qPrintable(fixture.notice()));
+        GraphView* view = fixture.window().graphPage()->view();
+        int badges = 0;
+        for (const GraphNode& node : view->scene().nodes)
+            badges += node.badge == QStringLiteral("not supported");
+        QCOMPARE(badges, 1);
+        QTest::mouseClick(
+            fixture.window().findChild<NoticeBar*>()->findChild<QPushButton*>(QStringLiteral("show")),
+            Qt::LeftButton);
+        QVERIFY(view->selectedNode());
+        QCOMPARE(view->selectedNode()->title, QStringLiteral("Wobble"));
+        QVERIFY(!fixture.window().tunePage()->commands().front()->isEnabled());
+        QVERIFY(!fixture.window().exportPage()->form()->problem().isEmpty());
+    }
+
+    void openDimensionsAreAskedFor() {
+        WindowFixture fixture;
+        const QString file = fixture.path(QStringLiteral("open.onnx"));
+        write(file, tinyOnnx("Relu", "length"));
+        QVERIFY(fixture.open(file));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("length")), qPrintable(fixture.notice()));
+        QVERIFY(!fixture.window().tunePage()->commands().front()->isEnabled());
+        fixture.window().findChild<QAction*>(QStringLiteral("dimensions"))->trigger();
+        auto* dialog = fixture.window().findChild<DimensionsDialog*>();
+        QVERIFY(dialog);
+        dialog->findChild<QSpinBox*>(QStringLiteral("length"))->setValue(16);
+        QSignalSpy opened(&fixture.window(), &MainWindow::modelOpened);
+        dialog->accept();
+        QVERIFY(opened.wait(60000));
+        QVERIFY(fixture.window().model()->model.info().openDimensions.empty());
+        QCOMPARE(fixture.notice(), QString());
+        QVERIFY(fixture.window().tunePage()->commands().front()->isEnabled());
+    }
+
+    void closingWhileOpeningLeavesNothing() {
+        WindowFixture fixture;
+        QPointer<MainWindow> window = &fixture.window();
+        window->openSample(QStringLiteral("resnet18"));
+        window->close();
+        QVERIFY(!window->isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(!window, 60000);
+    }
+
+    void newestOpenWins() {
+        WindowFixture fixture;
+        QSignalSpy opened(&fixture.window(), &MainWindow::modelOpened);
+        fixture.window().openSample(QStringLiteral("resnet18"));
+        fixture.window().openSample(QStringLiteral("mlp"));
+        QVERIFY(opened.wait(60000));
+        QTest::qWait(100);
+        QCOMPARE(opened.count(), 1);
+        QCOMPARE(fixture.window().windowTitle(), QStringLiteral("mlp - Tunesmith"));
+    }
+
+    void findOpensTheGraphPage() {
+        WindowFixture fixture;
+        QVERIFY(fixture.open(QStringLiteral("mlp")));
+        fixture.window().showPage(MainWindow::Page::exportModule);
+        fixture.window().graphPage()->view()->action(QStringLiteral("find"))->trigger();
+        QVERIFY(fixture.window().page() == MainWindow::Page::graph);
+    }
+
+    void layoutIsRememberedAndReset() {
+        WindowFixture fixture;
+        fixture.window().graphPage()->propertiesDock()->hide();
+        MainWindow& again = fixture.reopen();
+        QVERIFY(again.graphPage()->propertiesDock()->isHidden());
+        again.resetLayout();
+        QVERIFY(!again.graphPage()->propertiesDock()->isHidden());
+    }
+
+    void settingsApplyAtOnce() {
+        WindowFixture fixture;
+        fixture.window().findChild<QAction*>(QStringLiteral("settings"))->trigger();
+        auto* dialog = fixture.window().findChild<SettingsDialog*>();
+        QVERIFY(dialog);
+        dialog->findChild<QComboBox*>(QStringLiteral("theme"))->setCurrentIndex(2);
+        QVERIFY(Theme::instance().isDark());
+        dialog->findChild<QComboBox*>(QStringLiteral("theme"))->setCurrentIndex(1);
+        QVERIFY(!Theme::instance().isDark());
+        dialog->close();
+    }
+
+    void everyCommandExplainsItself() {
+        WindowFixture fixture;
+        for (const char* name : {"open", "saveOnnx", "closeModel", "settings", "checkStore", "resetLayout",
+                                 "startTuning", "pauseTuning", "resumeTuning", "stopTuning"}) {
+            const auto* action = fixture.window().findChild<QAction*>(QLatin1String(name));
+            QVERIFY2(action, name);
+            QVERIFY2(!action->statusTip().isEmpty(), name);
+        }
+    }
+
+    // No event of opening a large graph may keep the window from answering.
+    void openingDoesNotBlock() {
+        WindowFixture fixture;
+        QVERIFY(fixture.open(QStringLiteral("mlp"))); // fonts and styles are loaded by now
+        EventWatch watch;
+        QVERIFY(fixture.open(QStringLiteral("mobilenet_v2")));
+        QVERIFY(fixture.window().graphPage()->view()->scene().nodes.size() > 140);
+        for (int page = 0; page < MainWindow::kPages; ++page) {
+            fixture.window().showPage(static_cast<MainWindow::Page>(page));
+            QTest::qWait(60);
+        }
+        fixture.window().showPage(MainWindow::Page::graph);
+        fixture.window().graphPage()->view()->fit();
+        QTest::qWait(60);
+        qInfo("longest event: %.1f ms of processor time (%s)", watch.longestMs(),
+              watch.culprit().constData());
+        QVERIFY2(watch.longestMs() < 50, watch.culprit().constData());
+    }
+};
+
+int main(int argc, char** argv) {
+    WatchedApplication app(argc, argv);
+    QStandardPaths::setTestModeEnabled(true);
+    QApplication::setOrganizationName("Tunesmith");
+    QApplication::setApplicationName(
+        QStringLiteral("tst_main_window_%1").arg(QApplication::applicationPid()));
+    QApplication::setQuitOnLastWindowClosed(false);
+    settings::setTheme(Theme::Mode::light);
+    Theme::instance().setMode(Theme::Mode::light);
+    TstMainWindow test;
+    const int failed = QTest::qExec(&test, argc, argv);
+    QFile::remove(QSettings().fileName());
+    return failed;
+}
+#include "tst_main_window.moc"

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/export_page.h"
+#include "app/gui/settings.h"
+#include "app/gui/tune_page.h"
+#include "core/workbench/history.h"
+#include "tests/app/gui/window_fixture.h"
+#include "tests/widgets/quiet_test.h"
+#include "widgets/export/export_form.h"
+#include "widgets/tune/budget_form.h"
+#include "widgets/tune/convergence_plot.h"
+#include "widgets/tune/workload_table.h"
+#include <QAction>
+#include <QDir>
+#include <QFile>
+#include <QLabel>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QStandardPaths>
+#include <QTest>
+
+using namespace tunesmith;
+
+namespace {
+
+constexpr int kPatience = 120000;
+
+// mlp, open, with its tasks listed and this budget chosen.
+TunePage* readyToTune(WindowFixture& fixture, BudgetKind kind, int amount) {
+    TunePage* page = fixture.window().tunePage();
+    QSignalSpy listed(page, &TunePage::historyShown);
+    if (!fixture.open(QStringLiteral("mlp")) || (listed.isEmpty() && !listed.wait(kPatience)))
+        return nullptr;
+    auto* form = page->findChild<BudgetForm*>();
+    BudgetChoice choice = form->choice();
+    choice.kind = kind;
+    choice.amount = amount;
+    choice.threads = 1;
+    form->setChoice(choice);
+    fixture.window().showPage(MainWindow::Page::tune);
+    return page;
+}
+
+int dots(const TunePage* page) {
+    return page->findChild<ConvergencePlot*>()->dots();
+}
+
+void press(QMessageBox* box, const QString& text) {
+    QVERIFY(box);
+    for (QAbstractButton* button : box->buttons())
+        if (QString(button->text()).remove(QLatin1Char('&')) == text)
+            return button->click();
+    QFAIL("no such button");
+}
+
+} // namespace
+
+class TstTuningWindow : public QObject {
+    Q_OBJECT
+private slots:
+    void init() { QuietTest::start(); }
+    void cleanup() { QuietTest::finish(); }
+
+    void tuningShowsTheCurveAndKeepsIt() {
+        WindowFixture fixture;
+        TunePage* page = readyToTune(fixture, BudgetKind::trialsPerWorkload, 4);
+        QVERIFY(page);
+        QVERIFY(page->findChild<WorkloadTable*>()->model()->rowCount() >= 3);
+        EventWatch watch;
+        QSignalSpy tuned(page, &TunePage::tuned), problem(page, &TunePage::problem);
+        page->start();
+        QVERIFY(page->running());
+        QVERIFY(!page->commands().front()->isEnabled());
+        QTRY_VERIFY_WITH_TIMEOUT(tuned.count() + problem.count() > 0, kPatience);
+        QVERIFY2(problem.isEmpty(), problem.isEmpty() ? "" : qPrintable(problem.first().first().toString()));
+        const int seen = dots(page);
+        QVERIFY(seen > 0);
+        QVERIFY2(fixture.notice().startsWith(QStringLiteral("Success")), qPrintable(fixture.notice()));
+        qInfo("longest event: %.1f ms of processor time (%s)", watch.longestMs(),
+              watch.culprit().constData());
+        QVERIFY2(watch.longestMs() < 50, watch.culprit().constData());
+        const QString headline = page->findChild<QLabel*>(QStringLiteral("headline"))->text();
+        QVERIFY2(headline.contains(QStringLiteral("before")), qPrintable(headline));
+
+        TunePage* again = fixture.reopen().tunePage();
+        QSignalSpy shown(again, &TunePage::historyShown);
+        QVERIFY(fixture.open(QStringLiteral("mlp")));
+        QVERIFY(!shown.isEmpty() || shown.wait(kPatience));
+        QCOMPARE(dots(again), seen);
+        QCOMPARE(again->findChild<QLabel*>(QStringLiteral("headline"))->text(), headline);
+    }
+
+    void stoppedRunIsResumedAfterReopening() {
+        WindowFixture fixture;
+        TunePage* page = readyToTune(fixture, BudgetKind::trialsPerWorkload, 12);
+        QVERIFY(page);
+        page->start();
+        QTRY_VERIFY_WITH_TIMEOUT(dots(page) > 0, kPatience);
+        page->pause();
+        QVERIFY(page->state() == TunePage::State::pausing);
+        QTRY_VERIFY_WITH_TIMEOUT(!page->running(), kPatience);
+        const auto runs = tuningRuns(fixture.store().toStdString());
+        QVERIFY(runs.ok());
+        QCOMPARE(runs->size(), std::size_t(1));
+        QVERIFY(runs->front().resumable);
+
+        TunePage* again = fixture.reopen().tunePage();
+        QSignalSpy shown(again, &TunePage::historyShown);
+        QVERIFY(fixture.open(QStringLiteral("mlp")));
+        QVERIFY(!shown.isEmpty() || shown.wait(kPatience));
+        const int before = dots(again);
+        QVERIFY(before > 0);
+        QSignalSpy tuned(again, &TunePage::tuned);
+        again->resume();
+        QVERIFY(again->running());
+        QTRY_VERIFY_WITH_TIMEOUT(tuned.count() > 0, kPatience);
+        QVERIFY(dots(again) > before);
+        const auto after = tuningRuns(fixture.store().toStdString());
+        QVERIFY(after.ok());
+        QCOMPARE(after->size(), std::size_t(1)); // the same run, gone on with
+    }
+
+    void closingWhileTuningAsks() {
+        WindowFixture fixture;
+        QPointer<MainWindow> window = &fixture.window();
+        TunePage* page = readyToTune(fixture, BudgetKind::seconds, 300);
+        QVERIFY(page);
+        page->start();
+        QTRY_VERIFY_WITH_TIMEOUT(dots(page) > 0, kPatience);
+        QVERIFY(!window->close());
+        press(window->findChild<QMessageBox*>(QStringLiteral("closeQuestion")), QStringLiteral("Cancel"));
+        QTest::qWait(20);
+        QVERIFY(window && window->isVisible() && page->running());
+        QTRY_VERIFY(!window->findChild<QMessageBox*>(QStringLiteral("closeQuestion")));
+        QVERIFY(!window->close());
+        press(window->findChild<QMessageBox*>(QStringLiteral("closeQuestion")),
+              QStringLiteral("Stop and save"));
+        QTRY_VERIFY_WITH_TIMEOUT(!window, kPatience);
+        const auto runs = tuningRuns(fixture.store().toStdString());
+        QVERIFY(runs.ok() && runs->size() == 1 && runs->front().resumable);
+    }
+
+    void openingWhileTuningAsks() {
+        WindowFixture fixture;
+        TunePage* page = readyToTune(fixture, BudgetKind::seconds, 300);
+        QVERIFY(page);
+        page->start();
+        QTRY_VERIFY_WITH_TIMEOUT(dots(page) > 0, kPatience);
+        QSignalSpy opened(&fixture.window(), &MainWindow::modelOpened);
+        fixture.window().openSample(QStringLiteral("encoder"));
+        press(fixture.window().findChild<QMessageBox*>(QStringLiteral("replaceQuestion")),
+              QStringLiteral("Stop and open"));
+        QTRY_VERIFY_WITH_TIMEOUT(opened.count() > 0, kPatience);
+        QVERIFY(!page->running());
+        QCOMPARE(fixture.window().windowTitle(), QStringLiteral("encoder - Tunesmith"));
+    }
+
+    void unwritableStoreIsSaid() {
+        WindowFixture fixture;
+        QVERIFY(QDir().mkpath(fixture.store())); // a folder where the file should be
+        TunePage* page = readyToTune(fixture, BudgetKind::trialsPerWorkload, 2);
+        QVERIFY(page);
+        QSignalSpy problem(page, &TunePage::problem);
+        page->start();
+        QTRY_VERIFY_WITH_TIMEOUT(problem.count() > 0, kPatience);
+        QTRY_VERIFY(!page->running());
+        QVERIFY2(fixture.notice().contains(QStringLiteral("trials.db")), qPrintable(fixture.notice()));
+    }
+
+    void exportWritesACheckedModule() {
+        WindowFixture fixture;
+        QVERIFY(fixture.open(QStringLiteral("mlp")));
+        fixture.window().showPage(MainWindow::Page::exportModule);
+        ExportPage* page = fixture.window().exportPage();
+        page->form()->setFolder(fixture.path(QStringLiteral("out")));
+        page->form()->setName(QStringLiteral("small"));
+        QSignalSpy exported(page, &ExportPage::exported), problem(page, &ExportPage::problem);
+        QTest::mouseClick(page->form()->findChild<QPushButton*>(QStringLiteral("export")), Qt::LeftButton);
+        QVERIFY(!page->form()->problem().isEmpty()); // no second one meanwhile
+        QTRY_VERIFY_WITH_TIMEOUT(exported.count() + problem.count() > 0, kPatience);
+        QVERIFY2(problem.isEmpty(), problem.isEmpty() ? "" : qPrintable(problem.first().first().toString()));
+        QVERIFY(QFile::exists(fixture.path(QStringLiteral("out/small/module.json"))));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("small")), qPrintable(fixture.notice()));
+        QVERIFY(page->form()->problem().isEmpty());
+    }
+};
+
+int main(int argc, char** argv) {
+    WatchedApplication app(argc, argv);
+    QStandardPaths::setTestModeEnabled(true);
+    QApplication::setOrganizationName("Tunesmith");
+    QApplication::setApplicationName(
+        QStringLiteral("tst_tuning_window_%1").arg(QApplication::applicationPid()));
+    QApplication::setQuitOnLastWindowClosed(false);
+    settings::setTheme(Theme::Mode::light);
+    Theme::instance().setMode(Theme::Mode::light);
+    TstTuningWindow test;
+    const int failed = QTest::qExec(&test, argc, argv);
+    QFile::remove(QSettings().fileName());
+    return failed;
+}
+#include "tst_tuning_window.moc"

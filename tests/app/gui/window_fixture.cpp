@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/app/gui/window_fixture.h"
+#include <QLabel>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QTest>
+#include <ctime>
+
+namespace tunesmith {
+namespace {
+
+EventWatch* watch = nullptr;
+
+double threadMs() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+} // namespace
+
+WindowFixture::WindowFixture() {
+    QSettings().clear();
+    reopen();
+}
+
+WindowFixture::~WindowFixture() {
+    delete window_;
+}
+
+MainWindow& WindowFixture::reopen() {
+    if (window_)
+        window_->close();
+    delete window_;
+    window_ = new MainWindow(store());
+    window_->show();
+    QCoreApplication::processEvents();
+    return *window_;
+}
+
+bool WindowFixture::open(const QString& sampleOrFile) {
+    QSignalSpy opened(window_, &MainWindow::modelOpened), failed(window_, &MainWindow::openFailed);
+    if (sampleOrFile.contains(QLatin1Char('/')))
+        window_->openFile(sampleOrFile);
+    else
+        window_->openSample(sampleOrFile);
+    (void)QTest::qWaitFor([&] { return opened.count() + failed.count() > 0; }, 60000);
+    return opened.count() > 0;
+}
+
+QString WindowFixture::notice() const {
+    const auto* bar = window_->findChild<NoticeBar*>(QStringLiteral("notice"));
+    return bar->isVisibleTo(window_) ? bar->accessibleName() : QString();
+}
+
+EventWatch::EventWatch() {
+    watch = this;
+}
+EventWatch::~EventWatch() {
+    watch = nullptr;
+}
+
+// Only the outermost event counts: the inner ones happen within it.
+void EventWatch::begin(const QObject* receiver, const QEvent* event) {
+    if (depth_++ > 0)
+        return;
+    name_ = QByteArray(receiver->metaObject()->className()) + " type " + QByteArray::number(event->type());
+    started_ = threadMs();
+}
+
+void EventWatch::end() {
+    if (--depth_ > 0)
+        return;
+    const double spent = threadMs() - started_;
+    if (spent > longest_) {
+        longest_ = spent;
+        culprit_ = name_;
+    }
+}
+
+bool WatchedApplication::notify(QObject* receiver, QEvent* event) {
+    if (!watch || QThread::currentThread() != thread())
+        return QApplication::notify(receiver, event);
+    watch->begin(receiver, event);
+    const bool handled = QApplication::notify(receiver, event);
+    if (watch)
+        watch->end();
+    return handled;
+}
+
+} // namespace tunesmith

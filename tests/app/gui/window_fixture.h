@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "app/gui/main_window.h"
+#include <QApplication>
+#include <QPointer>
+#include <QTemporaryDir>
+#include <memory>
+
+namespace tunesmith {
+
+// A window with a store, settings and files of its own; gone at the end of the test.
+class WindowFixture {
+public:
+    WindowFixture();
+    ~WindowFixture();
+
+    MainWindow& window() { return *window_; }
+    MainWindow& reopen(); // the same store and settings, as after a new start
+    QString path(const QString& name) const { return folder_.filePath(name); }
+    QString store() const { return path(QStringLiteral("trials.db")); }
+    bool open(const QString& sampleOrFile); // waits; false: it failed
+    QString notice() const;                 // the text that is shown; empty: none
+
+private:
+    QTemporaryDir folder_;
+    QPointer<MainWindow> window_;
+};
+
+// The longest time that one event kept the window's thread busy, in processor time of that thread: what other
+// programs do to the machine does not count.
+class EventWatch : public QObject {
+    Q_OBJECT
+public:
+    EventWatch();
+    ~EventWatch() override;
+    double longestMs() const { return longest_; }
+    QByteArray culprit() const { return culprit_; }
+
+    void begin(const QObject* receiver, const QEvent* event);
+    void end();
+
+private:
+    double started_ = 0, longest_ = 0;
+    int depth_ = 0;
+    QByteArray name_, culprit_;
+};
+
+// An application that tells an EventWatch, when there is one, about each event that it handles.
+class WatchedApplication : public QApplication {
+    Q_OBJECT
+public:
+    using QApplication::QApplication;
+    bool notify(QObject* receiver, QEvent* event) override;
+};
+
+} // namespace tunesmith
