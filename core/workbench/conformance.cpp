@@ -94,7 +94,7 @@ private:
             ++sets;
             TS_ASSIGN(const std::vector<Tensor> inputs, readSet(set, "input"));
             TS_ASSIGN(const std::vector<Tensor> expected, readSet(set, "output"));
-            TS_ASSIGN(const Model model, openModel((folder / "model.onnx").string(), {}, request_.work));
+            TS_ASSIGN(const Model model, openModel((folder / "model.onnx").string(), {}, {request_.work.stop, {}}));
             TS_ASSIGN(const std::vector<Tensor> actual, compute(model, inputs, engine));
             TS_TRY(save(folder.filename() / set.filename(), model, actual, engine));
             TS_TRY(compare(model, expected, actual, engine));
