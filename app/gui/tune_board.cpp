@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/tune_board.h"
+#include <algorithm>
 #include <cmath>
 
 namespace tunesmith {
@@ -19,6 +20,8 @@ int attainable(std::int64_t budget, double space) {
 
 void extend(WorkloadEntry& row, const TrialPoint& point) {
     ++row.done;
+    if (row.budget > 0) // the untuned schedule may come on top of it
+        row.budget = std::max(row.budget, row.done);
     if (!point.failed && std::isnan(row.firstMs))
         row.firstMs = point.ms;
     if (!point.failed && !(row.bestMs <= point.ms))

@@ -57,10 +57,9 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
     choice.threads = usableCores();
     budget_->setChoice(choice);
     docks_ = {
-        createDock("budget", tr("Budget"), budget_, Qt::LeftDockWidgetArea),
+        createDock("budget", tr("Budget"), budget_, Qt::BottomDockWidgetArea),
         createDock("convergence", tr("Best so far"), convergence_, Qt::BottomDockWidgetArea),
         createDock("predicted", tr("Predicted against measured"), predicted_, Qt::BottomDockWidgetArea)};
-    setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     connect(table_, &WorkloadTable::currentKeyChanged, convergence_, &ConvergencePlot::setCurrent);
     connect(table_, &WorkloadTable::currentKeyChanged, this, &TunePage::showPredictions);
     predicted_->setScale(PredictedMeasuredPlot::Scale::score);
@@ -150,19 +149,17 @@ void TunePage::showEvent(QShowEvent* event) {
 
 void TunePage::sizeDocks() {
     sized_ = true;
-    resizeDocks({docks_[0]}, {260}, Qt::Horizontal);
-    resizeDocks({docks_[1], docks_[2]}, {620, 420}, Qt::Horizontal);
-    resizeDocks({docks_[1]}, {380}, Qt::Vertical);
+    resizeDocks(docks_, {330, 580, 420}, Qt::Horizontal);
+    resizeDocks({docks_[0]}, {400}, Qt::Vertical);
 }
 
 void TunePage::resetLayout() {
-    const Qt::DockWidgetArea areas[] = {Qt::LeftDockWidgetArea, Qt::BottomDockWidgetArea,
-                                        Qt::BottomDockWidgetArea};
-    for (int i = 0; i < docks_.size(); ++i) {
-        addDockWidget(areas[i], docks_[i]);
-        docks_[i]->setFloating(false);
-        docks_[i]->show();
+    for (QDockWidget* dock : docks_) {
+        addDockWidget(Qt::BottomDockWidgetArea, dock);
+        dock->setFloating(false);
+        dock->show();
     }
+    splitDockWidget(docks_[0], docks_[1], Qt::Horizontal);
     splitDockWidget(docks_[1], docks_[2], Qt::Horizontal);
     sized_ = false;
     if (isVisible())

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/picture.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "core/ops/lower_node.h"
@@ -105,8 +107,25 @@ private:
         connect(id, add(std::move(node)));
     }
 
+    bool isConstant(ValueId id) const { return graph_.value(id).isConstant() || computed_.contains(id); }
+
+    // Exporters leave whole trees of nodes that only compute constants; drawn, they push the model itself
+    // aside.
+    bool computesConstant(const Node& node) const {
+        const auto constant = [this](ValueId id) { return !id.valid() || isConstant(id); };
+        const auto isOutput = [this](ValueId id) {
+            return std::ranges::find(graph_.outputs(), id) != graph_.outputs().end();
+        };
+        return node.domain.empty() && !node.inputs.empty() && std::ranges::all_of(node.inputs, constant) &&
+               std::ranges::none_of(node.outputs, isOutput) && !problems_.contains(node.name);
+    }
+
     void drawNode(NodeId id) {
         const Node& node = graph_.node(id);
+        if (computesConstant(node)) {
+            computed_.insert(node.outputs.begin(), node.outputs.end());
+            return;
+        }
         PictureNode drawn;
         drawn.title = node.domain.empty() ? node.op : node.domain + "." + node.op;
         drawn.subtitle = node.name;
@@ -115,7 +134,7 @@ private:
             drawn.attributes.emplace_back(key, attributeText(attribute));
         for (const ValueId input : node.inputs)
             if (input.valid())
-                (graph_.value(input).isConstant() ? drawn.weights : drawn.inputs).push_back(spec(input));
+                (isConstant(input) ? drawn.weights : drawn.inputs).push_back(spec(input));
         for (const ValueId output : node.outputs)
             if (output.valid())
                 drawn.outputs.push_back(spec(output));
@@ -136,6 +155,7 @@ private:
     const Graph& graph_;
     ModelPicture picture_;
     std::map<ValueId, std::size_t> makers_;
+    std::set<ValueId> computed_; // by nodes that read nothing but constants
     std::map<std::string, std::string> problems_;
 };
 

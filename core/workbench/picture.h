@@ -9,8 +9,8 @@
 
 namespace tunesmith {
 
-// A model as a picture, ready for a view: plain data, made off the window's thread. Constants are no nodes of
-// their own but rows of the node that reads them.
+// A model as a picture, ready for a view: plain data, made off the window's thread. Constants, and nodes that
+// read nothing but constants, are no nodes of their own but rows of the node that reads them.
 struct PictureNode {
     enum class Category { conv, dense, pool, norm, elementwise, shape, other, io };
     std::string title;    // operator; for inputs and outputs of the model its name

@@ -87,6 +87,15 @@ void GraphView::dropCaches() {
     update();
 }
 
+// The beginning of the graph, also when a wide picture has it far from the middle.
+ViewTransform GraphView::opening() const {
+    const auto first = std::min_element(scene_.nodes.begin(), scene_.nodes.end(), [](const auto& a, const auto& b) {
+        return a.rect.top() < b.rect.top();
+    });
+    const auto chosen = ViewTransform::opening(sceneRect(), size(), painter_.readableScale());
+    return first == scene_.nodes.end() ? chosen : chosen.showing(first->rect, size(), 24);
+}
+
 void GraphView::setScene(GraphScene scene) {
     const qint64 before = selectedId();
     scene_ = std::move(scene);
@@ -97,7 +106,7 @@ void GraphView::setScene(GraphScene scene) {
     selected_ = -1;
     marks_ = {};
     placed_ = false;
-    transform_ = ViewTransform::opening(sceneRect(), size(), painter_.readableScale());
+    transform_ = opening();
     dropCaches();
     if (find_->isVisible())
         find(find_->text());
@@ -268,7 +277,7 @@ void GraphView::centreFromMinimap(const QPointF& position) {
 
 void GraphView::resizeEvent(QResizeEvent* event) {
     if (!placed_)
-        transform_ = ViewTransform::opening(sceneRect(), size(), painter_.readableScale());
+        transform_ = opening();
     find_->move(width() - find_->width() - 12, 12);
     QWidget::resizeEvent(event);
 }

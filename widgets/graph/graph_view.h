@@ -63,6 +63,7 @@ protected:
 private:
     void createActions();
     QAction* addCommand(const char* name, const QString& text, const QKeySequence& keys, const QString& tip);
+    ViewTransform opening() const;
     void zoom(double factor);
     void selectIndex(int node, bool show);
     void stepHit(int by);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <QByteArray>
+#include <QList>
 
 namespace tunesmith {
 
@@ -26,12 +27,31 @@ inline QByteArray tinyTensor(const QByteArray& name, const QByteArray& dim) {
     return protoField(1, name) + protoField(2, type);
 }
 
-inline QByteArray tinyOnnx(const QByteArray& op, const QByteArray& dim) {
-    const QByteArray node =
-        protoField(1, "x") + protoField(2, "y") + protoField(3, "the_node") + protoField(4, op);
-    const QByteArray graph = protoField(1, node) + protoField(2, "tiny") +
+inline QByteArray tinyNode(const QByteArray& op, const QList<QByteArray>& inputs, const QByteArray& output,
+                           const QByteArray& name) {
+    QByteArray node;
+    for (const QByteArray& input : inputs)
+        node += protoField(1, input);
+    return node + protoField(2, output) + protoField(3, name) + protoField(4, op);
+}
+
+inline QByteArray tinyModel(const QByteArray& nodesAndConstants, const QByteArray& dim) {
+    const QByteArray graph = nodesAndConstants + protoField(2, "tiny") +
                              protoField(11, tinyTensor("x", dim)) + protoField(12, tinyTensor("y", dim));
     return protoNumber(1, 8) + protoField(7, graph) + protoField(8, protoField(1, "") + protoNumber(2, 13));
+}
+
+// x + Identity(w): a node that only computes a constant.
+inline QByteArray tinyWithConstant() {
+    const QByteArray weight =
+        protoNumber(1, 4) + protoNumber(2, 1) + protoField(8, "w") + protoField(9, QByteArray(16, 0));
+    return tinyModel(protoField(1, tinyNode("Identity", {"w"}, "v", "copy")) +
+                         protoField(1, tinyNode("Add", {"x", "v"}, "y", "sum")) + protoField(5, weight),
+                     "4");
+}
+
+inline QByteArray tinyOnnx(const QByteArray& op, const QByteArray& dim) {
+    return tinyModel(protoField(1, tinyNode(op, {"x"}, "y", "the_node")), dim);
 }
 
 } // namespace tunesmith

@@ -58,6 +58,8 @@ private slots:
         QTest::addColumn<int>("atLeast");
         QTest::newRow("mlp") << 5;
         QTest::newRow("resnet18") << 60;
+        QTest::newRow("mobilenet_v2") << 140;
+        QTest::newRow("encoder") << 100;
     }
     void samplesShowTheirGraph() {
         QFETCH(int, atLeast);
@@ -68,6 +70,9 @@ private slots:
         QVERIFY(window.page() == MainWindow::Page::graph);
         const GraphScene& scene = window.graphPage()->view()->scene();
         QVERIFY(scene.nodes.size() >= atLeast);
+        const ModelInfo& info = window.model()->model.info();
+        QCOMPARE(static_cast<std::size_t>(scene.nodes.size()),
+                 info.inputs.size() + static_cast<std::size_t>(info.nodes) + info.outputs.size());
         QVERIFY(scene.edges.size() >= atLeast - 1);
         for (const GraphNode& node : scene.nodes)
             QVERIFY2(node.rect.isValid() && QRectF({}, scene.size).contains(node.rect),
@@ -192,6 +197,20 @@ private slots:
         QCOMPARE(view->selectedNode()->title, QStringLiteral("Wobble"));
         QVERIFY(!fixture.window().tunePage()->commands().front()->isEnabled());
         QVERIFY(!fixture.window().exportPage()->form()->problem().isEmpty());
+    }
+
+    void computedConstantsAreRowsOfTheirReader() {
+        WindowFixture fixture;
+        const QString file = fixture.path(QStringLiteral("constant.onnx"));
+        write(file, tinyWithConstant());
+        QVERIFY2(fixture.open(file), qPrintable(fixture.notice()));
+        GraphPage* page = fixture.window().graphPage();
+        QCOMPARE(page->view()->scene().nodes.size(), 3); // x, Add, y
+        QCOMPARE(page->view()->find(QStringLiteral("Identity")), 0);
+        QCOMPARE(page->view()->find(QStringLiteral("Add")), 1);
+        page->view()->select(page->view()->hits().front());
+        QVERIFY(
+            page->findChild<PropertiesPanel*>()->asTsv().contains(QStringLiteral("Weights\tv\t4\tfloat32")));
     }
 
     void openDimensionsAreAskedFor() {
