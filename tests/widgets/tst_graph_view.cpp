@@ -217,6 +217,18 @@ private slots:
         QCOMPARE(view_->hits().size(), 0);
     }
 
+    void opensAtTheBeginningOfAWidePicture() {
+        GraphScene scene;
+        scene.nodes.resize(2);
+        scene.nodes[0].id = 0;
+        scene.nodes[0].rect = {0, 0, 100, 60};
+        scene.nodes[1].id = 1;
+        scene.nodes[1].rect = {20000, 5000, 100, 60};
+        scene.size = {20100, 5060};
+        view_->setScene(scene);
+        QVERIFY(QRectF(view_->rect()).contains(view_->transform().toView(scene.nodes[0].rect)));
+    }
+
     void selectionSurvivesANewScene() {
         view_->select(1004);
         QSignalSpy spy(view_.get(), &GraphView::selectionChanged);

@@ -241,6 +241,22 @@ private slots:
         QCOMPARE(plot.dots(), 0);
     }
 
+    void scoresRankTheOtherWay() {
+        PredictedMeasuredPlot plot;
+        plot.setScale(PredictedMeasuredPlot::Scale::score);
+        QVector<TrialPoint> points;
+        for (int i = 0; i < 20; ++i)
+            points.push_back(
+                {i, 1.0 + i, false, 3.0 - i}); // the better its score, the faster; some below zero
+        plot.addTrials(points);
+        QCOMPARE(plot.dots(), 20);
+        QCOMPARE(plot.correlation(), 1.0);
+        QTRY_VERIFY(plot.plot()->xAxis->range().contains(-16));
+        QVERIFY(plot.plot()->xAxis->range().contains(3));
+        QVERIFY(plot.plot()->yAxis->range().contains(20));
+        QCOMPARE(plot.plot()->xAxis->scaleType(), QCPAxis::stLinear);
+    }
+
     void budgetRoundTrips_data() {
         QTest::addColumn<int>("kind");
         QTest::addColumn<int>("amount");

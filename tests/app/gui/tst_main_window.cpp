@@ -24,6 +24,9 @@
 #include <QSpinBox>
 #include <QStandardPaths>
 #include <QTest>
+#include <QThread>
+#include <QTimer>
+#include <ctime>
 
 using namespace tunesmith;
 
@@ -289,6 +292,21 @@ private slots:
             QVERIFY2(action, name);
             QVERIFY2(!action->statusTip().isEmpty(), name);
         }
+    }
+
+    // The watch of the next test sees what keeps the thread busy, and only that.
+    void theWatchSeesBusyEvents() {
+        EventWatch watch;
+        QTimer::singleShot(0, this, [] { QThread::msleep(80); });
+        QTest::qWait(100);
+        QVERIFY2(watch.longestMs() < 50, watch.culprit().constData());
+        QTimer::singleShot(0, this, [] {
+            const auto begin = std::clock();
+            while (std::clock() - begin < 80 * CLOCKS_PER_SEC / 1000) {
+            }
+        });
+        QTest::qWait(200);
+        QVERIFY(watch.longestMs() > 50);
     }
 
     // No event of opening a large graph may keep the window from answering.
