@@ -30,12 +30,11 @@ void addOptions(QCommandLineParser& options) {
 // False: the option has no such value; said on stderr.
 bool applyTheme(const QCommandLineParser& options) {
     bool known = true;
-    if (options.isSet("theme"))
-        settings::setTheme(settings::themeFromName(options.value("theme"), &known));
+    const QString name = options.value("theme");
+    Theme::instance().setMode(options.isSet("theme") ? settings::themeFromName(name, &known)
+                                                     : settings::theme());
     if (!known)
-        std::fprintf(stderr, "tunesmith: --theme is light, dark or system, not '%s'\n",
-                     qPrintable(options.value("theme")));
-    Theme::instance().setMode(settings::theme());
+        std::fprintf(stderr, "tunesmith: --theme is light, dark or system, not '%s'\n", qPrintable(name));
     return known;
 }
 

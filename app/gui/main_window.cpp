@@ -40,7 +40,7 @@ MainWindow::MainWindow(const QString& store, QWidget* parent)
         }
     });
     resize(1400, 900);
-    applySettings();
+    graph_->view()->setWheelZooms(settings::wheelZooms());
     refreshRecent();
     refreshTitle();
     recallState();

@@ -179,8 +179,7 @@ void MainWindow::refreshRecent() {
 }
 
 void MainWindow::applySettings() {
-    if (Theme::instance().mode() != settings::theme())
-        Theme::instance().setMode(settings::theme());
+    Theme::instance().setMode(settings::theme());
     graph_->view()->setWheelZooms(settings::wheelZooms());
 }
 

@@ -84,6 +84,11 @@ QString ModelText::count(double number) {
     return QLocale().toString(number, 'g', 3);
 }
 
+QString ModelText::flops(double number) {
+    return number < 1e3 ? tr("%1 FLOP").arg(count(number))
+                        : tr("%1FLOP").arg(count(number)); // "128 FLOP", "3.64 GFLOP"
+}
+
 QString ModelText::shape(const TensorSpec& tensor) {
     return text(tensor.type) + QLatin1Char(' ') + dims(tensor);
 }
@@ -93,7 +98,7 @@ QString ModelText::summary(const ModelInfo& info) {
                          tr("%1 parameters").arg(count(static_cast<double>(info.parameters)));
     if (!info.flopsComplete)
         return size;
-    return size + QStringLiteral(" · ") + tr("%1FLOP").arg(count(static_cast<double>(info.flops)));
+    return size + QStringLiteral(" · ") + flops(static_cast<double>(info.flops));
 }
 
 QString ModelText::unsupported(const ModelInfo& info) {
@@ -125,7 +130,7 @@ GraphNode ModelText::card(const PictureNode& node) {
     if (!node.problem.empty())
         card.badge = tr("not supported");
     else if (node.flops > 0)
-        card.badge = tr("%1FLOP").arg(count(static_cast<double>(node.flops)));
+        card.badge = flops(static_cast<double>(node.flops));
     return card;
 }
 
@@ -138,7 +143,7 @@ NodeProperties ModelText::properties(const PictureNode& node) {
         attributes.rows.push_back({text(name), text(value), {}});
     PropertySection work{tr("Work"), {}};
     if (node.flops > 0)
-        work.rows.push_back({tr("operations"), tr("%1FLOP").arg(count(static_cast<double>(node.flops))), {}});
+        work.rows.push_back({tr("operations"), flops(static_cast<double>(node.flops)), {}});
     for (const PropertySection& section :
          {attributes, tensors(tr("Inputs"), node.inputs), tensors(tr("Weights"), node.weights),
           tensors(tr("Outputs"), node.outputs), work})

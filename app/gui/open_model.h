@@ -26,6 +26,7 @@ public:
     static QString
     unsupported(const ModelInfo& info);  // "2 of 40 nodes cannot be computed: Foo (2)"; empty: all can
     static QString count(double number); // "11.7 M"
+    static QString flops(double number);
     static QString shape(const TensorSpec& tensor); // "float32 1 × 3 × 224 × 224"
     static NodeProperties properties(const PictureNode& node);
     static GraphNode card(const PictureNode& node);
