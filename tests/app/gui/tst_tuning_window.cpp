@@ -19,6 +19,7 @@
 #include <QSignalSpy>
 #include <QStandardPaths>
 #include <QTest>
+#include <QToolButton>
 
 using namespace tunesmith;
 
@@ -139,6 +140,42 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(!window, kPatience);
         const auto runs = tuningRuns(fixture.store().toStdString());
         QVERIFY(runs.ok() && runs->size() == 1 && runs->front().resumable);
+    }
+
+    void keptRunningTheWindowClosesAtTheEnd() {
+        WindowFixture fixture;
+        QPointer<MainWindow> window = &fixture.window();
+        TunePage* page = readyToTune(fixture, BudgetKind::trialsPerWorkload, 12);
+        QVERIFY(page);
+        page->start();
+        QTRY_VERIFY_WITH_TIMEOUT(dots(page) > 0, kPatience);
+        QVERIFY(!window->close());
+        press(window->findChild<QMessageBox*>(QStringLiteral("closeQuestion")),
+              QStringLiteral("Keep running"));
+        QVERIFY(window->isMinimized());
+        QVERIFY(page->running());
+        QTRY_VERIFY_WITH_TIMEOUT(!window, kPatience);
+        const auto runs = tuningRuns(fixture.store().toStdString());
+        QVERIFY(runs.ok() && runs->size() == 1);
+        QCOMPARE(QString::fromStdString(runs->front().state), QStringLiteral("COMPLETED"));
+        QVERIFY(runs->front().afterMs); // measured before the window went
+    }
+
+    void cancelInTheStatusBarStops() {
+        WindowFixture fixture;
+        TunePage* page = readyToTune(fixture, BudgetKind::seconds, 300);
+        QVERIFY(page);
+        page->start();
+        QTRY_VERIFY_WITH_TIMEOUT(dots(page) > 0, kPatience);
+        int pressed = 0;
+        for (auto* cancel : fixture.window().findChildren<QToolButton*>(QStringLiteral("cancel")))
+            if (cancel->isVisible()) {
+                QTest::mouseClick(cancel, Qt::LeftButton);
+                ++pressed;
+            }
+        QCOMPARE(pressed, 1); // only what runs has a button
+        QTRY_VERIFY_WITH_TIMEOUT(!page->running(), kPatience);
+        QVERIFY(dots(page) > 0);
     }
 
     void openingWhileTuningAsks() {
