@@ -155,7 +155,7 @@ private slots:
         QTest::addColumn<int>("after");
         for (const char* strategy : {"model-guided", "random"})
             for (const int after : {1, 4, 11, 26, 37})
-                QTest::addRow("%s stopped after %d", strategy, after) << strategy << after;
+                QTest::newRow(qPrintable(QString("%1 stopped after %2").arg(strategy).arg(after))) << strategy << after;
     }
     void resumeEqualsAnUninterruptedRun() {
         QFETCH(QString, strategy);
