@@ -85,7 +85,7 @@ void GraphPage::showEvent(QShowEvent* event) {
 
 void GraphPage::sizeDocks() {
     sized_ = true;
-    resizeDocks({dock_}, {360}, Qt::Horizontal);
+    resizeDocks({dock_}, {390}, Qt::Horizontal);
 }
 
 void GraphPage::resetLayout() {

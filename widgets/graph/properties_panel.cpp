@@ -33,6 +33,8 @@ PropertiesPanel::PropertiesPanel(QWidget* parent)
     tree_->setIndentation(12);
     tree_->setUniformRowHeights(true);
     tree_->header()->setSectionResizeMode(QHeaderView::Interactive);
+    tree_->header()->setStretchLastSection(false); // it would keep a scroll bar for an empty stretch
+    tree_->header()->setSectionResizeMode(2, QHeaderView::ResizeToContents);
     auto* copy = new QAction(tr("&Copy as table"), this);
     copy->setObjectName(QStringLiteral("copyProperties"));
     copy->setShortcut(QKeySequence::Copy);
