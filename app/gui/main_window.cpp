@@ -74,8 +74,9 @@ void MainWindow::connectPages() {
             action->setEnabled(!missing.contains(action->data().toString()));
     });
     connect(tune_, &TunePage::problem, this, &MainWindow::notifyError);
-    connect(tune_, &TunePage::tuned, this, [this](const QString& text) {
-        notify(NoticeBar::Kind::success, text, tr("Export…"), [this] { showPage(Page::exportModule); });
+    connect(tune_, &TunePage::tuned, this, [this](const QString& text, bool faster) {
+        notify(faster ? NoticeBar::Kind::success : NoticeBar::Kind::info, text, tr("Export…"),
+               [this] { showPage(Page::exportModule); });
     });
     connect(tune_, &TunePage::stateChanged, this, &MainWindow::refreshTitle);
     connect(export_, &ExportPage::problem, this, &MainWindow::notifyError);

@@ -286,6 +286,18 @@ void TunePage::refreshActions() {
     budget_->setEnabled(model_ && !running());
 }
 
+// What two short series on a shared machine cannot tell apart is not called a difference.
+QString TunePage::verdict() const {
+    constexpr double kNoise = 1.05;
+    const double ratio = *beforeMs_ / *afterMs_;
+    const QString times = tr("%1 before, %2 now").arg(msText(*beforeMs_), msText(*afterMs_));
+    if (ratio > kNoise)
+        return tr("%1: %2 times as fast").arg(times, QLocale().toString(ratio, 'f', 1));
+    if (ratio > 1 / kNoise)
+        return tr("%1: no clear difference").arg(times);
+    return tr("%1: slower; was the machine busy?").arg(times);
+}
+
 void TunePage::refreshHeadline() {
     if (!model_)
         return;
@@ -301,9 +313,7 @@ void TunePage::refreshHeadline() {
     else if (running())
         headline_->setText(state_ == State::pausing ? tr("Pausing…") : tr("Stopping…"));
     else if (beforeMs_ && afterMs_)
-        headline_->setText(tr("%1 before, %2 now: %3 times as fast")
-                               .arg(msText(*beforeMs_), msText(*afterMs_),
-                                    QLocale().toString(*beforeMs_ / *afterMs_, 'f', 1)));
+        headline_->setText(verdict());
     else if (board_.trials() > 0)
         headline_->setText(resume_->isEnabled() ? tr("Paused; resume to go on") : tr("Tuned"));
     else

@@ -45,7 +45,7 @@ public slots:
 
 signals:
     void problem(const QString& text);
-    void tuned(const QString& text); // a run ended by itself or was stopped; what was reached
+    void tuned(const QString& text, bool faster); // a run ended by itself or was stopped; what was reached
     void stateChanged();
     void historyShown();
 
@@ -68,6 +68,7 @@ private:
     void showPredictions();
     void addTrials(const QVector<TuneTrial>& trials);
     void fillRuns();
+    QString verdict() const; // of before and after, which have to be known
     void refreshHeadline();
     void refreshActions();
     const RunSummary* shownRun() const;

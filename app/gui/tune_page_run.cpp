@@ -121,7 +121,8 @@ void TunePage::showFinished(const Result<TuneReport>& result) {
         emit problem(QString::fromStdString(result.error().message));
     else if (asked != State::pausing)
         emit tuned(afterMs_ ? headline_->text()
-                            : tr("Stopped; everything that was measured is in the store."));
+                            : tr("Stopped; everything that was measured is in the store."),
+                   beforeMs_ && afterMs_ && *afterMs_ < *beforeMs_);
     if (model_)
         loadHistory(run_); // the run is in the list now, and says whether it can be resumed
 }
