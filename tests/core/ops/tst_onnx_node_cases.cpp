@@ -35,8 +35,8 @@ const QHash<QString, QString> kDoubtful{
     {"test_castlike_BFLOAT16_to_FLOAT_expanded", "bfloat16 is stored as uint16"},
     {"test_castlike_FLOAT_to_BFLOAT16", "bfloat16 is stored as uint16"},
     {"test_castlike_FLOAT_to_BFLOAT16_expanded", "bfloat16 is stored as uint16"},
-    {"test_resize_downsample_scales_cubic_align_corners", "aligns to a fractional size, which later versions corrected"},
-    {"test_resize_downsample_scales_linear_align_corners", "aligns to a fractional size, which later versions corrected"},
+    {"test_resize_downsample_scales_cubic_align_corners", "aligns to a fractional size; ONNX Runtime 1.30 aligns to whole extents, as we do"},
+    {"test_resize_downsample_scales_linear_align_corners", "aligns to a fractional size; ONNX Runtime 1.30 aligns to whole extents, as we do"},
     {"test_scan_sum", "Scan of opset 8 had other inputs"},
 };
 
