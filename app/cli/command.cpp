@@ -25,8 +25,8 @@ void Session::addDimensions(CLI::App& command) {
         ->type_name("NAME=N,...");
 }
 
-void Session::addThreads(CLI::App& command) {
-    command.add_option("--threads", threads, "Threads of the target (default: all cores)")
+void Session::addThreads(CLI::App& command, const std::string& byDefault) {
+    command.add_option("--threads", threads, "Threads of the target (default: " + byDefault + ")")
         ->check(CLI::Range(1, 1024));
 }
 

@@ -28,7 +28,7 @@ public:
     // Each adds the option of its name to a command.
     void addJson(CLI::App& command);
     void addDimensions(CLI::App& command);
-    void addThreads(CLI::App& command);
+    void addThreads(CLI::App& command, const std::string& byDefault = "all cores");
     void addBuilders(CLI::App& command);
     void addSeed(CLI::App& command);
     void addStore(CLI::App& command);

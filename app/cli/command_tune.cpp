@@ -13,11 +13,19 @@ Json optionalNumber(const std::optional<double>& value) {
     return value ? Json(*value) : Json();
 }
 
-// Tells on stderr how the run goes.
+std::string threadsText(int threads) {
+    return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
+// Tells on stderr how the runs go.
 class Narrator : public TuneListener {
 public:
     explicit Narrator(ProgressLine& line) : line_(line) {}
 
+    void onLeg(const TuneLeg& leg) override {
+        threads_ = leg.count > 1 ? threadsText(leg.threads) + ", " : std::string();
+        trials_ = 0;
+    }
     void onTasks(const std::vector<TuningTask>& tasks) override { tasks_ = tasks.size(); }
     void onTrial(const TuneTrial& trial) override {
         ++trials_;
@@ -26,40 +34,60 @@ public:
     void onProgress(const Progress& progress) override {
         Progress shown = progress;
         if (progress.phase == "tuning" && tasks_ > 0)
-            shown.detail = std::to_string(trials_) + " trials, " + progress.detail + best_;
+            shown.detail = threads_ + std::to_string(trials_) + " trials, " + progress.detail + best_;
         line_.show(shown);
     }
 
 private:
     ProgressLine& line_;
     std::size_t tasks_ = 0, trials_ = 0;
-    std::string best_;
+    std::string threads_, best_;
 };
 
-Json tuneJson(const TuneReport& report) {
-    Json workloads = Json::array();
-    for (const TunedTask& task : report.tasks)
-        workloads.push_back({{"name", task.task.name},
-                             {"space", task.task.space},
-                             {"trials", task.trials},
-                             {"best_ms", optionalNumber(task.bestMs)},
-                             {"gflops", task.gflops},
-                             {"first_ms", optionalNumber(task.firstMs)},
-                             {"count", task.task.count},
-                             {"failed", task.failed},
-                             {"config", task.config},
-                             {"stop_reason", task.stopReason}});
-    return {{"run", report.run},
-            {"trials", report.trials},
-            {"failed", report.failed},
-            {"seconds", report.seconds},
-            {"stop_reason", report.stopReason},
-            {"before_ms", optionalNumber(report.beforeMs)},
-            {"after_ms", optionalNumber(report.afterMs)},
-            {"workloads", workloads}};
+Json workloadJson(const TunedTask& task) {
+    return {{"name", task.task.name},
+            {"threads", task.threads},
+            {"space", task.task.space},
+            {"trials", task.trials},
+            {"best_ms", optionalNumber(task.bestMs)},
+            {"gflops", task.gflops},
+            {"first_ms", optionalNumber(task.firstMs)},
+            {"count", task.task.count},
+            {"failed", task.failed},
+            {"config", task.config},
+            {"stop_reason", task.stopReason}};
 }
 
-std::string tuneText(const TuneReport& report) {
+Json runJson(const TunedRun& run) {
+    return {{"run", run.run},
+            {"threads", run.threads},
+            {"trials", run.trials},
+            {"failed", run.failed},
+            {"seconds", run.seconds},
+            {"stop_reason", run.stopReason},
+            {"before_ms", optionalNumber(run.beforeMs)},
+            {"after_ms", optionalNumber(run.afterMs)}};
+}
+
+// The run is the one to resume, the latencies are those of the last: all cores, unless --threads said otherwise.
+Json tuneJson(const TuneReport& report) {
+    Json all = runJson(report.last());
+    all.erase("threads");
+    all["run"] = report.handle();
+    all["trials"] = report.trials();
+    all["failed"] = report.failed();
+    all["seconds"] = report.seconds();
+    all["runs"] = Json::array();
+    all["workloads"] = Json::array();
+    for (const TunedRun& run : report.runs) {
+        all["runs"].push_back(runJson(run));
+        for (const TunedTask& task : run.tasks)
+            all["workloads"].push_back(workloadJson(task));
+    }
+    return all;
+}
+
+std::string runText(const TunedRun& run) {
     Table table({{"workload", false, 70},
                  {"count", true},
                  {"trials", true},
@@ -67,18 +95,25 @@ std::string tuneText(const TuneReport& report) {
                  {"untuned", true},
                  {"best", true},
                  {"GFLOP/s", true}});
-    for (const TunedTask& task : report.tasks)
+    for (const TunedTask& task : run.tasks)
         table.add({task.task.name, std::to_string(task.task.count), std::to_string(task.trials),
                    std::to_string(task.failed), optionalTime(task.firstMs), optionalTime(task.bestMs),
                    task.bestMs ? fixed(task.gflops, 1) : "-"});
-    std::string text = table.text() + "\nRun " + std::to_string(report.run) + ": " +
-                       std::to_string(report.trials) + " trials (" + std::to_string(report.failed) +
-                       " failed) in " + fixed(report.seconds, 1) + " s, " + report.stopReason + "\n";
-    if (report.beforeMs && report.afterMs && *report.afterMs > 0)
-        text += "Latency " + timeText(*report.beforeMs) + " -> " + timeText(*report.afterMs) + ": " +
-                fixed(*report.beforeMs / *report.afterMs, 2) + " times as fast\n";
-    if (report.stopReason == "cancelled")
-        text += "Go on with --resume " + std::to_string(report.run) + "\n";
+    std::string text = table.text() + "\nRun " + std::to_string(run.run) + " for " + threadsText(run.threads) + ": " +
+                       std::to_string(run.trials) + " trials (" + std::to_string(run.failed) + " failed) in " +
+                       fixed(run.seconds, 1) + " s, " + run.stopReason + "\n";
+    if (run.beforeMs && run.afterMs && *run.afterMs > 0)
+        text += "Latency " + timeText(*run.beforeMs) + " -> " + timeText(*run.afterMs) + ": " +
+                fixed(*run.beforeMs / *run.afterMs, 2) + " times as fast\n";
+    return text;
+}
+
+std::string tuneText(const TuneReport& report) {
+    std::string text;
+    for (const TunedRun& run : report.runs)
+        text += (text.empty() ? "" : "\n") + runText(run);
+    if (report.unfinished)
+        text += "Go on with --resume " + std::to_string(report.handle()) + "\n";
     return text;
 }
 
@@ -109,8 +144,8 @@ Result<int> tune(Session& session, Options& options) {
     TS_ASSIGN(const TuneReport report, tuneModel(model, request));
     TS_ASSIGN(const int status, session.print(tuneJson(report), tuneText(report),
                                               session.stop.stopRequested() ? kCancelled : kDone));
-    if (report.stopReason == "failed")
-        return internalError(report.message);
+    if (report.last().stopReason == "failed")
+        return internalError(report.last().message);
     return status;
 }
 
@@ -138,7 +173,7 @@ void addTune(CLI::App& app, Session& session) {
     command.add_option("--resume", request.resume, "Go on with a run that was stopped or killed")
         ->type_name("RUN");
     session.addDimensions(command);
-    session.addThreads(command);
+    session.addThreads(command, "one thread, and after that all cores");
     session.addBuilders(command);
     session.addSeed(command);
     session.addStore(command);

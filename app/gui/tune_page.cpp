@@ -54,7 +54,7 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
     budget_->setStrategies(strategies);
     budget_->setMaximumThreads(usableCores());
     BudgetChoice choice = budget_->choice();
-    choice.threads = usableCores();
+    choice.threads = usableCores() > 1 ? 0 : 1;
     budget_->setChoice(choice);
     docks_ = {
         createDock("budget", tr("Budget"), budget_, Qt::BottomDockWidgetArea),
@@ -266,7 +266,9 @@ void TunePage::fillRuns() {
             QLocale().toString(QDateTime::fromMSecsSinceEpoch(summary.startedAt), QLocale::ShortFormat);
         const QString state =
             summary.resumable ? tr("can be resumed") : QString::fromStdString(summary.state).toLower();
-        runBox_->addItem(tr("Run %1 · %2 · %3").arg(summary.id).arg(when, state),
+        runBox_->addItem(tr("Run %1 · %2 · %3 · %4")
+                             .arg(summary.id)
+                             .arg(QString::fromStdString(summary.target), when, state),
                          QVariant::fromValue<qint64>(summary.id));
         if (run_ == summary.id)
             runBox_->setCurrentIndex(runBox_->count() - 1);
@@ -309,7 +311,8 @@ void TunePage::refreshHeadline() {
         words << tr("failed: %1").arg(board_.failed());
     detail_->setText(words.join(QStringLiteral(" · ")));
     if (state_ == State::running)
-        headline_->setText(tr("Tuning %1").arg(QString::fromStdString(model_->model.name())));
+        headline_->setText(tr("Tuning %1 for %n thread(s)", nullptr, leg_.threads)
+                               .arg(QString::fromStdString(model_->model.name())));
     else if (running())
         headline_->setText(state_ == State::pausing ? tr("Pausing…") : tr("Stopping…"));
     else if (beforeMs_ && afterMs_)

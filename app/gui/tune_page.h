@@ -66,6 +66,8 @@ private:
     void showHistory(const History& history);
     void showFinished(const Result<TuneReport>& result);
     void showPredictions();
+    void beginLeg(const TuneLeg& leg);
+    void clearCurves();
     void addTrials(const QVector<TuneTrial>& trials);
     void fillRuns();
     QString verdict() const; // of before and after, which have to be known
@@ -78,6 +80,7 @@ private:
     TuneBoard board_;
     std::vector<RunSummary> runs_;
     std::optional<std::int64_t> run_;
+    TuneLeg leg_; // the one that runs
     State state_ = State::idle;
     bool sized_ = false;
     std::optional<double> beforeMs_, afterMs_;

@@ -26,6 +26,7 @@ TuneRequest requestOf(const BudgetChoice& choice) {
 } // namespace
 
 void TunePage::connectRunner() {
+    connect(&runner_, &TuneRunner::legStarted, this, &TunePage::beginLeg);
     connect(&runner_, &TuneRunner::runStarted, this, [this](qint64 run) { run_ = run; });
     connect(&runner_, &TuneRunner::tasksKnown, this, [this](const std::vector<TuningTask>& tasks) {
         board_.setTasks(tasks);
@@ -48,10 +49,22 @@ void TunePage::connectRunner() {
 void TunePage::start() {
     if (!start_->isEnabled())
         return;
+    clearCurves();
+    launch({});
+}
+
+void TunePage::clearCurves() {
     board_.clear();
     convergence_->clear();
     predicted_->clear();
-    launch({});
+}
+
+// Each leg is a run of its own; the curves of the one before are in the list of runs.
+void TunePage::beginLeg(const TuneLeg& leg) {
+    leg_ = leg;
+    if (leg.index > 0)
+        clearCurves();
+    refreshHeadline();
 }
 
 void TunePage::resume() {
@@ -105,18 +118,18 @@ void TunePage::addTrials(const QVector<TuneTrial>& trials) {
 
 void TunePage::showFinished(const Result<TuneReport>& result) {
     const State asked = std::exchange(state_, State::idle);
-    const bool whole = result.ok() && result->stopReason != "cancelled";
+    const bool whole = result.ok() && !result->unfinished;
     board_.finish(whole ? WorkloadState::done : WorkloadState::paused);
     table_->setRows(board_.rows());
     if (result.ok()) {
-        beforeMs_ = result->beforeMs ? result->beforeMs : beforeMs_;
-        afterMs_ = result->afterMs;
+        beforeMs_ = result->last().beforeMs ? result->last().beforeMs : beforeMs_;
+        afterMs_ = result->last().afterMs;
     }
     refreshActions();
     refreshHeadline();
     emit stateChanged();
-    if (result.ok() && result->stopReason == "failed")
-        emit problem(QString::fromStdString(result->message));
+    if (result.ok() && result->last().stopReason == "failed")
+        emit problem(QString::fromStdString(result->last().message));
     else if (!result.ok() && !result.error().isCancelled())
         emit problem(QString::fromStdString(result.error().message));
     else if (asked != State::pausing)

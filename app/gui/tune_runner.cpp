@@ -6,7 +6,8 @@ namespace tunesmith {
 
 class TuneRunner::Feed : public TuneListener {
 public:
-    struct News {
+    struct News { // of one leg
+        std::optional<TuneLeg> leg;
         std::optional<std::int64_t> run;
         std::optional<std::vector<TuningTask>> tasks;
         QVector<TuneTrial> trials;
@@ -17,23 +18,28 @@ public:
         if (report)
             report(progress);
     }
+    void onLeg(const TuneLeg& leg) override {
+        const std::lock_guard lock(mutex_);
+        news_.emplace_back();
+        news_.back().leg = leg;
+    }
     void onTasks(const std::vector<TuningTask>& tasks) override {
         const std::lock_guard lock(mutex_);
-        news_.tasks = tasks;
+        latest().tasks = tasks;
     }
     void onRun(std::int64_t run) override {
         const std::lock_guard lock(mutex_);
-        news_.run = run;
+        latest().run = run;
     }
     void onTrial(const TuneTrial& trial) override {
         const std::lock_guard lock(mutex_);
-        news_.trials.push_back(trial);
+        latest().trials.push_back(trial);
     }
     void onTaskDone(const std::string& workload, const std::string&) override {
         const std::lock_guard lock(mutex_);
-        news_.done << QString::fromStdString(workload);
+        latest().done << QString::fromStdString(workload);
     }
-    News take() {
+    std::vector<News> take() {
         const std::lock_guard lock(mutex_);
         return std::exchange(news_, {});
     }
@@ -41,8 +47,14 @@ public:
     std::function<void(const Progress&)> report; // set before the work starts
 
 private:
+    News& latest() {
+        if (news_.empty())
+            news_.emplace_back();
+        return news_.back();
+    }
+
     std::mutex mutex_;
-    News news_;
+    std::vector<News> news_;
 };
 
 TuneRunner::TuneRunner(QObject* parent) : QObject(parent) {
@@ -70,15 +82,18 @@ void TuneRunner::start(const Model& model, TuneRequest request) {
 }
 
 void TuneRunner::drain() {
-    const Feed::News news = feed_->take();
-    if (news.tasks)
-        emit tasksKnown(*news.tasks);
-    if (news.run)
-        emit runStarted(*news.run);
-    if (!news.trials.isEmpty())
-        emit trialsMeasured(news.trials);
-    if (!news.done.isEmpty())
-        emit tasksDone(news.done);
+    for (const Feed::News& news : feed_->take()) {
+        if (news.leg)
+            emit legStarted(*news.leg);
+        if (news.tasks)
+            emit tasksKnown(*news.tasks);
+        if (news.run)
+            emit runStarted(*news.run);
+        if (!news.trials.isEmpty())
+            emit trialsMeasured(news.trials);
+        if (!news.done.isEmpty())
+            emit tasksDone(news.done);
+    }
 }
 
 } // namespace tunesmith

@@ -20,6 +20,7 @@ public:
     Job& job() { return job_; }
 
 signals:
+    void legStarted(const tunesmith::TuneLeg& leg);
     void tasksKnown(const std::vector<tunesmith::TuningTask>& tasks);
     void runStarted(qint64 run);
     void trialsMeasured(const QVector<tunesmith::TuneTrial>& trials);

@@ -35,6 +35,10 @@ nlohmann::json optionsToJson(const TuneOptions& options, const Target& target,
     putOptional(json, "trials_per_workload", options.trialsPerWorkload);
     putOptional(json, "trials", options.totalTrials);
     putOptional(json, "seconds", options.seconds);
+    if (!options.followedBy.empty())
+        json["followed_by"] = options.followedBy;
+    if (options.follows.valid())
+        json["follows"] = options.follows.value();
     for (const auto& [key, configs] : starts)
         for (const Config& config : configs)
             json["starts"][key].push_back(config.text());

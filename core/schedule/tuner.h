@@ -28,6 +28,8 @@ struct TuneOptions {
     bool transfer = true;              // try records of earlier runs at once
     std::optional<bool> overlapBuilds; // build while measuring; default: when the target leaves a core free
     KernelWorkerOptions workers;
+    std::vector<int> followedBy; // thread counts to tune for after this run, and the run before it: kept with the run
+    RunId follows;               // for whoever resumes; may be none
     ModelId model;       // may be none
     std::string version; // of the program
 };

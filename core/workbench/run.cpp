@@ -57,27 +57,46 @@ Result<Computed> runCompiled(const Model& model, std::vector<Tensor> inputs, con
     return runFolder(module.folder, std::move(inputs), request.threads, request.work);
 }
 
+Status nameFiles(std::vector<RunOutput>& outputs, const fs::path& folder) {
+    std::set<std::string> taken;
+    for (RunOutput& output : outputs) {
+        const std::string name = safeFileName(output.spec.name);
+        if (!taken.insert(name).second)
+            return inputError("two outputs would be saved as " + name +
+                              ".npy; rename one of them in the model");
+        output.file = folder / (name + ".npy");
+    }
+    return {};
+}
+
+// All of them or, when one cannot be written, none.
+Status save(std::vector<RunOutput>& outputs, const fs::path& folder) {
+    TS_TRY(nameFiles(outputs, folder));
+    std::error_code error;
+    const bool made = fs::create_directories(folder, error);
+    if (error)
+        return ioError("cannot make the folder " + folder.string() + ": " + error.message());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (const Status written = writeNpy(outputs[i].file, outputs[i].tensor); !written.ok()) {
+            for (std::size_t earlier = 0; earlier < i; ++earlier)
+                fs::remove(outputs[earlier].file, error);
+            if (made)
+                fs::remove(folder, error);
+            return written;
+        }
+    return {};
+}
+
 Result<RunResult> collect(Computed computed, const std::vector<std::string>& names,
                           const fs::path& saveFolder) {
     RunResult result;
     result.seconds = computed.seconds;
-    std::error_code error;
-    if (!saveFolder.empty() && !fs::create_directories(saveFolder, error) && error)
-        return ioError("cannot make the folder " + saveFolder.string() + ": " + error.message());
-    std::set<std::string> taken;
     for (std::size_t i = 0; i < names.size(); ++i) {
         const Tensor& tensor = computed.outputs[i];
-        RunOutput output{specOf(names[i], TensorType(tensor.type(), tensor.shape())), tensor, {}};
-        if (!saveFolder.empty()) {
-            const std::string name = safeFileName(names[i]);
-            if (!taken.insert(name).second)
-                return inputError("two outputs would be saved as " + name +
-                                  ".npy; rename one of them in the model");
-            output.file = saveFolder / (name + ".npy");
-            TS_TRY(writeNpy(output.file, tensor));
-        }
-        result.outputs.push_back(std::move(output));
+        result.outputs.push_back({specOf(names[i], TensorType(tensor.type(), tensor.shape())), tensor, {}});
     }
+    if (!saveFolder.empty())
+        TS_TRY(save(result.outputs, saveFolder));
     return result;
 }
 

@@ -1,108 +1,132 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/tune.h"
 
-#include <map>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/measure/machine.h"
-#include "core/module/build.h"
-#include "core/schedule/tuner.h"
-#include "core/workbench/measure_module.h"
 #include "core/workbench/open_store.h"
-#include "core/workbench/version.h"
+#include "core/workbench/tuning_run.h"
 
 namespace tunesmith {
 namespace {
 
-constexpr double kModelSeconds = 4; // of measuring the whole model, untuned and tuned in turns
+constexpr std::int64_t kDefaultTrialsPerWorkload = 64;
 
-std::string reasonText(const std::optional<StopReason>& reason) {
-    return reason ? std::string(stopReasonName(*reason)) : std::string();
-}
-
-// From the tuner's events to ours.
-class EventTranslator {
-public:
-    EventTranslator(TuneListener& listener, const TuneBudget& budget)
-        : listener_(listener), budget_(budget) {}
-
-    void operator()(const TuneEvent& event) {
-        using Kind = TuneEvent::Kind;
-        if (event.run != run_ && event.run.valid()) {
-            run_ = event.run;
-            listener_.onRun(run_.value());
-        }
-        if (event.kind == Kind::measured && event.trial)
-            listener_.onTrial(trialOf(event));
-        if (event.kind == Kind::workloadDone)
-            listener_.onTaskDone(event.workload, reasonText(event.reason));
-        if (event.kind == Kind::measured || event.kind == Kind::started || event.kind == Kind::workloadDone)
-            listener_.onProgress({"tuning", fractionOf(event), event.name});
-        if (event.kind == Kind::message)
-            listener_.onProgress({"tuning", fractionOf(event), event.text});
-    }
-
-private:
-    double fractionOf(const TuneEvent& event) const {
-        double fraction = event.allBudget > 0
-                              ? static_cast<double>(event.allTrials) / static_cast<double>(event.allBudget)
-                              : -1;
-        if (budget_.seconds && *budget_.seconds > 0)
-            fraction = std::max(fraction, event.seconds / *budget_.seconds);
-        return std::min(fraction, 1.0);
-    }
-
-    static TuneTrial trialOf(const TuneEvent& event) {
-        const Trial& trial = *event.trial;
-        TuneTrial out;
-        out.workload = event.workload;
-        out.index = static_cast<std::int64_t>(event.trials) - 1;
-        out.budget = static_cast<std::int64_t>(event.budget);
-        if (trial.ok() && !trial.objectives.empty())
-            out.ms = trial.objectives.front().value;
-        out.predicted = trial.predicted;
-        out.status = trialStatusName(trial.status);
-        out.detail = trial.message;
-        out.config = trial.asked.text();
-        out.bestMs = event.bestMs;
-        out.firstMs = event.defaultMs;
-        return out;
-    }
-
-    TuneListener& listener_;
-    const TuneBudget& budget_;
-    RunId run_;
+// What a run that is resumed was asked for, also for the legs after it.
+struct AskedBefore {
+    std::vector<int> threads; // its own, then those that follow
+    TuneBudget budget;        // of each leg
+    std::string strategy;
+    std::uint64_t seed = 1;
 };
 
-class TuningSession {
-public:
-    TuningSession(const Model& model, const TuneRequest& request) : model_(model), request_(request) {}
+template <class T> std::optional<T> numberAt(const nlohmann::json& json, const char* key) {
+    return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<T>()) : std::nullopt;
+}
 
-    Result<TuneReport> run() {
-        listener().onProgress({"preparing " + model_.name(), -1, {}});
+AskedBefore askedBefore(const RunRow& row) {
+    AskedBefore asked{{}, {}, row.strategy, row.seed};
+    const auto json = nlohmann::json::parse(row.options, nullptr, false);
+    asked.threads.push_back(std::max(1, numberAt<int>(json, "threads").value_or(1)));
+    asked.budget.trialsPerWorkload = numberAt<std::int64_t>(json, "trials_per_workload");
+    asked.budget.trials = numberAt<std::int64_t>(json, "trials");
+    asked.budget.seconds = numberAt<double>(json, "seconds");
+    if (json.contains("followed_by") && json["followed_by"].is_array())
+        for (const auto& threads : json["followed_by"])
+            if (threads.is_number_integer() && threads.get<int>() > 0)
+                asked.threads.push_back(threads.get<int>());
+    return asked;
+}
+
+class Tuning {
+public:
+    Tuning(const Model& model, const TuneRequest& request) : model_(model), request_(request) {}
+
+    Result<TuneReport> go() {
         TS_ASSIGN(const std::string path, storePath(request_.store));
         TS_ASSIGN(store_, Store::open(path));
-        TS_TRY(chooseTarget());
-        TS_TRY(listTasks());
-        TS_ASSIGN(TuneResult result, tune());
-        TuneReport report = reportOf(result);
-        if (request_.measureModel && !request_.stop.stopRequested() && result.reason != StopReason::failed)
-            TS_TRY(measureModel(result.run, report));
+        TS_TRY(request_.resume ? planResumed() : planFresh());
+        TuneReport report;
+        for (std::size_t i = 0; i < legs_.size() && !report.unfinished; ++i) {
+            if (i > 0)
+                TS_TRY(follow(RunId(report.last().run), legs_[i]));
+            listener().onLeg(legs_[i].leg);
+            listener().onProgress({"preparing " + model_.name(), -1, {}});
+            if (budget_.seconds)
+                legs_[i].budget.seconds = secondsFor(i, report.seconds());
+            TS_ASSIGN(TunedRun run, tuneLeg(model_, request_, *store_, legs_[i], listener()));
+            const bool failed = run.stopReason == stopReasonName(StopReason::failed);
+            report.runs.push_back(std::move(run));
+            report.unfinished = request_.stop.stopRequested() || failed;
+        }
         return report;
     }
 
 private:
     TuneListener& listener() const { return request_.listener ? *request_.listener : silent_; }
 
-    Status chooseTarget() {
-        int threads = request_.threads > 0 ? request_.threads : coreCount();
-        if (request_.resume) {
-            TS_ASSIGN(const RunRow row, store_->run(RunId(*request_.resume)));
-            TS_TRY(checkModel(row));
-            if (const auto at = row.targetKey.rfind("-t"); at != std::string::npos && request_.threads <= 0)
-                threads = std::max(1, std::atoi(row.targetKey.c_str() + at + 2));
-        }
-        TS_ASSIGN(target_, hostTarget(threads));
+    // What an earlier leg left of the time is the later ones'.
+    double secondsFor(std::size_t index, double spent) const {
+        return std::max(1.0, (*budget_.seconds - spent) / static_cast<double>(legs_.size() - index));
+    }
+
+    Status planFresh() {
+        budget_ = request_.budget;
+        if (budget_.empty())
+            budget_.trialsPerWorkload = kDefaultTrialsPerWorkload;
+        std::vector<int> threads{request_.threads > 0 ? request_.threads : 1};
+        if (request_.threads <= 0 && coreCount() > 1 && budget_.trials.value_or(2) > 1)
+            threads.push_back(coreCount());
+        TuneLegPlan plan;
+        plan.budget = budget_;
+        plan.strategy = request_.strategy.empty() ? tuneStrategies().front().key : request_.strategy;
+        plan.seed = request_.seed;
+        addLegs(plan, threads);
+        if (budget_.trials)
+            shareTrials(*budget_.trials);
         return {};
+    }
+
+    Status planResumed() {
+        TS_ASSIGN(const RunRow row, store_->run(RunId(*request_.resume)));
+        TS_TRY(checkModel(row));
+        const AskedBefore asked = askedBefore(row);
+        budget_.seconds = request_.budget.seconds;
+        TuneLegPlan plan;
+        plan.budget = asked.budget;
+        plan.strategy = asked.strategy;
+        plan.seed = asked.seed;
+        addLegs(plan, asked.threads);
+        legs_.front().resume = row.id;
+        return {};
+    }
+
+    // A resumed tuning may have come to this leg before.
+    Status follow(RunId previous, TuneLegPlan& plan) const {
+        plan.follows = previous;
+        TS_ASSIGN(const std::vector<RunRow> runs, store_->runs());
+        for (const RunRow& row : runs) {
+            const auto json = nlohmann::json::parse(row.options, nullptr, false);
+            if (json.is_object() && numberAt<std::int64_t>(json, "follows") == previous.value())
+                plan.resume = row.id;
+        }
+        return {};
+    }
+
+    void addLegs(TuneLegPlan plan, const std::vector<int>& threads) {
+        for (std::size_t i = 0; i < threads.size(); ++i) {
+            plan.leg = {threads[i], static_cast<int>(i), static_cast<int>(threads.size())};
+            plan.followedBy.assign(threads.begin() + static_cast<std::ptrdiff_t>(i) + 1, threads.end());
+            legs_.push_back(plan);
+        }
+    }
+
+    void shareTrials(std::int64_t all) {
+        const auto count = static_cast<std::int64_t>(legs_.size());
+        for (std::int64_t i = 0; i < count; ++i)
+            legs_[static_cast<std::size_t>(i)].budget.trials = all * (i + 1) / count - all * i / count;
     }
 
     Status checkModel(const RunRow& row) const {
@@ -115,108 +139,30 @@ private:
         return {};
     }
 
-    Status listTasks() {
-        auto prepared = prepareGraph(model_.graph());
-        if (!prepared.ok())
-            return prepared.error().within(model_.name());
-        auto workloads = modelWorkloads(*prepared, target_);
-        if (!workloads.ok())
-            return workloads.error().within(model_.name());
-        for (ModelWorkload& entry : *workloads)
-            work_.push_back({std::move(entry.workload), static_cast<int>(entry.count())});
-        TS_ASSIGN(std::vector<TuningTask> tasks, tuningTasks(model_, target_.threads));
-        for (const TuningTask& task : tasks)
-            tasks_[task.key] = task;
-        listener().onTasks(tasks);
-        return {};
-    }
-
-    Result<TuneOptions> options() const {
-        TuneOptions options;
-        options.trialsPerWorkload = request_.budget.trialsPerWorkload;
-        options.totalTrials = request_.budget.trials;
-        options.seconds = request_.budget.seconds;
-        if (request_.budget.empty() && !request_.resume)
-            options.trialsPerWorkload = 64;
-        options.strategy = request_.strategy.empty() ? tuneStrategies().front().key : request_.strategy;
-        options.seed = request_.seed;
-        if (request_.batch > 0)
-            options.batch = static_cast<std::size_t>(request_.batch);
-        options.transfer = request_.transfer;
-        options.workers.builders = request_.builders > 0 ? request_.builders : coreCount();
-        options.workers.profileSeconds = request_.timeoutSeconds;
-        options.workers.seed = request_.seed;
-        options.version = versionText();
-        ModelRow row{{}, model_.name(), model_.source(), model_.hash()};
-        TS_ASSIGN(options.model, store_->addModel(row));
-        return options;
-    }
-
-    Result<TuneResult> tune() {
-        TS_ASSIGN(const TuneOptions chosen, options());
-        auto translate = std::make_shared<EventTranslator>(listener(), request_.budget);
-        Tuner tuner(*store_, [translate](const TuneEvent& event) { (*translate)(event); });
-        return request_.resume ? tuner.resume(RunId(*request_.resume), chosen, request_.stop)
-                               : tuner.run(work_, target_, chosen, request_.stop);
-    }
-
-    TuneReport reportOf(const TuneResult& result) const {
-        TuneReport report;
-        report.run = result.run.value();
-        report.trials = static_cast<std::int64_t>(result.trials);
-        report.failed = static_cast<std::int64_t>(result.failed);
-        report.seconds = result.seconds;
-        report.stopReason = stopReasonName(result.reason);
-        report.message = result.message;
-        report.beforeMs = result.beforeMs;
-        report.afterMs = result.afterMs;
-        for (const TunedWorkload& workload : result.workloads) {
-            TunedTask tuned;
-            if (const auto task = tasks_.find(workload.key); task != tasks_.end())
-                tuned.task = task->second;
-            tuned.task.key = workload.key;
-            tuned.task.name = workload.name;
-            tuned.task.count = static_cast<std::size_t>(workload.count);
-            tuned.task.space = workload.spaceSize;
-            tuned.trials = static_cast<std::int64_t>(workload.trials);
-            tuned.failed = static_cast<std::int64_t>(workload.failed);
-            tuned.firstMs = workload.defaultMs;
-            tuned.bestMs = workload.bestMs;
-            tuned.gflops = workload.gflops;
-            tuned.config = workload.best;
-            tuned.stopReason = reasonText(workload.reason);
-            report.tasks.push_back(std::move(tuned));
-        }
-        return report;
-    }
-
-    // Until here before and after were sums over the kernels; now the whole model, untuned and tuned in
-    // turns.
-    Status measureModel(RunId run, TuneReport& report) {
-        const Work work{request_.stop, [this](const Progress& progress) { listener().onProgress(progress); }};
-        TS_ASSIGN(
-            const Subject before,
-            compiledSubject(model_, {request_.store, target_.threads, request_.builders, true, work}, {}));
-        TS_ASSIGN(
-            const Subject after,
-            compiledSubject(model_, {request_.store, target_.threads, request_.builders, false, work}, {}));
-        work.report("measuring the whole model");
-        TS_ASSIGN(const PairSamples pair, measurePair(before, after, kModelSeconds, request_.stop));
-        report.beforeMs = latencyOf(pair.a, before, 0).p5Ms;
-        report.afterMs = latencyOf(pair.b, after, 0).p5Ms;
-        return store_->setRunLatency(run, report.beforeMs, report.afterMs);
-    }
-
     const Model& model_;
     const TuneRequest& request_;
     std::shared_ptr<Store> store_;
-    Target target_;
-    std::vector<TuneTask> work_;
-    std::map<std::string, TuningTask> tasks_;
+    TuneBudget budget_; // of all legs together
+    std::vector<TuneLegPlan> legs_;
     mutable TuneListener silent_;
 };
 
+template <class T, class Member> T sumOf(const std::vector<TunedRun>& runs, Member member) {
+    return std::transform_reduce(runs.begin(), runs.end(), T(), std::plus<T>(),
+                                 [member](const TunedRun& run) { return run.*member; });
+}
+
 } // namespace
+
+std::int64_t TuneReport::trials() const {
+    return sumOf<std::int64_t>(runs, &TunedRun::trials);
+}
+std::int64_t TuneReport::failed() const {
+    return sumOf<std::int64_t>(runs, &TunedRun::failed);
+}
+double TuneReport::seconds() const {
+    return sumOf<double>(runs, &TunedRun::seconds);
+}
 
 const std::vector<StrategyInfo>& tuneStrategies() {
     static const std::vector<StrategyInfo> list{
@@ -228,7 +174,7 @@ const std::vector<StrategyInfo>& tuneStrategies() {
 }
 
 Result<TuneReport> tuneModel(const Model& model, const TuneRequest& request) {
-    return TuningSession(model, request).run();
+    return Tuning(model, request).go();
 }
 
 } // namespace tunesmith

@@ -28,14 +28,21 @@ struct TuneTrial {
     std::optional<double> firstMs; // of the untuned schedule
 };
 
-// Watches a run. Called in order, never by two threads at once, but from different threads: be quick, queue
+// One after the other, a run for each thread count.
+struct TuneLeg {
+    int threads = 1;
+    int index = 0, count = 1; // which of how many
+};
+
+// Watches the runs. Called in order, never by two threads at once, but from different threads: be quick, queue
 // what is slow.
 class TuneListener {
 public:
     virtual ~TuneListener() = default;
-    virtual void onProgress(const Progress&) {} // fraction: of the whole budget
+    virtual void onProgress(const Progress&) {}    // fraction: of the whole budget
+    virtual void onLeg(const TuneLeg& /*leg*/) {} // what follows is about this one
     virtual void onTasks(const std::vector<TuningTask>&) {
-    }                                           // what will be tuned; once, before the first trial
+    }                                           // what will be tuned; once a leg, before its first trial
     virtual void onRun(std::int64_t /*run*/) {} // its id in the store
     virtual void onTrial(const TuneTrial&) {}
     virtual void onTaskDone(const std::string& /*workload*/, const std::string& /*stopReason*/) {}
@@ -43,9 +50,9 @@ public:
 
 struct TuneRequest {
     std::string store;    // empty: the default store
-    TuneBudget budget;    // empty: 64 trials per workload
+    TuneBudget budget;    // empty: 64 trials per workload; --trials and --time are shared by the legs
     std::string strategy; // empty: the first of tuneStrategies()
-    int threads = 0;      // of the target; 0: all cores
+    int threads = 0;      // of the target; 0: one thread, and after that all cores
     int builders = 0;     // processes that compile candidates; 0: one per core
     std::uint64_t seed = 1;
     double timeoutSeconds = 10;         // of one candidate's measurement
@@ -59,6 +66,7 @@ struct TuneRequest {
 
 struct TunedTask {
     TuningTask task;
+    int threads = 1;
     std::int64_t trials = 0, failed = 0;
     std::optional<double> firstMs, bestMs; // firstMs: of the untuned schedule
     double gflops = 0;                     // at bestMs
@@ -66,8 +74,10 @@ struct TunedTask {
     std::string stopReason;
 };
 
-struct TuneReport {
+// What one leg came to.
+struct TunedRun {
     std::int64_t run = 0;
+    int threads = 1;
     std::int64_t trials = 0, failed = 0; // of the whole run, also before it was resumed
     double seconds = 0;                  // of this part
     std::string stopReason;              // "budget_trials", "cancelled", ...
@@ -78,13 +88,24 @@ struct TuneReport {
     std::vector<TunedTask> tasks;
 };
 
+struct TuneReport {
+    std::vector<TunedRun> runs; // at least one
+    bool unfinished = false;    // it was stopped, or failed
+    std::int64_t handle() const { return runs.front().run; } // resuming this one goes on with all of them
+    const TunedRun& last() const { return runs.back(); }
+    std::int64_t trials() const;
+    std::int64_t failed() const;
+    double seconds() const;
+};
+
 struct StrategyInfo {
     std::string key, name, help;
 };
 const std::vector<StrategyInfo>& tuneStrategies();
 
-// Tunes all workloads of a model. A stop is no error: the result says stopReason "cancelled" and what was
-// reached, and the run can be resumed. The same goes for a run whose process was killed.
+// Tunes all workloads of a model, for one thread count after the other; a later leg starts from what an earlier one found. A
+// stop is no error: the last run says stopReason "cancelled" and what was reached, and can be resumed; the legs that were to
+// follow it then follow. The same goes for a run whose process was killed.
 Result<TuneReport> tuneModel(const Model& model, const TuneRequest& request);
 
 } // namespace tunesmith

@@ -84,7 +84,8 @@ void BudgetForm::setStrategies(const QVector<StrategyChoice>& strategies) {
 }
 
 void BudgetForm::setMaximumThreads(int threads) {
-    threads_->setRange(1, std::max(1, threads));
+    threads_->setRange(threads > 1 ? 0 : 1, std::max(1, threads));
+    threads_->setSpecialValueText(threads > 1 ? tr("1, then %1").arg(threads) : QString());
 }
 
 BudgetChoice BudgetForm::choice() const {

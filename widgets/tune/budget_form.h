@@ -16,7 +16,7 @@ struct BudgetChoice {
     BudgetKind kind = BudgetKind::trialsPerWorkload;
     int amount = 64;
     QString strategy; // key
-    int threads = 1;
+    int threads = 1; // 0: for one and then for the maximum
     quint64 seed = 1;
     bool operator==(const BudgetChoice&) const = default;
 };

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <set>
 
+#include "core/measure/machine.h"
 #include "core/workbench/compile.h"
 #include "core/workbench/history.h"
 #include "core/workbench/picture.h"
@@ -18,6 +19,7 @@ namespace {
 class Recorder : public TuneListener {
 public:
     explicit Recorder(std::size_t stopAfter = SIZE_MAX) : stopAfter_(stopAfter) {}
+    void onLeg(const TuneLeg& leg) override { legs.push_back(leg); }
     void onTasks(const std::vector<TuningTask>& list) override { tasks = list; }
     void onRun(std::int64_t id) override { run = id; }
     void onTrial(const TuneTrial& trial) override {
@@ -29,6 +31,7 @@ public:
     void onProgress(const Progress& progress) override { fraction = std::max(fraction, progress.fraction); }
 
     StopSource source;
+    std::vector<TuneLeg> legs;
     std::vector<TuningTask> tasks;
     std::vector<TuneTrial> trials;
     std::set<std::string> done;
@@ -43,6 +46,7 @@ TuneRequest request(const QTemporaryDir& folder, Recorder& recorder, std::int64_
     TuneRequest out;
     out.store = folder.filePath("trials.db").toStdString();
     out.budget.trialsPerWorkload = trialsPerWorkload;
+    out.threads = 1;
     out.measureModel = false;
     out.stop = recorder.source.token();
     out.listener = &recorder;
@@ -136,9 +140,9 @@ private slots:
         const auto report = tuneModel(*model, request(folder, recorder, 3));
         QVERIFY2(report.ok(), report.ok() ? "" : report.error().message.c_str());
         QCOMPARE(recorder.tasks.size(), std::size_t(3));
-        QCOMPARE(recorder.run, report->run);
+        QCOMPARE(recorder.run, report->last().run);
         QCOMPARE(recorder.done.size(), std::size_t(3));
-        QCOMPARE(static_cast<std::int64_t>(recorder.trials.size()), report->trials);
+        QCOMPARE(static_cast<std::int64_t>(recorder.trials.size()), report->trials());
         QVERIFY(recorder.fraction > 0 && recorder.fraction <= 1);
         std::map<std::string, std::int64_t> next;
         for (const TuneTrial& trial : recorder.trials)
@@ -146,7 +150,7 @@ private slots:
         const auto runs = tuningRuns(request(folder, recorder, 3).store, model->hash());
         QCOMPARE(runs->size(), std::size_t(1));
         QCOMPARE(runs->front().state, std::string("COMPLETED"));
-        const auto curves = runCurves(request(folder, recorder, 3).store, report->run);
+        const auto curves = runCurves(request(folder, recorder, 3).store, report->last().run);
         QCOMPARE(curves->size(), std::size_t(3));
         for (const RunCurve& curve : *curves)
             QCOMPARE(static_cast<std::int64_t>(curve.points.size()), curve.trials);
@@ -158,17 +162,90 @@ private slots:
         Recorder first(2);
         const auto stopped = tuneModel(*model, request(folder, first, 8));
         QVERIFY(stopped.ok());
-        QCOMPARE(stopped->stopReason, std::string("cancelled"));
+        QVERIFY(stopped->unfinished);
+        QCOMPARE(stopped->last().stopReason, std::string("cancelled"));
         const auto runs = tuningRuns(request(folder, first, 8).store);
         QVERIFY(runs.ok() && runs->size() == 1 && runs->front().resumable);
         Recorder second;
         TuneRequest again = request(folder, second, 8);
-        again.resume = stopped->run;
+        again.resume = stopped->last().run;
         const auto resumed = tuneModel(*model, again);
         QVERIFY2(resumed.ok(), resumed.ok() ? "" : resumed.error().message.c_str());
-        QCOMPARE(resumed->run, stopped->run);
-        QVERIFY(resumed->trials > stopped->trials);
+        QVERIFY(!resumed->unfinished);
+        QCOMPARE(resumed->last().run, stopped->last().run);
+        QVERIFY(resumed->trials() > stopped->trials());
         QVERIFY(!tuningRuns(again.store)->front().resumable);
+    }
+
+    void oneThreadAndThenAllCores() {
+        if (coreCount() < 2)
+            QSKIP("this machine has one core");
+        const QTemporaryDir folder;
+        Recorder recorder;
+        const auto model = openModel("mlp");
+        TuneRequest both = request(folder, recorder, 3);
+        both.threads = 0;
+        both.budget = {};
+        both.budget.trials = 13;
+        const auto report = tuneModel(*model, both);
+        QVERIFY2(report.ok(), report.ok() ? "" : report.error().message.c_str());
+        QCOMPARE(report->runs.size(), std::size_t(2));
+        QCOMPARE(recorder.legs.size(), std::size_t(2));
+        QCOMPARE(report->runs[0].threads, 1);
+        QCOMPARE(report->runs[1].threads, coreCount());
+        QVERIFY(report->runs[0].run != report->runs[1].run);
+        QVERIFY(report->runs[0].trials >= 6 && report->runs[1].trials >= 7); // the untuned one may come on top
+        const auto runs = tuningRuns(both.store, model->hash());
+        QVERIFY(runs.ok() && runs->size() == 2);
+        QVERIFY(runs->front().target != runs->back().target);
+        for (const RunSummary& run : *runs)
+            QCOMPARE(run.state, std::string("COMPLETED"));
+    }
+
+    void resumingGoesOnWithTheOtherThreadCounts() {
+        if (coreCount() < 2)
+            QSKIP("this machine has one core");
+        const QTemporaryDir folder;
+        const auto model = openModel("mlp");
+        Recorder first(2);
+        TuneRequest both = request(folder, first, 5);
+        both.threads = 0;
+        const auto stopped = tuneModel(*model, both);
+        QVERIFY(stopped.ok() && stopped->unfinished);
+        QCOMPARE(stopped->runs.size(), std::size_t(1));
+        Recorder second;
+        TuneRequest again = request(folder, second, 1); // the budget is the run's own
+        again.resume = stopped->last().run;
+        const auto resumed = tuneModel(*model, again);
+        QVERIFY2(resumed.ok(), resumed.ok() ? "" : resumed.error().message.c_str());
+        QCOMPARE(resumed->runs.size(), std::size_t(2));
+        QCOMPARE(resumed->runs[0].run, stopped->last().run);
+        QCOMPARE(resumed->runs[1].threads, coreCount());
+        QCOMPARE(resumed->runs[0].trials, resumed->runs[1].trials);
+        QVERIFY(!resumed->unfinished);
+    }
+
+    // Stopped in the second leg, the first run's number still names the whole tuning.
+    void theFirstRunIsTheHandle() {
+        if (coreCount() < 2)
+            QSKIP("this machine has one core");
+        const QTemporaryDir folder;
+        const auto model = openModel("mlp");
+        Recorder first(18); // three workloads of five or six trials are the first leg
+        TuneRequest both = request(folder, first, 5);
+        both.threads = 0;
+        const auto stopped = tuneModel(*model, both);
+        QVERIFY(stopped.ok() && stopped->unfinished);
+        QCOMPARE(stopped->runs.size(), std::size_t(2));
+        Recorder second;
+        TuneRequest again = request(folder, second, 1);
+        again.resume = stopped->handle();
+        const auto resumed = tuneModel(*model, again);
+        QVERIFY(resumed.ok() && !resumed->unfinished);
+        QCOMPARE(resumed->runs.size(), std::size_t(2));
+        QCOMPARE(resumed->runs[1].run, stopped->runs[1].run);
+        QVERIFY(resumed->runs[1].trials >= stopped->runs[1].trials);
+        QCOMPARE(tuningRuns(both.store)->size(), std::size_t(2));
     }
 };
 

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/tuning_run.h"
+
+#include <map>
+
+#include "core/measure/machine.h"
+#include "core/module/build.h"
+#include "core/workbench/measure_module.h"
+#include "core/workbench/version.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr double kModelSeconds = 4; // of measuring the whole model, untuned and tuned in turns
+
+std::string reasonText(const std::optional<StopReason>& reason) {
+    return reason ? std::string(stopReasonName(*reason)) : std::string();
+}
+
+// From the tuner's events to ours.
+class EventTranslator {
+public:
+    EventTranslator(TuneListener& listener, const TuneBudget& budget, const TuneLeg& leg)
+        : listener_(listener), budget_(budget), leg_(leg) {}
+
+    void operator()(const TuneEvent& event) {
+        using Kind = TuneEvent::Kind;
+        if (event.run != run_ && event.run.valid()) {
+            run_ = event.run;
+            listener_.onRun(run_.value());
+        }
+        if (event.kind == Kind::measured && event.trial)
+            listener_.onTrial(trialOf(event));
+        if (event.kind == Kind::workloadDone)
+            listener_.onTaskDone(event.workload, reasonText(event.reason));
+        if (event.kind == Kind::measured || event.kind == Kind::started || event.kind == Kind::workloadDone)
+            listener_.onProgress({"tuning", fractionOf(event), event.name});
+        if (event.kind == Kind::message)
+            listener_.onProgress({"tuning", fractionOf(event), event.text});
+    }
+
+private:
+    double fractionOf(const TuneEvent& event) const {
+        double fraction = event.allBudget > 0
+                              ? static_cast<double>(event.allTrials) / static_cast<double>(event.allBudget)
+                              : -1;
+        if (budget_.seconds && *budget_.seconds > 0)
+            fraction = std::max(fraction, event.seconds / *budget_.seconds);
+        return fraction < 0 ? fraction : (leg_.index + std::min(fraction, 1.0)) / leg_.count;
+    }
+
+    static TuneTrial trialOf(const TuneEvent& event) {
+        const Trial& trial = *event.trial;
+        TuneTrial out;
+        out.workload = event.workload;
+        out.index = static_cast<std::int64_t>(event.trials) - 1;
+        out.budget = static_cast<std::int64_t>(event.budget);
+        if (trial.ok() && !trial.objectives.empty())
+            out.ms = trial.objectives.front().value;
+        out.predicted = trial.predicted;
+        out.status = trialStatusName(trial.status);
+        out.detail = trial.message;
+        out.config = trial.asked.text();
+        out.bestMs = event.bestMs;
+        out.firstMs = event.defaultMs;
+        return out;
+    }
+
+    TuneListener& listener_;
+    const TuneBudget budget_;
+    const TuneLeg leg_;
+    RunId run_;
+};
+
+class TuningRun {
+public:
+    TuningRun(const Model& model, const TuneRequest& request, Store& store, const TuneLegPlan& plan,
+              TuneListener& listener)
+        : model_(model), request_(request), store_(store), plan_(plan), listener_(listener) {}
+
+    Result<TunedRun> go() {
+        TS_ASSIGN(target_, hostTarget(plan_.leg.threads));
+        TS_TRY(listTasks());
+        TS_ASSIGN(const TuneResult result, tune());
+        TunedRun run = runOf(result);
+        if (request_.measureModel && !request_.stop.stopRequested() && result.reason != StopReason::failed)
+            if (const Status measured = measureModel(result.run, run); !measured.ok() && !measured.error().isCancelled())
+                return measured.error();
+        return run;
+    }
+
+private:
+    Status listTasks() {
+        auto prepared = prepareGraph(model_.graph());
+        if (!prepared.ok())
+            return prepared.error().within(model_.name());
+        auto workloads = modelWorkloads(*prepared, target_);
+        if (!workloads.ok())
+            return workloads.error().within(model_.name());
+        for (ModelWorkload& entry : *workloads)
+            work_.push_back({std::move(entry.workload), static_cast<int>(entry.count())});
+        TS_ASSIGN(std::vector<TuningTask> tasks, tuningTasks(model_, target_.threads));
+        for (const TuningTask& task : tasks)
+            tasks_[task.key] = task;
+        listener_.onTasks(tasks);
+        return {};
+    }
+
+    Result<TuneOptions> options() const {
+        TuneOptions options;
+        options.trialsPerWorkload = plan_.budget.trialsPerWorkload;
+        options.totalTrials = plan_.budget.trials;
+        options.seconds = plan_.budget.seconds;
+        options.strategy = plan_.strategy;
+        options.seed = plan_.seed;
+        options.followedBy = plan_.followedBy;
+        options.follows = plan_.follows;
+        if (request_.batch > 0)
+            options.batch = static_cast<std::size_t>(request_.batch);
+        options.transfer = request_.transfer;
+        options.workers.builders = request_.builders > 0 ? request_.builders : coreCount();
+        options.workers.profileSeconds = request_.timeoutSeconds;
+        options.workers.seed = plan_.seed;
+        options.version = versionText();
+        ModelRow row{{}, model_.name(), model_.source(), model_.hash()};
+        TS_ASSIGN(options.model, store_.addModel(row));
+        return options;
+    }
+
+    Result<TuneResult> tune() {
+        TS_ASSIGN(const TuneOptions chosen, options());
+        auto translate = std::make_shared<EventTranslator>(listener_, plan_.budget, plan_.leg);
+        Tuner tuner(store_, [translate](const TuneEvent& event) { (*translate)(event); });
+        return plan_.resume ? tuner.resume(*plan_.resume, chosen, request_.stop)
+                            : tuner.run(work_, target_, chosen, request_.stop);
+    }
+
+    TunedRun runOf(const TuneResult& result) const {
+        TunedRun run;
+        run.run = result.run.value();
+        run.threads = target_.threads;
+        run.trials = static_cast<std::int64_t>(result.trials);
+        run.failed = static_cast<std::int64_t>(result.failed);
+        run.seconds = result.seconds;
+        run.stopReason = stopReasonName(result.reason);
+        run.message = result.message;
+        run.beforeMs = result.beforeMs;
+        run.afterMs = result.afterMs;
+        for (const TunedWorkload& workload : result.workloads)
+            run.tasks.push_back(taskOf(workload));
+        return run;
+    }
+
+    TunedTask taskOf(const TunedWorkload& workload) const {
+        TunedTask tuned;
+        if (const auto task = tasks_.find(workload.key); task != tasks_.end())
+            tuned.task = task->second;
+        tuned.threads = target_.threads;
+        tuned.task.key = workload.key;
+        tuned.task.name = workload.name;
+        tuned.task.count = static_cast<std::size_t>(workload.count);
+        tuned.task.space = workload.spaceSize;
+        tuned.trials = static_cast<std::int64_t>(workload.trials);
+        tuned.failed = static_cast<std::int64_t>(workload.failed);
+        tuned.firstMs = workload.defaultMs;
+        tuned.bestMs = workload.bestMs;
+        tuned.gflops = workload.gflops;
+        tuned.config = workload.best;
+        tuned.stopReason = reasonText(workload.reason);
+        return tuned;
+    }
+
+    // Until here before and after were sums over the kernels; now the whole model, untuned and tuned in
+    // turns.
+    Status measureModel(RunId id, TunedRun& run) {
+        const Work work{request_.stop, [this](const Progress& progress) { listener_.onProgress(progress); }};
+        const auto subject = [&](bool untuned) {
+            return compiledSubject(model_, {request_.store, target_.threads, request_.builders, untuned, work}, {});
+        };
+        TS_ASSIGN(const Subject before, subject(true));
+        TS_ASSIGN(const Subject after, subject(false));
+        work.report("measuring the whole model");
+        TS_ASSIGN(const PairSamples pair, measurePair(before, after, kModelSeconds, request_.stop));
+        run.beforeMs = latencyOf(pair.a, before, 0).p5Ms;
+        run.afterMs = latencyOf(pair.b, after, 0).p5Ms;
+        return store_.setRunLatency(id, run.beforeMs, run.afterMs);
+    }
+
+    const Model& model_;
+    const TuneRequest& request_;
+    Store& store_;
+    const TuneLegPlan& plan_;
+    TuneListener& listener_;
+    Target target_;
+    std::vector<TuneTask> work_;
+    std::map<std::string, TuningTask> tasks_;
+};
+
+} // namespace
+
+Result<TunedRun> tuneLeg(const Model& model, const TuneRequest& request, Store& store, const TuneLegPlan& plan,
+                         TuneListener& listener) {
+    return TuningRun(model, request, store, plan, listener).go();
+}
+
+} // namespace tunesmith

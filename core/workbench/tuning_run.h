@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/schedule/tuner.h"
+#include "core/workbench/tune.h"
+
+namespace tunesmith {
+
+// Inside core/workbench only: one leg of a tuning, which is one run in the store.
+struct TuneLegPlan {
+    TuneLeg leg;
+    TuneBudget budget; // of this leg; not empty
+    std::string strategy;
+    std::uint64_t seed = 1;
+    std::vector<int> followedBy; // thread counts of the legs that come after it
+    RunId follows; // the run of the leg before; none for the first
+    std::optional<RunId> resume;
+};
+
+Result<TunedRun> tuneLeg(const Model& model, const TuneRequest& request, Store& store, const TuneLegPlan& plan,
+                         TuneListener& listener);
+
+} // namespace tunesmith
