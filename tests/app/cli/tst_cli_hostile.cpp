@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QDir>
+#include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
 #include <functional>
@@ -151,6 +152,24 @@ private slots:
         const CliResult result = runCli({"info", "mlp"}, "/dev/full");
         QCOMPARE(result.status, 1);
         QVERIFY(result.sentence().contains("No space left"));
+    }
+
+    // A file system of our own that gets full while the work goes on, where the system lets us mount one.
+    void diskThatGetsFull() {
+        const QString disk = path("disk"), script = TUNESMITH_SOURCE_DIR "/tests/app/cli/full_disk.sh";
+        QDir().mkpath(disk);
+        QProcess shell;
+        shell.start("unshare", {"--user", "--map-root-user", "--mount", "bash", script, TEST_CLI, disk});
+        if (!shell.waitForFinished(200'000) || shell.exitCode() != 0)
+            QSKIP("no file system can be mounted here to be filled");
+        const QByteArray said = shell.readAllStandardOutput();
+        QVERIFY2(said.contains("tune=1\n"), said);
+        QVERIFY2(said.contains("disk is full"), said);
+        QVERIFY2(said.contains("no damage"), said);
+        QVERIFY2(said.contains("resumed=0\n"), said);
+        QVERIFY2(said.contains("compile=1\nrun=1\n"), said);
+        QVERIFY2(said.contains("left=filler t.db"), said);
+        QVERIFY2(!said.contains("module") && !said.contains("outputs"), said);
     }
 
     void placesThatCannotBeWritten() {
