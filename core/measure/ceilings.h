@@ -3,7 +3,7 @@
 #include "core/codegen/target.h"
 
 // The two loops that the ceilings are measured with. Each thread works on its own data; a round is as slow as its slowest
-// thread; the low quantile of many short rounds counts.
+// thread; the fastest of many short rounds counts.
 namespace tunesmith::ceilings {
 
 double fmaGflops(Isa isa, int threads); // the host must have the instruction set
