@@ -7,6 +7,8 @@ namespace tunesmith {
 
 using loops::Layout;
 
+constexpr std::int64_t kBufferAlignment = 64; // bytes; slices are buffers, too
+
 std::optional<std::vector<std::int64_t>> concatSlices(const Graph& graph, const Node& concat, const LayoutPlan& layouts) {
     const TensorType& type = graph.value(concat.outputs[0]).type;
     const auto rank = static_cast<std::int64_t>(type.dims->size());
@@ -25,7 +27,7 @@ std::optional<std::vector<std::int64_t>> concatSlices(const Graph& graph, const 
     std::int64_t offset = 0;
     for (const ValueId input : concat.inputs) {
         const Shape shape = graph.value(input).type.shape();
-        if (shape[static_cast<std::size_t>(axis)] % block != 0 || elementCount(shape) == 0)
+        if (shape[static_cast<std::size_t>(axis)] % block != 0 || elementCount(shape) == 0 || offset % kBufferAlignment != 0)
             return std::nullopt;
         offsets.push_back(offset);
         offset += layout.elementCount(shape) * static_cast<std::int64_t>(byteSize(type.dtype));

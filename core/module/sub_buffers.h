@@ -15,7 +15,7 @@ struct SubBuffer {
     std::int64_t offset = 0;  // bytes
 };
 
-// Byte offsets of a Concat's inputs within its output when each is one contiguous slice of it.
+// Byte offsets of a Concat's inputs within its output when each is one contiguous slice of it that begins at a multiple of 64.
 std::optional<std::vector<std::int64_t>> concatSlices(const Graph& graph, const Node& concat, const LayoutPlan& layouts);
 
 // Whether a group is such a Concat and nothing else: then it needs no kernel of its own.

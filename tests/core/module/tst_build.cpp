@@ -88,6 +88,11 @@ const std::vector<std::pair<const char*, Recipe>>& nets() {
              const ValueId a = n.conv(n.image(3), 3, 16);
              return std::vector<ValueId>{n.concat({a, a})};
          }},
+        {"concat of vectors that end anywhere", [](Net& n) {
+             const ValueId x = n.builder.addInput("x", TensorType(DType::f32, Shape{3}));
+             const ValueId y = n.builder.add("Relu", {x});
+             return std::vector<ValueId>{n.builder.add("Concat", {y, x, y}, {{"axis", std::int64_t{0}}})};
+         }},
         {"concat of uneven channels", [](Net& n) {
              const ValueId x = n.image(3);
              return std::vector<ValueId>{n.conv(n.concat({n.conv(x, 3, 5), x}), 8, 16)};
@@ -138,6 +143,9 @@ void compareWithReference(const Graph& model, const Target& target) {
     BuildOptions options;
     options.target = target;
     const ModulePlan plan = take(buildModule(prepared, options));
+    for (const PlanBuffer& buffer : plan.buffers)
+        if (buffer.place == PlanBuffer::Place::arena)
+            QCOMPARE(buffer.offset % 64, std::int64_t{0});
     const auto inputs = take(randomInputs(model, 3));
     const auto expected = take(Interpreter(model).run(inputs));
     const Status same = requireEquivalent(expected, runPlan(plan, inputs));
