@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QJsonArray>
 #include <QTemporaryDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonObject>
 #include <QTest>
 #include <cmath>
 

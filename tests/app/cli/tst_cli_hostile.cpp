@@ -2,6 +2,8 @@
 #include <QDir>
 #include <QProcess>
 #include <QTemporaryDir>
+#include <QFile>
+#include <QFileInfo>
 #include <QTest>
 #include <functional>
 

@@ -2,6 +2,7 @@
 #include <QJsonArray>
 #include <QProcess>
 #include <QTemporaryDir>
+#include <QJsonObject>
 #include <QTest>
 #include <csignal>
 

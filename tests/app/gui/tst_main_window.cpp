@@ -23,6 +23,7 @@
 #include <QSignalSpy>
 #include <QSpinBox>
 #include <QStandardPaths>
+#include <QFile>
 #include <QTest>
 #include <QThread>
 #include <QTimer>

@@ -29,7 +29,6 @@ private:
 // The longest time that one event kept the window's thread busy, in processor time of that thread: what other
 // programs do to the machine does not count.
 class EventWatch : public QObject {
-    Q_OBJECT
 public:
     EventWatch();
     ~EventWatch() override;
@@ -47,7 +46,6 @@ private:
 
 // An application that tells an EventWatch, when there is one, about each event that it handles.
 class WatchedApplication : public QApplication {
-    Q_OBJECT
 public:
     using QApplication::QApplication;
     bool notify(QObject* receiver, QEvent* event) override;

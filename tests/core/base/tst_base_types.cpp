@@ -3,7 +3,7 @@
 #include "core/base/stop_token.h"
 #include "core/base/strong_id.h"
 
-#include <QtTest>
+#include <QTest>
 
 #include <atomic>
 #include <string>

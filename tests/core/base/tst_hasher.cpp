@@ -2,7 +2,7 @@
 #include "core/base/hash.h"
 #include "core/base/rng.h"
 
-#include <QtTest>
+#include <QTest>
 
 #include <bit>
 #include <cstdint>

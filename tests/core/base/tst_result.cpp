@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/result.h"
 
-#include <QtTest>
+#include <QTest>
 
 #include <memory>
 #include <string>

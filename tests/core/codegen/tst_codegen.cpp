@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <QtTest>
+#include <QElapsedTimer>
+#include <QTest>
 
 #include "core/base/rng.h"
 #include "core/codegen/kernel.h"

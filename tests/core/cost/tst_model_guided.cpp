@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QElapsedTimer>
-#include <QtTest>
+#include <QTest>
 #include <set>
 
 #include "core/cost/learned_model.h"

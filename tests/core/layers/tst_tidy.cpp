@@ -2,7 +2,7 @@
 #include "source_tree.h"
 
 #include <QRegularExpression>
-#include <QtTest>
+#include <QTest>
 
 using namespace tunesmith::layers;
 

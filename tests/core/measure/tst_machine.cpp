@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <QtTest>
+#include <QFloat16> // comparing JSON with QCOMPARE wants it whole
+#include <QTest>
 
 #include <nlohmann/json.hpp>
 

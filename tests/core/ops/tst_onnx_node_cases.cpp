@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QDir>
-#include <QtTest>
+#include <QFile>
+#include <QFileInfo>
+#include <QTest>
 
 #include "core/graph/graph_builder.h"
 #include "core/onnx/import.h"

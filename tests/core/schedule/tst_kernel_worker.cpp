@@ -70,7 +70,7 @@ private slots:
         const Workload workload = convWorkload(target);
         const std::string bad = take(ScheduleSpace::make(workload, target)).defaultConfig().text();
         auto options = testWorkers({{"TEST_INJECT", nlohmann::json{{fault.toStdString(), bad}}.dump()}});
-        options.buildSeconds = fault == "build-hang" ? 1 : 20;
+        options.buildSeconds = fault == "build-hang" ? 4 : 20;
         const auto workers = take(KernelWorkers::start(options));
         const auto problem = take(ScheduleProblem::make(workload, target, *workers));
         const Config config = problem->schedules().defaultConfig();

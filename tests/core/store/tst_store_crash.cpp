@@ -2,7 +2,7 @@
 #include <QFile>
 #include <QProcess>
 #include <QTemporaryDir>
-#include <QtTest>
+#include <QTest>
 
 #include "tests/core/store/store_samples.h"
 
