@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "core/codegen/llvm/small_floats.h"
 #include "core/codegen/llvm/vector_math.h"
 #include "core/loops/simplify.h"
 
@@ -38,13 +39,19 @@ private:
     // Types -----------------------------------------------------------------------------------------------------------
     llvm::Type* valueType(DType type) {
         switch (type) {
+        case DType::f16:
+        case DType::bf16:
         case DType::f32: return builder_.getFloatTy();
         case DType::f64: return builder_.getDoubleTy();
         case DType::boolean: return builder_.getInt1Ty();
         default: return builder_.getIntNTy(static_cast<unsigned>(byteSize(type) * 8));
         }
     }
-    llvm::Type* memoryType(DType type) { return type == DType::boolean ? builder_.getInt8Ty() : valueType(type); }
+    llvm::Type* memoryType(DType type) {
+        if (isSmallFloat(type))
+            return smallFloatMemory(builder_, type);
+        return type == DType::boolean ? builder_.getInt8Ty() : valueType(type);
+    }
     static llvm::Type* vectorOf(llvm::Type* type, int lanes) {
         return llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes));
     }
@@ -159,6 +166,8 @@ private:
         if (stmt->value->type == DType::boolean) {
             llvm::Type* type = isVector(value) ? vectorOf(builder_.getInt8Ty(), lanes_) : builder_.getInt8Ty();
             value = builder_.CreateZExt(value, type);
+        } else if (isSmallFloat(stmt->buffer->type)) {
+            value = roundToSmallFloat(builder_, value, stmt->buffer->type);
         }
         llvm::Type* element = memoryType(stmt->buffer->type);
         Value* base = buffers_.at(stmt->buffer.get());
@@ -272,6 +281,8 @@ private:
                 value = builder_.CreateInsertElement(value, one, static_cast<std::uint64_t>(lane));
             }
         }
+        if (isSmallFloat(e->type))
+            return widenSmallFloat(builder_, value, e->type);
         return e->type == DType::boolean ? builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())) : value;
     }
 
@@ -334,6 +345,11 @@ private:
     }
 
     Value* emitCast(const Expr& e) {
+        Value* value = emitPlainCast(e);
+        return isSmallFloat(e->type) ? widenSmallFloat(builder_, roundToSmallFloat(builder_, value, e->type), e->type) : value;
+    }
+
+    Value* emitPlainCast(const Expr& e) {
         Value* value = emitExpr(e->args[0]);
         const DType from = e->args[0]->type, to = e->type;
         llvm::Type* type = valueType(to);
@@ -464,7 +480,7 @@ private:
 Status checkTypes(const loops::LoopNest& nest) {
     for (const auto* group : {&nest.arguments, &nest.locals})
         for (const auto& buffer : *group)
-            if (byteSize(buffer->type) == 0 || buffer->type == DType::f16 || buffer->type == DType::bf16)
+            if (byteSize(buffer->type) == 0)
                 return unsupportedError("kernel '" + nest.name + "': no code can be generated for tensors of " +
                                         std::string(dtypeName(buffer->type)) + " ('" + buffer->name + "')");
     return {};
