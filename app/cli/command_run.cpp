@@ -27,7 +27,10 @@ Json runJson(const RunResult& result) {
         entry["file"] = output.file.empty() ? Json() : Json(output.file.string());
         outputs.push_back(std::move(entry));
     }
-    return {{"outputs", outputs}, {"seconds", result.seconds}};
+    Json byReference = Json::array();
+    for (const NodeProblem& node : result.byReference)
+        byReference.push_back({{"node", node.node}, {"op", node.op}, {"reason", node.reason}});
+    return {{"outputs", outputs}, {"seconds", result.seconds}, {"by_reference", byReference}};
 }
 
 std::string runText(const RunResult& result) {
@@ -35,7 +38,13 @@ std::string runText(const RunResult& result) {
     for (const RunOutput& output : result.outputs)
         table.add({output.spec.name, output.spec.type, output.spec.shapeText(), firstValues(output.tensor),
                    output.file.string()});
-    return table.text();
+    std::string text = table.text();
+    if (!result.byReference.empty()) {
+        const NodeProblem& first = result.byReference.front();
+        text += "\nWith the reference kernels: " + std::to_string(result.byReference.size()) + " nodes, as " +
+                (first.reason.empty() ? first.node : first.reason) + "\n";
+    }
+    return text;
 }
 
 } // namespace

@@ -5,6 +5,8 @@
 #include <queue>
 #include <set>
 
+#include "core/graph/captures.h"
+
 namespace tunesmith {
 
 GraphBuilder::GraphBuilder(std::string name) : name_(std::move(name)) {}
@@ -83,6 +85,7 @@ ValueId GraphBuilder::add(const std::string& op, const std::vector<ValueId>& inp
 }
 
 void GraphBuilder::setConstant(ValueId id, Tensor tensor) {
+    std::erase(inputs_, id);
     Value& value = values_[id.index()];
     value.type = TensorType(tensor.type(), tensor.shape());
     value.constant = std::move(tensor);
@@ -104,30 +107,6 @@ void GraphBuilder::replaceUses(ValueId from, ValueId to) {
 namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-// Values that the bodies of If, Loop and Scan read by name from the graphs around them, those of bodies within bodies
-// included: they order nodes like inputs do.
-void collectCaptures(const Graph& body, std::vector<std::string>& names) {
-    for (const ValueId id : body.captures())
-        names.push_back(body.value(id).name);
-    for (const auto& node : body.nodes())
-        for (const auto& [key, attribute] : node->attributes)
-            if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&attribute)) {
-                std::vector<std::string> within;
-                collectCaptures(**inner, within);
-                for (const std::string& name : within)
-                    if (!body.findValue(name).valid())
-                        names.push_back(name);
-            }
-}
-
-std::vector<std::string> capturedNames(const Node& node) {
-    std::vector<std::string> names;
-    for (const auto& [key, attribute] : node.attributes)
-        if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute))
-            collectCaptures(**body, names);
-    return names;
-}
 
 } // namespace
 

@@ -37,7 +37,7 @@ public:
     const std::vector<ValueId>& outputs() const { return outputs_; }
 
     void setType(ValueId id, TensorType type) { values_[id.index()].type = std::move(type); }
-    void setConstant(ValueId id, Tensor tensor); // turns a value into a constant; its producer loses it
+    void setConstant(ValueId id, Tensor tensor); // turns a value or an input into a constant; its producer loses it
     void replaceNode(NodeId id, Node node);
     void removeNode(NodeId id);                       // its outputs must not be used by anyone at build()
     void replaceUses(ValueId from, ValueId to);       // in nodes and in graph outputs

@@ -86,13 +86,6 @@ private:
     json used_ = json::object();
 };
 
-Status requireComputable(const Model& model) {
-    if (model.info().unsupported.empty())
-        return {};
-    const NodeProblem& first = model.info().unsupported.front();
-    return unsupportedError(model.name() + ": " + first.reason);
-}
-
 json describeGraph(const Model& model) {
     return {{"name", model.name()},
             {"hash", model.hash()},
@@ -111,15 +104,28 @@ std::size_t tunedKernels(const ModulePlan& plan) {
 
 } // namespace
 
+Status requireComputable(const Model& model) {
+    if (model.info().unsupported.empty())
+        return {};
+    const NodeProblem& first = model.info().unsupported.front();
+    return unsupportedError(model.name() + ": " + first.reason);
+}
+
 Result<PlannedModel> planModel(const Model& model, const PlanRequest& request) {
     TS_TRY(requireComputable(model));
+    TS_ASSIGN(PlannedModel planned, planGraph(model.graph(), model.name(), request));
+    planned.graph = describeGraph(model);
+    return planned;
+}
+
+Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, const PlanRequest& request) {
     const Work& work = request.work;
-    work.report("preparing " + model.name());
+    work.report("preparing " + name);
     BuildOptions options;
     TS_ASSIGN(options.target, hostTarget(request.threads > 0 ? request.threads : coreCount()));
-    auto prepared = prepareGraph(model.graph());
+    auto prepared = prepareGraph(graph);
     if (!prepared.ok())
-        return prepared.error().within(model.name());
+        return prepared.error().within(name);
     if (work.stop.stopRequested())
         return cancelledError();
     std::optional<RecordFinder> records;
@@ -136,10 +142,10 @@ Result<PlannedModel> planModel(const Model& model, const PlanRequest& request) {
     PlannedModel planned;
     auto plan = buildModule(*prepared, options);
     if (!plan.ok())
-        return plan.error().isCancelled() ? plan.error() : plan.error().within(model.name());
+        return plan.error().isCancelled() ? plan.error() : plan.error().within(name);
     planned.plan = std::move(plan).value();
-    planned.plan.name = model.name();
-    planned.graph = describeGraph(model);
+    planned.plan.name = name;
+    planned.graph = {{"name", name}, {"hash", hexHash(graph.hash())}, {"nodes", graph.nodeCount()}};
     planned.records = records ? records->used() : json::object();
     planned.tuned = tunedKernels(planned.plan);
     return planned;

@@ -27,6 +27,9 @@ struct PlannedModel {
 };
 
 Result<PlannedModel> planModel(const Model& model, const PlanRequest& request);
+// The same for a graph that is not a whole model; module.json then describes little of it.
+Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, const PlanRequest& request);
+Status requireComputable(const Model& model); // an Error names the first node that no engine can run
 Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder,
                                     nlohmann::json check = nullptr);
 

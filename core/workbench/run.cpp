@@ -7,7 +7,7 @@
 #include "core/graph/npy.h"
 #include "core/module/worker_verbs.h"
 #include "core/ops/interpreter.h"
-#include "core/workbench/plan_model.h"
+#include "core/workbench/mixed_run.h"
 #include "core/workbench/read_inputs.h"
 #include "core/workbench/session.h"
 
@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 struct Computed {
     std::vector<Tensor> outputs;
     double seconds = 0;
+    std::vector<NodeProblem> byReference = {};
 };
 
 Result<Computed> runReference(const Model& model, const std::vector<Tensor>& inputs, const Work& work) {
@@ -49,12 +50,10 @@ Result<Computed> runFolder(const fs::path& folder, std::vector<Tensor> inputs, i
                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
 }
 
-Result<Computed> runCompiled(const Model& model, std::vector<Tensor> inputs, const RunRequest& request) {
-    TS_ASSIGN(const PlannedModel planned,
-              planModel(model, {request.store, request.threads, 0, false, request.work}));
-    TS_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
-    TS_ASSIGN(const ExportSummary module, exportPlanned(planned, folder.path() / "module"));
-    return runFolder(module.folder, std::move(inputs), request.threads, request.work);
+Result<Computed> runCompiled(const Model& model, const std::vector<Tensor>& inputs, const RunRequest& request) {
+    TS_ASSIGN(const auto worker, startWorker());
+    TS_ASSIGN(MixedRun run, runMixed(model, inputs, {request.store, request.threads, 0, false, request.work}, *worker));
+    return Computed{std::move(run.outputs), run.seconds, std::move(run.byReference)};
 }
 
 Status nameFiles(std::vector<RunOutput>& outputs, const fs::path& folder) {
@@ -91,6 +90,7 @@ Result<RunResult> collect(Computed computed, const std::vector<std::string>& nam
                           const fs::path& saveFolder) {
     RunResult result;
     result.seconds = computed.seconds;
+    result.byReference = std::move(computed.byReference);
     for (std::size_t i = 0; i < names.size(); ++i) {
         const Tensor& tensor = computed.outputs[i];
         result.outputs.push_back({specOf(names[i], TensorType(tensor.type(), tensor.shape())), tensor, {}});
@@ -114,10 +114,10 @@ Result<Engine> engineFromName(const std::string& name) {
 }
 
 Result<RunResult> runModel(const Model& model, const RunRequest& request) {
-    TS_ASSIGN(std::vector<Tensor> inputs, readInputs(wantedInputs(model.graph()), request.inputs));
+    TS_ASSIGN(const std::vector<Tensor> inputs, readInputs(wantedInputs(model.graph()), request.inputs));
     TS_ASSIGN(Computed computed, request.engine == Engine::reference
                                      ? runReference(model, inputs, request.work)
-                                     : runCompiled(model, std::move(inputs), request));
+                                     : runCompiled(model, inputs, request));
     std::vector<std::string> names;
     for (const TensorSpec& output : model.info().outputs)
         names.push_back(output.name);

@@ -10,7 +10,7 @@ namespace tunesmith {
 
 enum class Engine {
     reference, // the slow, exact oracle
-    compiled,  // the kernels that a module is made of, in a worker process
+    compiled,  // the kernels that a module is made of, in a worker process; what is no kernel, with the reference
 };
 const char* engineName(Engine engine); // "reference"
 Result<Engine> engineFromName(const std::string& name);
@@ -32,7 +32,8 @@ struct RunOutput {
 
 struct RunResult {
     std::vector<RunOutput> outputs;
-    double seconds = 0; // of the inference alone
+    double seconds = 0;                   // of the inference alone
+    std::vector<NodeProblem> byReference; // of the compiled engine: nodes that are no kernels, and why
 };
 
 // One inference. Errors name the node and the operator that an engine lacks.
