@@ -14,11 +14,9 @@
 namespace tunesmith {
 
 GraphPage::GraphPage(QAction* open, QWidget* parent)
-    : QMainWindow(parent), stack_(new QStackedWidget(this)), view_(new GraphView(this)),
-      panel_(new PropertiesPanel(this)), dock_(new QDockWidget(tr("Properties"), this)),
-      name_(new QLabel(this)), summary_(new QLabel(this)), overlay_(new QComboBox(this)) {
-    setObjectName(QStringLiteral("graphPage"));
-    setWindowFlags(Qt::Widget);
+    : DockedPage(QStringLiteral("graphPage"), parent), stack_(new QStackedWidget(this)),
+      view_(new GraphView(this)), panel_(new PropertiesPanel(this)), name_(new QLabel(this)),
+      summary_(new QLabel(this)), overlay_(new QComboBox(this)) {
     view_->setObjectName(QStringLiteral("graphView"));
     auto* empty = new EmptyState(glyphIcon(Glyph::graph), tr("No model is open"),
                                  tr("Open or drop an ONNX file to see its graph."), this);
@@ -32,11 +30,9 @@ GraphPage::GraphPage(QAction* open, QWidget* parent)
     stack_->addWidget(empty);
     stack_->addWidget(shown);
     setCentralWidget(stack_);
-    dock_->setObjectName(QStringLiteral("properties"));
-    dock_->setWidget(panel_);
-    addDockWidget(Qt::RightDockWidgetArea, dock_);
+    QDockWidget* dock = addDock("properties", tr("Properties"), panel_, Qt::RightDockWidgetArea);
     connect(view_, &GraphView::selectionChanged, this, &GraphPage::showNode);
-    connect(view_, &GraphView::activated, dock_, [this] { dock_->show(); });
+    connect(view_, &GraphView::activated, dock, &QDockWidget::show);
     connect(overlay_, &QComboBox::currentIndexChanged, this, &GraphPage::applyOverlay);
     resetLayout();
 }
@@ -71,30 +67,8 @@ QWidget* GraphPage::createHeader() {
     return header;
 }
 
-bool GraphPage::recallLayout(const QByteArray& state, int version) {
-    sized_ = restoreState(state, version);
-    return sized_;
-}
-
-// Sizes of docks mean something only once the page has its own.
-void GraphPage::showEvent(QShowEvent* event) {
-    QMainWindow::showEvent(event);
-    if (!sized_)
-        QMetaObject::invokeMethod(this, &GraphPage::sizeDocks, Qt::QueuedConnection);
-}
-
 void GraphPage::sizeDocks() {
-    sized_ = true;
-    resizeDocks({dock_}, {390}, Qt::Horizontal);
-}
-
-void GraphPage::resetLayout() {
-    addDockWidget(Qt::RightDockWidgetArea, dock_);
-    dock_->setFloating(false);
-    dock_->show();
-    sized_ = false;
-    if (isVisible())
-        sizeDocks();
+    resizeDocks(docks(), {390}, Qt::Horizontal);
 }
 
 void GraphPage::showModel(const OpenModelPtr& model) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include "app/gui/docked_page.h"
 #include "app/gui/open_model.h"
-#include <QMainWindow>
 
 class QComboBox;
-class QDockWidget;
 class QLabel;
 class QStackedWidget;
 
@@ -15,22 +14,19 @@ class GraphView;
 class PropertiesPanel;
 
 // The model as a graph with the properties of the selected node in a dock beside it.
-class GraphPage : public QMainWindow {
+class GraphPage : public DockedPage {
     Q_OBJECT
 public:
     explicit GraphPage(QAction* open, QWidget* parent = nullptr);
 
     void showModel(const OpenModelPtr& model); // null: says how to open one
     GraphView* view() const { return view_; }
-    QDockWidget* propertiesDock() const { return dock_; }
-    void resetLayout();
-    bool recallLayout(const QByteArray& state, int version);
+    QDockWidget* propertiesDock() const { return docks().front(); }
 
 protected:
-    void showEvent(QShowEvent* event) override;
+    void sizeDocks() override;
 
 private:
-    void sizeDocks();
     QWidget* createHeader();
     void showNode(qint64 id);
     void applyOverlay();
@@ -39,10 +35,8 @@ private:
     QStackedWidget* stack_;
     GraphView* view_;
     PropertiesPanel* panel_;
-    QDockWidget* dock_;
     QLabel *name_, *summary_;
     QComboBox* overlay_;
-    bool sized_ = false;
 };
 
 } // namespace tunesmith

@@ -28,12 +28,10 @@ struct TunePage::History {
 };
 
 TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
-    : QMainWindow(parent), store_(std::move(store)), stack_(new QStackedWidget(this)),
-      headline_(new QLabel(this)), detail_(new QLabel(this)), runBox_(new QComboBox(this)),
-      table_(new WorkloadTable(this)), budget_(new BudgetForm(this)), convergence_(new ConvergencePlot(this)),
-      predicted_(new PredictedMeasuredPlot(this)) {
-    setObjectName(QStringLiteral("tunePage"));
-    setWindowFlags(Qt::Widget);
+    : DockedPage(QStringLiteral("tunePage"), parent), store_(std::move(store)),
+      stack_(new QStackedWidget(this)), headline_(new QLabel(this)), detail_(new QLabel(this)),
+      runBox_(new QComboBox(this)), table_(new WorkloadTable(this)), budget_(new BudgetForm(this)),
+      convergence_(new ConvergencePlot(this)), predicted_(new PredictedMeasuredPlot(this)) {
     createActions();
     auto* empty = new EmptyState(glyphIcon(Glyph::tune), tr("Nothing to tune yet"),
                                  tr("Open a model first; its workloads then appear here."), this);
@@ -56,10 +54,9 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
     BudgetChoice choice = budget_->choice();
     choice.threads = usableCores() > 1 ? 0 : 1;
     budget_->setChoice(choice);
-    docks_ = {
-        createDock("budget", tr("Budget"), budget_, Qt::BottomDockWidgetArea),
-        createDock("convergence", tr("Best so far"), convergence_, Qt::BottomDockWidgetArea),
-        createDock("predicted", tr("Predicted against measured"), predicted_, Qt::BottomDockWidgetArea)};
+    addDock("budget", tr("Budget"), budget_, Qt::BottomDockWidgetArea);
+    addDock("convergence", tr("Best so far"), convergence_, Qt::BottomDockWidgetArea);
+    addDock("predicted", tr("Predicted against measured"), predicted_, Qt::BottomDockWidgetArea);
     connect(table_, &WorkloadTable::currentKeyChanged, convergence_, &ConvergencePlot::setCurrent);
     connect(table_, &WorkloadTable::currentKeyChanged, this, &TunePage::showPredictions);
     predicted_->setScale(PredictedMeasuredPlot::Scale::score);
@@ -126,44 +123,9 @@ QWidget* TunePage::createHeader() {
     return header;
 }
 
-QDockWidget* TunePage::createDock(const char* name, const QString& title, QWidget* widget,
-                                  Qt::DockWidgetArea area) {
-    auto* dock = new QDockWidget(title, this);
-    dock->setObjectName(QLatin1String(name));
-    dock->setWidget(widget);
-    addDockWidget(area, dock);
-    return dock;
-}
-
-bool TunePage::recallLayout(const QByteArray& state, int version) {
-    sized_ = restoreState(state, version);
-    return sized_;
-}
-
-// Sizes of docks mean something only once the page has its own.
-void TunePage::showEvent(QShowEvent* event) {
-    QMainWindow::showEvent(event);
-    if (!sized_)
-        QMetaObject::invokeMethod(this, &TunePage::sizeDocks, Qt::QueuedConnection);
-}
-
 void TunePage::sizeDocks() {
-    sized_ = true;
-    resizeDocks(docks_, {330, 580, 420}, Qt::Horizontal);
-    resizeDocks({docks_[0]}, {400}, Qt::Vertical);
-}
-
-void TunePage::resetLayout() {
-    for (QDockWidget* dock : docks_) {
-        addDockWidget(Qt::BottomDockWidgetArea, dock);
-        dock->setFloating(false);
-        dock->show();
-    }
-    splitDockWidget(docks_[0], docks_[1], Qt::Horizontal);
-    splitDockWidget(docks_[1], docks_[2], Qt::Horizontal);
-    sized_ = false;
-    if (isVisible())
-        sizeDocks();
+    resizeDocks(docks(), {330, 580, 420}, Qt::Horizontal);
+    resizeDocks({docks().front()}, {400}, Qt::Vertical);
 }
 
 int TunePage::threads() const {
@@ -180,7 +142,7 @@ void TunePage::showModel(const OpenModelPtr& model) {
     convergence_->setSeries({});
     predicted_->clear();
     stack_->setCurrentIndex(model ? 1 : 0);
-    for (QDockWidget* dock : docks_)
+    for (QDockWidget* dock : docks())
         dock->widget()->setEnabled(model != nullptr);
     fillRuns();
     refreshActions();

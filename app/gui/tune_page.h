@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include "app/gui/docked_page.h"
 #include "app/gui/open_model.h"
 #include "app/gui/tune_board.h"
 #include "app/gui/tune_runner.h"
-#include <QMainWindow>
 
 class QComboBox;
-class QDockWidget;
 class QLabel;
 class QStackedWidget;
 
@@ -18,7 +17,7 @@ class WorkloadTable;
 
 // Tuning of the open model: the workloads in the middle, the budget and the plots in docks around them. Runs
 // of the same model that are in the store can be looked at and gone on with.
-class TunePage : public QMainWindow {
+class TunePage : public DockedPage {
     Q_OBJECT
 public:
     enum class State { idle, running, pausing, stopping };
@@ -31,11 +30,8 @@ public:
     bool running() const { return state_ != State::idle; }
     int threads() const;
     QList<QAction*> commands() const { return {start_, pause_, resume_, stop_}; }
-    QList<QDockWidget*> docks() const { return docks_; }
     TuneRunner& runner() { return runner_; }
     Job& historyJob() { return history_; }
-    void resetLayout();
-    bool recallLayout(const QByteArray& state, int version);
 
 public slots:
     void start();
@@ -50,15 +46,13 @@ signals:
     void historyShown();
 
 protected:
-    void showEvent(QShowEvent* event) override;
+    void sizeDocks() override;
 
 private:
-    void sizeDocks();
     struct History;
 
     void createActions();
     QWidget* createHeader();
-    QDockWidget* createDock(const char* name, const QString& title, QWidget* widget, Qt::DockWidgetArea area);
     void connectRunner();
     void launch(std::optional<std::int64_t> resume);
     void end(State asked);
@@ -82,7 +76,6 @@ private:
     std::optional<std::int64_t> run_;
     TuneLeg leg_; // the one that runs
     State state_ = State::idle;
-    bool sized_ = false;
     std::optional<double> beforeMs_, afterMs_;
     QString predictedKey_; // the workload in the plot of predictions
 
@@ -94,7 +87,6 @@ private:
     BudgetForm* budget_;
     ConvergencePlot* convergence_;
     PredictedMeasuredPlot* predicted_;
-    QList<QDockWidget*> docks_;
     Job history_;
     TuneRunner runner_; // last: its jobs end before what they talk to
 };

@@ -273,6 +273,23 @@ private slots:
         QVERIFY(!again.graphPage()->propertiesDock()->isHidden());
     }
 
+    void docksComeBackSideBySide() {
+        WindowFixture fixture;
+        fixture.window().showPage(MainWindow::Page::tune);
+        const QList<QDockWidget*> docks = fixture.window().tunePage()->docks();
+        QCOMPARE(docks.size(), 3);
+        docks[0]->setFloating(true);
+        fixture.window().tunePage()->addDockWidget(Qt::LeftDockWidgetArea, docks[1]);
+        docks[2]->hide();
+        fixture.window().resetLayout();
+        QTest::qWait(20);
+        for (int i = 0; i < 3; ++i) {
+            QVERIFY(docks[i]->isVisible() && !docks[i]->isFloating());
+            QCOMPARE(docks[i]->y(), docks[0]->y());
+            QVERIFY(i == 0 || docks[i]->x() > docks[i - 1]->geometry().right());
+        }
+    }
+
     void settingsApplyAtOnce() {
         WindowFixture fixture;
         fixture.window().findChild<QAction*>(QStringLiteral("settings"))->trigger();

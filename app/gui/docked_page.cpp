@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/docked_page.h"
+#include <QDockWidget>
+
+namespace tunesmith {
+
+DockedPage::DockedPage(const QString& name, QWidget* parent) : QMainWindow(parent) {
+    setObjectName(name);
+    setWindowFlags(Qt::Widget);
+}
+
+QDockWidget* DockedPage::addDock(const char* name, const QString& title, QWidget* widget,
+                                 Qt::DockWidgetArea area) {
+    auto* dock = new QDockWidget(title, this);
+    dock->setObjectName(QLatin1String(name));
+    dock->setWidget(widget);
+    docks_.push_back(dock);
+    areas_.push_back(area);
+    return dock;
+}
+
+void DockedPage::resetLayout() {
+    for (int i = 0; i < docks_.size(); ++i) {
+        addDockWidget(areas_[i], docks_[i]);
+        docks_[i]->setFloating(false);
+        docks_[i]->show();
+        if (i > 0 && areas_[i] == areas_[i - 1])
+            splitDockWidget(docks_[i - 1], docks_[i], Qt::Horizontal);
+    }
+    sized_ = false;
+    if (isVisible())
+        sizeAtFirst();
+}
+
+bool DockedPage::recallLayout(const QByteArray& state, int version) {
+    sized_ = restoreState(state, version);
+    return sized_;
+}
+
+// Sizes of docks mean something only once the page has its own.
+void DockedPage::showEvent(QShowEvent* event) {
+    QMainWindow::showEvent(event);
+    if (!sized_)
+        QMetaObject::invokeMethod(this, &DockedPage::sizeAtFirst, Qt::QueuedConnection);
+}
+
+void DockedPage::sizeAtFirst() {
+    sized_ = true;
+    sizeDocks();
+}
+
+} // namespace tunesmith
