@@ -1,12 +1,39 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/history.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/workbench/open_store.h"
 
 namespace tunesmith {
+namespace {
+
+struct RunOptions {
+    int threads = 1;
+    bool leads = false;       // other thread counts come after it
+    std::int64_t follows = 0; // the run before it; 0: none
+};
+
+RunOptions optionsOf(const RunRow& row) {
+    const auto json = nlohmann::json::parse(row.options, nullptr, false);
+    const auto number = [&json](const char* key, std::int64_t otherwise) {
+        return json.is_object() && json.contains(key) && json[key].is_number_integer()
+                   ? json[key].get<std::int64_t>()
+                   : otherwise;
+    };
+    return {static_cast<int>(number("threads", 1)), json.is_object() && json.contains("followed_by"),
+            number("follows", 0)};
+}
+
+bool resumable(const RunRow& row, const RunOptions& options, bool followed) {
+    return row.state == RunState::stopped || row.interrupted ||
+           (row.state == RunState::completed && options.leads && !followed);
+}
+
+} // namespace
 
 Result<std::string> storePath(const std::string& asked) {
     return asked.empty() ? defaultStorePath() : Result<std::string>(asked);
@@ -62,13 +89,19 @@ Result<std::vector<RunSummary>> tuningRuns(const std::string& store, const std::
     for (const ModelRow& model : models)
         hashes[model.id] = model.hash;
     TS_ASSIGN(const std::vector<RunRow> rows, opened->runs());
+    std::map<std::int64_t, RunOptions> options;
+    for (const RunRow& row : rows)
+        options[row.id.value()] = optionsOf(row);
     std::vector<RunSummary> runs;
     for (const RunRow& row : rows) {
         if (!modelHash.empty() && (!row.model.valid() || hashes[row.model] != modelHash))
             continue;
-        runs.push_back({row.id.value(), row.modelName, row.targetKey, row.strategy, runStateName(row.state),
-                        row.stopReason, row.startedAt, row.beforeMs, row.afterMs,
-                        row.state == RunState::stopped || row.interrupted});
+        const std::int64_t id = row.id.value();
+        const bool followed =
+            std::ranges::any_of(options, [id](const auto& other) { return other.second.follows == id; });
+        runs.push_back({id, row.modelName, row.targetKey, row.strategy, runStateName(row.state),
+                        row.stopReason, row.startedAt, row.beforeMs, row.afterMs, options[id].threads,
+                        resumable(row, options[id], followed)});
     }
     return runs;
 }

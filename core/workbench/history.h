@@ -40,7 +40,8 @@ struct RunSummary {
     std::string model, target, strategy, state, stopReason; // state: RUNNING, STOPPED, COMPLETED, FAILED
     std::int64_t startedAt = 0;                             // ms since 1970
     std::optional<double> beforeMs, afterMs;
-    bool resumable = false; // stopped, or its process is gone
+    int threads = 1;        // that it tuned for
+    bool resumable = false; // stopped, its process is gone, or the legs after it were not begun
 };
 Result<std::vector<RunSummary>> tuningRuns(const std::string& store,
                                            const std::string& modelHash = {}); // newest first

@@ -29,9 +29,14 @@ public:
             source.requestStop();
     }
     void onTaskDone(const std::string& key, const std::string&) override { done.insert(key); }
-    void onProgress(const Progress& progress) override { fraction = std::max(fraction, progress.fraction); }
+    void onProgress(const Progress& progress) override {
+        fraction = std::max(fraction, progress.fraction);
+        if (progress.phase == stopAtPhase)
+            source.requestStop();
+    }
 
     StopSource source;
+    std::string stopAtPhase = "none";
     std::vector<TuneLeg> legs;
     std::vector<TuningTask> tasks;
     std::vector<TuneTrial> trials;
@@ -247,6 +252,39 @@ private slots:
         QCOMPARE(resumed->runs[1].run, stopped->runs[1].run);
         QVERIFY(resumed->runs[1].trials >= stopped->runs[1].trials);
         QCOMPARE(tuningRuns(both.store)->size(), std::size_t(2));
+    }
+
+    // All trials of the first leg are there, the second has no run yet: the first is completed and yet to be resumed.
+    void stoppedBetweenTheLegs() {
+        if (coreCount() < 2)
+            QSKIP("this machine has one core");
+        const QTemporaryDir folder;
+        const auto model = openModel("mlp");
+        Recorder first;
+        first.stopAtPhase = "measuring the whole model";
+        TuneRequest both = request(folder, first, 2);
+        both.threads = 0;
+        both.measureModel = true;
+        const auto stopped = tuneModel(*model, both);
+        QVERIFY(stopped.ok() && stopped->unfinished);
+        QCOMPARE(stopped->runs.size(), std::size_t(1));
+        auto runs = tuningRuns(both.store);
+        QVERIFY(runs.ok() && runs->size() == 1);
+        QCOMPARE(runs->front().state, std::string("COMPLETED"));
+        QCOMPARE(runs->front().threads, 1);
+        QVERIFY(runs->front().resumable);
+        Recorder second;
+        TuneRequest again = request(folder, second, 2);
+        again.resume = runs->front().id;
+        const auto resumed = tuneModel(*model, again);
+        QVERIFY2(resumed.ok(), resumed.ok() ? "" : resumed.error().message.c_str());
+        QCOMPARE(resumed->runs.size(), std::size_t(2));
+        QCOMPARE(resumed->runs[0].trials, stopped->runs[0].trials);
+        runs = tuningRuns(both.store);
+        QVERIFY(runs.ok() && runs->size() == 2);
+        QCOMPARE(runs->front().threads, coreCount());
+        for (const RunSummary& run : *runs)
+            QVERIFY(!run.resumable);
     }
 };
 
