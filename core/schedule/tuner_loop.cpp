@@ -239,9 +239,11 @@ Status TunerLoop::storeAgain(WorkloadSearch& search, const WorkloadSearch::Leade
     row.index = static_cast<std::int64_t>(search.trials());
     TS_ASSIGN([[maybe_unused]] const TrialId id, store_.addTrial(row));
     search.remember(trial, nullptr);
-    TuneEvent improved = event(TuneEvent::Kind::improved, &search);
-    improved.trial = trial;
-    tell(improved);
+    TuneEvent again = event(TuneEvent::Kind::measured, &search);
+    again.trial = trial;
+    tell(again);
+    again.kind = TuneEvent::Kind::improved;
+    tell(again);
     return {};
 }
 
