@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/tune_board.h"
+#include <QSet>
 #include <algorithm>
 #include <cmath>
 
@@ -67,6 +68,20 @@ void TuneBoard::clear() {
     *this = {};
 }
 
+void TuneBoard::restart() {
+    for (WorkloadEntry& known : rows_) {
+        WorkloadEntry fresh;
+        fresh.key = known.key;
+        fresh.name = known.name;
+        fresh.op = known.op;
+        fresh.shape = known.shape;
+        fresh.space = known.space;
+        known = fresh;
+    }
+    points_.clear();
+    trials_ = failed_ = 0;
+}
+
 WorkloadEntry& TuneBoard::row(const QString& key) {
     if (const auto found = byKey_.constFind(key); found != byKey_.constEnd())
         return rows_[*found];
@@ -76,7 +91,18 @@ WorkloadEntry& TuneBoard::row(const QString& key) {
     return rows_.back();
 }
 
+void TuneBoard::dropOthers(const std::vector<TuningTask>& tasks) {
+    QSet<QString> named;
+    for (const TuningTask& task : tasks)
+        named.insert(text(task.key));
+    rows_.removeIf([&](const WorkloadEntry& known) { return known.done == 0 && !named.contains(known.key); });
+    byKey_.clear();
+    for (int i = 0; i < rows_.size(); ++i)
+        byKey_.insert(rows_[i].key, i);
+}
+
 void TuneBoard::setTasks(const std::vector<TuningTask>& tasks) {
+    dropOthers(tasks);
     for (const TuningTask& task : tasks) {
         WorkloadEntry& known = row(text(task.key));
         known.name = task.nodes.empty() ? text(task.name) : text(task.nodes.front());
@@ -85,7 +111,8 @@ void TuneBoard::setTasks(const std::vector<TuningTask>& tasks) {
         known.op = text(task.op);
         known.shape = text(task.shape);
         known.space = task.space;
-        known.state = WorkloadState::waiting;
+        const bool full = known.budget > 0 && known.done >= known.budget;
+        known.state = full ? WorkloadState::done : WorkloadState::waiting;
         flops_[known.key] = static_cast<double>(task.flops);
     }
 }

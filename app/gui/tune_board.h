@@ -20,8 +20,10 @@ QVector<StoredCurve> storedCurves(const std::vector<RunCurve>& curves);
 class TuneBoard {
 public:
     void clear();
-    void setTasks(const std::vector<TuningTask>& tasks); // keeps what was measured
-    void setStored(const QVector<StoredCurve>& curves);  // adds what the tasks do not name
+    void restart(); // the rows stay, what was measured goes
+    void
+    setTasks(const std::vector<TuningTask>& tasks); // keeps what was measured; other rows without trials go
+    void setStored(const QVector<StoredCurve>& curves); // adds what the tasks do not name
     void add(const TuneTrial& trial);
     void setDone(const QString& key);
     void finish(WorkloadState state); // what runs or waits with trials becomes `state`; full ones are done
@@ -34,6 +36,7 @@ public:
 
 private:
     WorkloadEntry& row(const QString& key);
+    void dropOthers(const std::vector<TuningTask>& tasks);
 
     QVector<WorkloadEntry> rows_;
     QHash<QString, int> byKey_;

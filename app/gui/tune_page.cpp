@@ -194,6 +194,7 @@ void TunePage::showHistory(const History& history) {
     const RunSummary* shown = shownRun();
     beforeMs_ = shown ? shown->beforeMs : std::nullopt;
     afterMs_ = shown ? shown->afterMs : std::nullopt;
+    shownThreads_ = shown ? shown->threads : 1;
     if (shown && shown->resumable)
         board_.finish(WorkloadState::paused);
     table_->setRows(board_.rows());
@@ -250,11 +251,22 @@ void TunePage::refreshActions() {
     budget_->setEnabled(model_ && !running());
 }
 
+QString TunePage::runningText() const {
+    const QString name = QString::fromStdString(model_->model.name());
+    if (!leg_)
+        return tr("Preparing to tune %1").arg(name);
+    const QString text = leg_->threads == 1 ? tr("Tuning %1 for one thread").arg(name)
+                                            : tr("Tuning %1 for %2 threads").arg(name).arg(leg_->threads);
+    return leg_->count == 1 ? text : tr("%1 (part %2 of %3)").arg(text).arg(leg_->index + 1).arg(leg_->count);
+}
+
 // What two short series on a shared machine cannot tell apart is not called a difference.
-QString TunePage::verdict() const {
+QString TunePage::verdict(int threads, double beforeMs, double afterMs) {
     constexpr double kNoise = 1.05;
-    const double ratio = *beforeMs_ / *afterMs_;
-    const QString times = tr("%1 before, %2 now").arg(msText(*beforeMs_), msText(*afterMs_));
+    const double ratio = beforeMs / afterMs;
+    const QString both = tr("%1 before, %2 now").arg(msText(beforeMs), msText(afterMs));
+    const QString times =
+        threads == 1 ? tr("%1 on one thread").arg(both) : tr("%1 on %2 threads").arg(both).arg(threads);
     if (ratio > kNoise)
         return tr("%1: %2 times as fast").arg(times, QLocale().toString(ratio, 'f', 1));
     if (ratio > 1 / kNoise)
@@ -273,12 +285,11 @@ void TunePage::refreshHeadline() {
         words << tr("failed: %1").arg(board_.failed());
     detail_->setText(words.join(QStringLiteral(" · ")));
     if (state_ == State::running)
-        headline_->setText(tr("Tuning %1 for %n thread(s)", nullptr, leg_.threads)
-                               .arg(QString::fromStdString(model_->model.name())));
+        headline_->setText(runningText());
     else if (running())
         headline_->setText(state_ == State::pausing ? tr("Pausing…") : tr("Stopping…"));
     else if (beforeMs_ && afterMs_)
-        headline_->setText(verdict());
+        headline_->setText(resume_->isEnabled() ? tr("Paused. %1").arg(reached()) : reached());
     else if (board_.trials() > 0)
         headline_->setText(resume_->isEnabled() ? tr("Paused; resume to go on") : tr("Tuned"));
     else

@@ -64,7 +64,10 @@ private:
     void clearCurves();
     void addTrials(const QVector<TuneTrial>& trials);
     void fillRuns();
-    QString verdict() const; // of before and after, which have to be known
+    QString runningText() const;
+    static QString verdict(int threads, double beforeMs, double afterMs);
+    QString reached() const { return verdict(shownThreads_, *beforeMs_, *afterMs_); } // both are known
+    static QString reachedByAll(const TuneReport& report);
     void refreshHeadline();
     void refreshActions();
     const RunSummary* shownRun() const;
@@ -74,9 +77,10 @@ private:
     TuneBoard board_;
     std::vector<RunSummary> runs_;
     std::optional<std::int64_t> run_;
-    TuneLeg leg_; // the one that runs
+    std::optional<TuneLeg> leg_; // the one that runs; none before the first has begun
     State state_ = State::idle;
-    std::optional<double> beforeMs_, afterMs_;
+    std::optional<double> beforeMs_, afterMs_; // of the run that is shown
+    int shownThreads_ = 1;
     QString predictedKey_; // the workload in the plot of predictions
 
     QStackedWidget* stack_;

@@ -53,15 +53,19 @@ void TunePage::start() {
     launch({});
 }
 
+// The workloads stay in view: those of the next leg are the same.
 void TunePage::clearCurves() {
-    board_.clear();
+    board_.restart();
     convergence_->clear();
+    convergence_->setSeries(board_.series());
     predicted_->clear();
+    table_->setRows(board_.rows());
 }
 
 // Each leg is a run of its own; the curves of the one before are in the list of runs.
 void TunePage::beginLeg(const TuneLeg& leg) {
     leg_ = leg;
+    shownThreads_ = leg.threads;
     if (leg.index > 0)
         clearCurves();
     refreshHeadline();
@@ -77,6 +81,10 @@ void TunePage::launch(std::optional<std::int64_t> resume) {
     TuneRequest request = requestOf(budget_->choice());
     request.store = store_;
     request.resume = resume;
+    if (resume)
+        request.budget = {}; // the run's own
+    leg_.reset();
+    runs_.clear(); // read again at the end
     afterMs_.reset();
     if (!resume)
         beforeMs_.reset();
@@ -116,6 +124,14 @@ void TunePage::addTrials(const QVector<TuneTrial>& trials) {
     refreshHeadline();
 }
 
+QString TunePage::reachedByAll(const TuneReport& report) {
+    QStringList texts;
+    for (const TunedRun& run : report.runs)
+        if (run.beforeMs && run.afterMs)
+            texts << verdict(run.threads, *run.beforeMs, *run.afterMs);
+    return texts.join(QStringLiteral("; "));
+}
+
 void TunePage::showFinished(const Result<TuneReport>& result) {
     const State asked = std::exchange(state_, State::idle);
     const bool whole = result.ok() && !result->unfinished;
@@ -133,7 +149,7 @@ void TunePage::showFinished(const Result<TuneReport>& result) {
     else if (!result.ok() && !result.error().isCancelled())
         emit problem(QString::fromStdString(result.error().message));
     else if (asked != State::pausing)
-        emit tuned(afterMs_ ? headline_->text()
+        emit tuned(afterMs_ ? reachedByAll(*result)
                             : tr("Stopped; everything that was measured is in the store."),
                    beforeMs_ && afterMs_ && *afterMs_ < *beforeMs_);
     if (model_)

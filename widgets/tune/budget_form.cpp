@@ -19,7 +19,7 @@ BudgetForm::BudgetForm(QWidget* parent)
     kind_->addItems({tr("Trials per workload"), tr("Trials in total"), tr("Time")});
     kind_->setToolTip(tr("What limits the tuning (--trials-per-workload, --trials, --time)"));
     amount_->setGroupSeparatorShown(true);
-    threads_->setToolTip(tr("Threads that the tuned kernels will use (--threads)"));
+    threads_->setToolTip(tr("Threads that the tuned kernels will use, one run for each (--threads)"));
     setMaximumThreads(QThread::idealThreadCount());
     seed_->setText(QStringLiteral("1"));
     seed_->setToolTip(tr("The same seed repeats the same search (--seed)"));

@@ -348,17 +348,6 @@ private slots:
 };
 
 int main(int argc, char** argv) {
-    WatchedApplication app(argc, argv);
-    QStandardPaths::setTestModeEnabled(true);
-    QApplication::setOrganizationName("Tunesmith");
-    QApplication::setApplicationName(
-        QStringLiteral("tst_main_window_%1").arg(QApplication::applicationPid()));
-    QApplication::setQuitOnLastWindowClosed(false);
-    settings::setTheme(Theme::Mode::light);
-    Theme::instance().setMode(Theme::Mode::light);
-    TstMainWindow test;
-    const int failed = QTest::qExec(&test, argc, argv);
-    QFile::remove(QSettings().fileName());
-    return failed;
+    return windowTestMain<TstMainWindow>("tst_main_window", argc, argv);
 }
 #include "tst_main_window.moc"

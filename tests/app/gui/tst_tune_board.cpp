@@ -92,6 +92,35 @@ private slots:
         QCOMPARE(stored.rows().front().bestMs, 1.0);
     }
 
+    void restartForgetsWhatWasMeasured() {
+        TuneBoard board;
+        board.setTasks({task("a", 2), task("b")});
+        board.add(trial("a", 0, 4.0, 8));
+        board.add(trial("b", 0, {}, 8));
+        board.restart();
+        QCOMPARE(board.rows().size(), 2);
+        TuneBoard fresh;
+        fresh.setTasks({task("a", 2), task("b")});
+        QVERIFY(board.rows() == fresh.rows());
+        QCOMPARE(board.trials() + board.failed(), 0);
+        QVERIFY(board.points(QStringLiteral("a")).isEmpty());
+    }
+
+    void rowsThatAreNotTunedGo() {
+        TuneBoard board;
+        board.setTasks({task("a"), task("b"), task("c")});
+        board.add(trial("b", 0, 3.0, 1));
+        board.setTasks({task("c"), task("d")});
+        QStringList keys;
+        for (const WorkloadEntry& row : board.rows())
+            keys << row.key;
+        QCOMPARE(keys, (QStringList{"b", "c", "d"})); // b was measured
+        QVERIFY(board.rows().front().state == WorkloadState::done);
+        board.add(trial("d", 0, 1.0));
+        QCOMPARE(board.rows().last().bestMs, 1.0);
+        QVERIFY(std::isnan(board.rows()[1].bestMs));
+    }
+
     void longCurvesAreThinned() {
         TuneBoard board;
         for (int i = 0; i < 5000; ++i)

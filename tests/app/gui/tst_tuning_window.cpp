@@ -3,7 +3,7 @@
 #include "app/gui/settings.h"
 #include "app/gui/tune_page.h"
 #include "core/workbench/history.h"
-#include "tests/app/gui/window_fixture.h"
+#include "tests/app/gui/tuning_fixture.h"
 #include "tests/widgets/quiet_test.h"
 #include "widgets/export/export_form.h"
 #include "widgets/tune/budget_form.h"
@@ -22,40 +22,6 @@
 #include <QToolButton>
 
 using namespace tunesmith;
-
-namespace {
-
-constexpr int kPatience = 120000;
-
-// mlp, open, with its tasks listed and this budget chosen.
-TunePage* readyToTune(WindowFixture& fixture, BudgetKind kind, int amount) {
-    TunePage* page = fixture.window().tunePage();
-    QSignalSpy listed(page, &TunePage::historyShown);
-    if (!fixture.open(QStringLiteral("mlp")) || (listed.isEmpty() && !listed.wait(kPatience)))
-        return nullptr;
-    auto* form = page->findChild<BudgetForm*>();
-    BudgetChoice choice = form->choice();
-    choice.kind = kind;
-    choice.amount = amount;
-    choice.threads = 1;
-    form->setChoice(choice);
-    fixture.window().showPage(MainWindow::Page::tune);
-    return page;
-}
-
-int dots(const TunePage* page) {
-    return page->findChild<ConvergencePlot*>()->dots();
-}
-
-void press(QMessageBox* box, const QString& text) {
-    QVERIFY(box);
-    for (QAbstractButton* button : box->buttons())
-        if (QString(button->text()).remove(QLatin1Char('&')) == text)
-            return button->click();
-    QFAIL("no such button");
-}
-
-} // namespace
 
 class TstTuningWindow : public QObject {
     Q_OBJECT
@@ -224,17 +190,6 @@ private slots:
 };
 
 int main(int argc, char** argv) {
-    WatchedApplication app(argc, argv);
-    QStandardPaths::setTestModeEnabled(true);
-    QApplication::setOrganizationName("Tunesmith");
-    QApplication::setApplicationName(
-        QStringLiteral("tst_tuning_window_%1").arg(QApplication::applicationPid()));
-    QApplication::setQuitOnLastWindowClosed(false);
-    settings::setTheme(Theme::Mode::light);
-    Theme::instance().setMode(Theme::Mode::light);
-    TstTuningWindow test;
-    const int failed = QTest::qExec(&test, argc, argv);
-    QFile::remove(QSettings().fileName());
-    return failed;
+    return windowTestMain<TstTuningWindow>("tst_tuning_window", argc, argv);
 }
 #include "tst_tuning_window.moc"

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/app/gui/window_fixture.h"
+#include "app/gui/settings.h"
+#include <QFile>
 #include <QLabel>
 #include <QSettings>
 #include <QSignalSpy>
+#include <QStandardPaths>
 #include <QTest>
 #include <QThread>
 #include <ctime>
@@ -87,6 +90,20 @@ bool WatchedApplication::notify(QObject* receiver, QEvent* event) {
     if (watch)
         watch->end();
     return handled;
+}
+
+void prepareApplication(const char* name) {
+    QStandardPaths::setTestModeEnabled(true);
+    QApplication::setOrganizationName(QStringLiteral("Tunesmith"));
+    QApplication::setApplicationName(
+        QStringLiteral("%1_%2").arg(QLatin1String(name)).arg(QApplication::applicationPid()));
+    QApplication::setQuitOnLastWindowClosed(false);
+    settings::setTheme(Theme::Mode::light);
+    Theme::instance().setMode(Theme::Mode::light);
+}
+
+void forgetSettings() {
+    QFile::remove(QSettings().fileName());
 }
 
 } // namespace tunesmith

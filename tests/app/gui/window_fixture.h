@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QPointer>
 #include <QTemporaryDir>
+#include <QTest>
 #include <memory>
 
 namespace tunesmith {
@@ -50,5 +51,18 @@ public:
     using QApplication::QApplication;
     bool notify(QObject* receiver, QEvent* event) override;
 };
+
+// main() of a program of tests: with settings of its own and the light theme.
+void prepareApplication(const char* name);
+void forgetSettings();
+
+template <class Test> int windowTestMain(const char* name, int argc, char** argv) {
+    WatchedApplication app(argc, argv);
+    prepareApplication(name);
+    Test test;
+    const int failed = QTest::qExec(&test, argc, argv);
+    forgetSettings();
+    return failed;
+}
 
 } // namespace tunesmith
