@@ -105,11 +105,19 @@ private:
     std::map<std::string, std::int64_t> symbols_;
 };
 
+// With other extents than the model was traced with, only element types of intermediate values still hold.
+void forgetShapes(const Graph& graph, std::vector<TensorType>& types) {
+    for (std::size_t i = 0; i < types.size(); ++i)
+        if (graph.values()[i]->producer.valid())
+            types[i].dims.reset();
+}
+
 // One graph, or the body of a control flow node inside of another.
 class Inference {
 public:
-    Inference(const Graph& graph, std::vector<TensorType> types, const Inference* outer)
-        : graph_(graph), types_(std::move(types)), known_(graph.valueCount()), outer_(outer) {}
+    // With `forget`, types that bodies declare for what they compute are not believed.
+    Inference(const Graph& graph, std::vector<TensorType> types, const Inference* outer, bool forget)
+        : graph_(graph), types_(std::move(types)), known_(graph.valueCount()), outer_(outer), forget_(forget) {}
 
     Status run() {
         for (std::size_t i = 0; i < graph_.valueCount(); ++i)
@@ -186,22 +194,59 @@ private:
     Result<Node> withInferredBodies(NodeId id) {
         Node node = graph_.node(id);
         bool changed = false;
+        std::map<std::string, Error> refused;
         for (auto& [key, attribute] : node.attributes) {
-            const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute);
+            auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute);
             if (!body)
                 continue;
-            std::vector<TensorType> types;
-            for (const auto& value : (*body)->values())
-                types.push_back(value->type);
-            Inference inner(**body, std::move(types), this);
-            TS_TRY(within(inner.run(), node));
-            TS_ASSIGN(InferredGraph inferred, inner.result());
-            attribute = std::make_shared<const Graph>(std::move(inferred.graph));
+            Result<Graph> inferred = inferBody(**body, node);
             changed = true;
+            if (inferred.ok())
+                *body = std::make_shared<const Graph>(*std::move(inferred));
+            else
+                refused.emplace(key, inferred.error());
         }
+        if (!refused.empty())
+            TS_TRY(settleRefused(node, refused));
         if (changed)
             rewritten_.emplace(id, node);
         return node;
+    }
+
+    Result<Graph> inferBody(const Graph& body, const Node& node) const {
+        std::vector<TensorType> types;
+        for (const auto& value : body.values())
+            types.push_back(value->type);
+        if (forget_)
+            forgetShapes(body, types);
+        Inference inner(body, std::move(types), this, forget_);
+        TS_TRY(within(inner.run(), node));
+        TS_ASSIGN(InferredGraph inferred, inner.result());
+        return std::move(inferred.graph);
+    }
+
+    // A branch of If that cannot work with these shapes is a branch that is not taken with them: what the node gives is
+    // what the other branch gives. Exporters write such pairs, one for each rank.
+    Status settleRefused(Node& node, const std::map<std::string, Error>& refused) const {
+        const Error& error = refused.begin()->second;
+        if (node.op != "If" || refused.size() > 1 || node.inputs.empty())
+            return error;
+        const bool elseRefused = refused.contains("else_branch");
+        if (const Tensor& condition = node.hasInput(0) ? known_[node.inputs[0].index()] : Tensor();
+            condition.count() == 1 && (condition.asInt(0) == 0) == elseRefused)
+            return error;
+        const auto found = node.attributes.find(elseRefused ? "then_branch" : "else_branch");
+        auto* const body = std::get_if<std::shared_ptr<const Graph>>(&node.attributes[elseRefused ? "else_branch" : "then_branch"]);
+        const auto* const other =
+            found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
+        if (!body || !other || (*body)->outputs().size() != (*other)->outputs().size())
+            return error;
+        GraphBuilder builder(**body);
+        for (std::size_t i = 0; i < (*body)->outputs().size(); ++i)
+            builder.setType((*body)->outputs()[i], (*other)->value((*other)->outputs()[i]).type);
+        TS_ASSIGN(Graph adopted, builder.build());
+        *body = std::make_shared<const Graph>(std::move(adopted));
+        return {};
     }
 
     static Status within(Status status, const Node& node) {
@@ -257,15 +302,9 @@ private:
     std::vector<TensorType> types_;
     std::vector<Tensor> known_;
     const Inference* outer_;
+    bool forget_;
     std::map<NodeId, Node> rewritten_; // with bodies whose types are inferred
 };
-
-// With other extents than the model was traced with, only element types of intermediate values still hold.
-void forgetShapes(const Graph& graph, std::vector<TensorType>& types) {
-    for (std::size_t i = 0; i < types.size(); ++i)
-        if (graph.values()[i]->producer.valid())
-            types[i].dims.reset();
-}
 
 // Where no rule reached an output, the declaration with bound names is all there is.
 void declareOutputs(const Graph& graph, const Binder& binder, std::vector<TensorType>& types) {
@@ -332,7 +371,7 @@ Result<InferredGraph> inferShapesAndValues(const Graph& graph, const DimBindings
         forgetShapes(graph, types);
         declareOutputs(graph, binder, types);
     }
-    Inference inference(graph, std::move(types), nullptr);
+    Inference inference(graph, std::move(types), nullptr, !bindings.empty());
     TS_TRY(inference.run());
     return inference.result();
 }

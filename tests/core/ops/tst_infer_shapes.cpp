@@ -20,6 +20,7 @@ private slots:
     void unknownOperatorsStayOpaque();
     void unsupportedUseIsReportedNotRefused();
     void bodiesSeeTypesAround();
+    void branchesThatCannotWorkAreNotTaken();
     void foldsWhatIsConstant();
     void keepsWhatWouldGrow();
     void countsOperatorsAndFlops();
@@ -142,6 +143,34 @@ void InferShapesTest::bodiesSeeTypesAround() {
     const ValueId condition = builder.addInput("c", TensorType(DType::boolean, Shape{}));
     builder.setOutputs({builder.add("If", {condition}, {{"then_branch", branch("Relu")}, {"else_branch", branch("Neg")}})});
     QCOMPARE(outputText(*inferShapes(*builder.build())), std::string("float32[2,3]"));
+}
+
+// x[batch, 4] -> If(c): drop the first dimension, or leave x as it is.
+void InferShapesTest::branchesThatCannotWorkAreNotTaken() {
+    const auto branch = [](const char* op, const std::map<std::string, Attribute>& attributes) {
+        GraphBuilder body(op);
+        const ValueId captured = body.addCapture("x", {});
+        body.setOutputs({body.add(op, {captured}, attributes)});
+        return std::make_shared<const Graph>(*body.build());
+    };
+    const auto squeeze = branch("Squeeze", {{"axes", Ints{0}}}), identity = branch("Identity", {});
+    const auto model = [](const auto& then, const auto& otherwise, const Tensor& condition) {
+        GraphBuilder builder("m");
+        builder.setOpset("", 11);
+        builder.addInput("x", TensorType(DType::f32, Dims{Dim::named("batch"), 4}));
+        const ValueId c = condition.absent() ? builder.addInput("c", TensorType(DType::boolean, Shape{}))
+                                             : builder.addConstant("c", condition);
+        builder.setOutputs({builder.add("If", {c}, {{"then_branch", then}, {"else_branch", otherwise}})});
+        return *builder.build();
+    };
+    const auto inferred = inferShapes(model(squeeze, identity, {}), {{"batch", 3}});
+    QVERIFY2(inferred.ok(), inferred.ok() ? "" : inferred.error().message.c_str());
+    QCOMPARE(outputText(*inferred), std::string("float32[3,4]"));
+    QCOMPARE(outputText(*inferShapes(model(identity, squeeze, {}), {{"batch", 3}})), std::string("float32[3,4]"));
+    QCOMPARE(outputText(*inferShapes(model(squeeze, identity, {}), {{"batch", 1}})), std::string("float32[...]"));
+    QVERIFY(!inferShapes(model(squeeze, squeeze, {}), {{"batch", 3}}).ok());
+    QVERIFY(!inferShapes(model(squeeze, identity, Tensor::scalar(true)), {{"batch", 3}}).ok());
+    QVERIFY(inferShapes(model(squeeze, identity, Tensor::scalar(false)), {{"batch", 3}}).ok());
 }
 
 void InferShapesTest::foldsWhatIsConstant() {
