@@ -30,6 +30,7 @@ using OperatorList = std::vector<Operator>;
     X(Normalization)                                                                                                   \
     X(Pad)                                                                                                             \
     X(Pool)                                                                                                            \
+    X(Recurrent)                                                                                                       \
     X(Reduce)                                                                                                          \
     X(Reshape)                                                                                                         \
     X(Resize)                                                                                                          \
