@@ -11,13 +11,14 @@
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/tensor_proto.h"
+#include "core/onnx/upgrade.h"
 #include "core/onnx/utf8.h"
 
 namespace tunesmith {
 namespace {
 
 constexpr std::int64_t kOldestIr = 3, kNewestIr = 13; // later ones may change what the fields mean
-constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 20;
+constexpr std::int64_t kOldestOpset = 1, kNewestOpset = 20;
 constexpr std::size_t kLargestMessage = std::numeric_limits<int>::max(); // of protobuf
 constexpr int kBlock = 1 << 20;
 
@@ -96,7 +97,9 @@ Result<Graph> readModel(onnx::ModelProto& model, const std::filesystem::path& fo
         if (isUtf8(entry.key()) && isUtf8(entry.value()))
             metadata[entry.key()] = entry.value();
     TensorReader tensors(folder);
-    return readGraph(*model.mutable_graph(), {tensors, opsets, metadata, options.stop});
+    TS_ASSIGN(const Graph graph,
+              readGraph(*model.mutable_graph(), {tensors, opsets, metadata, options.stop}));
+    return upgradeOpset(graph);
 }
 
 // Names the file in errors that do not do so by themselves, and turns what libraries throw into one.

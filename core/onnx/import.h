@@ -13,12 +13,12 @@ struct ImportOptions {
     StopToken stop;
 };
 
-// Reads an ONNX model: IR versions 3 to 13, opsets 7 to 20 of the default domain; nodes of other domains and
-// of unknown operators are kept as they are. Weights become constants (moved, or mapped from external data
-// files), also those that are listed as inputs and those that are the output of a Constant node. Subgraphs of
-// If, Loop and Scan become Graph attributes whose captures carry the names of the values around them, in
-// alphabetical order. Errors are one sentence that names the file; a file that is damaged, hostile or of
-// another kind is refused.
+// Reads an ONNX model: IR versions 3 to 13, opsets 1 to 20 of the default domain, of which those before 7
+// become opset 7 (upgrade.h); nodes of other domains and of unknown operators are kept as they are. Weights
+// become constants (moved, or mapped from external data files), also those that are listed as inputs and
+// those that are the output of a Constant node. Subgraphs of If, Loop and Scan become Graph attributes whose
+// captures carry the names of the values around them, in alphabetical order. Errors are one sentence that
+// names the file; a file that is damaged, hostile or of another kind is refused.
 Result<Graph> importOnnx(const std::filesystem::path& path, const ImportOptions& options = {});
 
 // The same from memory. `folder` is where external data is looked for; empty: there is none.

@@ -48,7 +48,7 @@ const std::vector<Case>& cases() {
         {"old IR", "IR version 2", [](auto& m) { m.set_ir_version(2); }},
         {"future IR", "IR version 99", [](auto& m) { m.set_ir_version(99); }},
         {"negative IR", "IR version -5", [](auto& m) { m.set_ir_version(-5); }},
-        {"old opset", "opset 6", [](auto& m) { m.mutable_opset_import(0)->set_version(6); }},
+        {"old opset", "opset 0", [](auto& m) { m.mutable_opset_import(0)->set_version(0); }},
         {"future opset", "opset 21", [](auto& m) { m.mutable_opset_import(0)->set_version(21); }},
         {"no opset", "which opset", [](auto& m) { m.clear_opset_import(); }},
         {"functions", "functions of its own ('f' ...)", [](auto& m) { m.add_functions()->set_name("f"); }},
