@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/dialogs.h"
 #include "app/gui/settings.h"
+#include "widgets/base/foreign_text.h"
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
@@ -30,7 +31,7 @@ DimensionsDialog::DimensionsDialog(const ModelInfo& info, const Dimensions& boun
         value->setValue(static_cast<int>(extent));
         value->setAccessibleName(QString::fromStdString(name));
         value->setObjectName(QString::fromStdString(name));
-        form->addRow(QString::fromStdString(name) + QLatin1Char(':'), value);
+        form->addRow(oneLine(name, 40) + QLatin1Char(':'), value);
         rows_.emplace_back(name, value);
     }
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);

@@ -2,6 +2,7 @@
 #include "app/gui/graph_page.h"
 #include "app/gui/icons.h"
 #include "widgets/base/empty_state.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include "widgets/graph/graph_view.h"
 #include <QComboBox>
@@ -77,7 +78,7 @@ void GraphPage::showModel(const OpenModelPtr& model) {
     view_->setScene(model ? model->scene : GraphScene{});
     view_->select(-1);
     panel_->clear();
-    name_->setText(model ? QString::fromStdString(model->model.name()) : QString());
+    name_->setText(model ? oneLine(model->model.name(), 60) : QString());
     summary_->setText(model ? ModelText::summary(model->model.info()) : QString());
     applyOverlay();
 }

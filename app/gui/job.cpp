@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/job.h"
+#include "widgets/base/foreign_text.h"
 #include <exception>
 #include <mutex>
 
@@ -76,8 +77,8 @@ void Job::lookAtProgress() {
             return;
         progress = shared_->latest;
     }
-    const QString detail = QString::fromStdString(progress.detail);
-    const QString phase = QString::fromStdString(progress.phase);
+    const QString detail = oneLine(progress.detail);
+    const QString phase = oneLine(progress.phase);
     emit progressed(detail.isEmpty() ? phase : tr("%1 (%2)").arg(phase, detail), progress.fraction);
 }
 

@@ -5,6 +5,7 @@
 #include "app/gui/models_page.h"
 #include "app/gui/settings.h"
 #include "app/gui/tune_page.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/status_progress.h"
 #include "widgets/graph/graph_view.h"
 #include <QAction>
@@ -186,7 +187,7 @@ void MainWindow::noticeAbout(const OpenModel& model) {
         return;
     QStringList names;
     for (const std::string& name : info.openDimensions)
-        names << QString::fromStdString(name);
+        names << oneLine(name, 40);
     notify(NoticeBar::Kind::info,
            tr("This model leaves sizes open: %1. Give them values to tune it.")
                .arg(names.join(QStringLiteral(", "))),

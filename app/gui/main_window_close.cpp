@@ -80,6 +80,7 @@ void MainWindow::askBeforeClosing() {
         QMessageBox::NoButton, this);
     box->setObjectName(QStringLiteral("closeQuestion"));
     box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setTextFormat(Qt::PlainText);
     box->setInformativeText(
         tr("Every trial is already in the store, and a stopped run can be resumed. Kept running, the window "
            "is minimised and closes by itself at the end."));
@@ -119,6 +120,7 @@ void MainWindow::askBeforeReplacing(Remedy proceed) {
                                 QMessageBox::NoButton, this);
     box->setObjectName(QStringLiteral("replaceQuestion"));
     box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setTextFormat(Qt::PlainText);
     box->setInformativeText(tr("Every trial is already in the store, and the run can be resumed."));
     box->addButton(tr("&Stop and open"), QMessageBox::AcceptRole);
     box->addButton(QMessageBox::Cancel);

@@ -2,6 +2,7 @@
 #include "app/gui/models_page.h"
 #include "app/gui/icons.h"
 #include "core/workbench/model.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include <QAction>
 #include <QCommandLinkButton>
@@ -157,7 +158,7 @@ void ModelsPage::fillRecent(const QStringList& files, const QVector<bool>& exist
                                   fontMetrics().elidedText(file.fileName(), Qt::ElideMiddle, width * 3 / 4),
                                   fontMetrics().elidedText(where, Qt::ElideLeft, width), recent_);
         button->setObjectName(QStringLiteral("recent:") + file.fileName());
-        button->setToolTip(QDir::toNativeSeparators(file.filePath()));
+        button->setToolTip(plainToolTip(QDir::toNativeSeparators(file.filePath())));
         button->setEnabled(exists[i]);
         connect(button, &QPushButton::clicked, this, [this, path = files[i]] { emit fileRequested(path); });
         recentColumn_->addWidget(button);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/open_model.h"
+#include "widgets/base/foreign_text.h"
 #include <QLocale>
 #include <map>
 
 namespace tunesmith {
 namespace {
 
+constexpr std::size_t kRows = 300; // of a section of properties
+
 QString text(const std::string& bytes) {
-    return QString::fromStdString(bytes);
+    return oneLine(bytes);
 }
 
 QString dims(const TensorSpec& tensor) {
@@ -16,7 +19,7 @@ QString dims(const TensorSpec& tensor) {
     QStringList parts;
     for (const Dim& dim : *tensor.dims)
         parts << text(dimText(dim));
-    return parts.isEmpty() ? text(tensor.shapeText()) : parts.join(QStringLiteral(" × "));
+    return parts.isEmpty() ? text(tensor.shapeText()) : oneLine(parts.join(QStringLiteral(" × ")));
 }
 
 Result<GraphLayout> layOut(const GraphScene& scene, const ModelPicture& picture, const QFont& font,
@@ -66,8 +69,10 @@ Result<GraphScene> sceneOf(const ModelPicture& picture, const QFont& font, const
 
 PropertySection tensors(const QString& title, const std::vector<TensorSpec>& list) {
     PropertySection section{title, {}};
-    for (const TensorSpec& tensor : list)
-        section.rows.push_back({text(tensor.name), dims(tensor), text(tensor.type)});
+    for (std::size_t i = 0; i < std::min(list.size(), kRows); ++i)
+        section.rows.push_back({text(list[i].name), dims(list[i]), text(list[i].type)});
+    if (list.size() > kRows)
+        section.rows.push_back({QStringLiteral("…"), ModelText::tr("%1 more").arg(list.size() - kRows), {}});
     return section;
 }
 
@@ -107,9 +112,13 @@ QString ModelText::unsupported(const ModelInfo& info) {
     std::map<std::string, int> operators;
     for (const NodeProblem& problem : info.unsupported)
         ++operators[problem.op];
+    constexpr int kNamed = 5;
     QStringList names;
     for (const auto& [name, times] : operators)
-        names << tr("%1 (%2)").arg(text(name)).arg(times);
+        if (names.size() < kNamed)
+            names << tr("%1 (%2)").arg(oneLine(name, 40)).arg(times);
+    if (operators.size() > kNamed)
+        names << tr("and others");
     return tr("%1 of %2 nodes cannot be computed: %3. The graph can be looked at, but not tuned or exported.")
         .arg(info.unsupported.size())
         .arg(info.nodes)
@@ -137,10 +146,11 @@ GraphNode ModelText::card(const PictureNode& node) {
 NodeProperties ModelText::properties(const PictureNode& node) {
     NodeProperties shown{text(node.title), text(node.subtitle), {}};
     if (!node.problem.empty())
-        shown.sections.push_back({tr("Not supported"), {{tr("reason"), text(node.problem), {}}}});
+        shown.sections.push_back(
+            {tr("Not supported"), {{tr("reason"), oneLine(node.problem, kValueLength), {}}}});
     PropertySection attributes{tr("Attributes"), {}};
     for (const auto& [name, value] : node.attributes)
-        attributes.rows.push_back({text(name), text(value), {}});
+        attributes.rows.push_back({text(name), oneLine(value, kValueLength), {}});
     PropertySection work{tr("Work"), {}};
     if (node.flops > 0)
         work.rows.push_back({tr("operations"), flops(static_cast<double>(node.flops)), {}});

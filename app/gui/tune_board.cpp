@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/tune_board.h"
+#include "widgets/base/foreign_text.h"
 #include <QSet>
 #include <algorithm>
 #include <cmath>
@@ -9,8 +10,8 @@ namespace {
 
 constexpr int kSparkPoints = 400; // more than a sparkline has pixels
 
-QString text(const std::string& bytes) {
-    return QString::fromStdString(bytes);
+QString keyOf(const std::string& workload) {
+    return QString::fromStdString(workload);
 }
 
 // A space may hold fewer configs than the budget allows.
@@ -45,10 +46,10 @@ QVector<StoredCurve> storedCurves(const std::vector<RunCurve>& curves) {
     for (const RunCurve& curve : curves) {
         StoredCurve stored;
         WorkloadEntry& row = stored.entry;
-        row.key = text(curve.workload);
-        row.name = text(curve.name);
-        row.op = text(curve.op);
-        row.shape = text(curve.shape);
+        row.key = keyOf(curve.workload);
+        row.name = oneLine(curve.name);
+        row.op = oneLine(curve.op);
+        row.shape = oneLine(curve.shape);
         row.space = curve.space;
         row.budget = attainable(curve.budget, curve.space);
         for (const RunPoint& point : curve.points) {
@@ -94,7 +95,7 @@ WorkloadEntry& TuneBoard::row(const QString& key) {
 void TuneBoard::dropOthers(const std::vector<TuningTask>& tasks) {
     QSet<QString> named;
     for (const TuningTask& task : tasks)
-        named.insert(text(task.key));
+        named.insert(keyOf(task.key));
     rows_.removeIf([&](const WorkloadEntry& known) { return known.done == 0 && !named.contains(known.key); });
     byKey_.clear();
     for (int i = 0; i < rows_.size(); ++i)
@@ -104,12 +105,12 @@ void TuneBoard::dropOthers(const std::vector<TuningTask>& tasks) {
 void TuneBoard::setTasks(const std::vector<TuningTask>& tasks) {
     dropOthers(tasks);
     for (const TuningTask& task : tasks) {
-        WorkloadEntry& known = row(text(task.key));
-        known.name = task.nodes.empty() ? text(task.name) : text(task.nodes.front());
+        WorkloadEntry& known = row(keyOf(task.key));
+        known.name = oneLine(task.nodes.empty() ? task.name : task.nodes.front());
         if (task.count > 1)
             known.name += QStringLiteral(" (%1×)").arg(task.count);
-        known.op = text(task.op);
-        known.shape = text(task.shape);
+        known.op = oneLine(task.op);
+        known.shape = oneLine(task.shape);
         known.space = task.space;
         const bool full = known.budget > 0 && known.done >= known.budget;
         known.state = full ? WorkloadState::done : WorkloadState::waiting;
@@ -131,7 +132,7 @@ void TuneBoard::setStored(const QVector<StoredCurve>& curves) {
 }
 
 void TuneBoard::add(const TuneTrial& trial) {
-    WorkloadEntry& known = row(text(trial.workload));
+    WorkloadEntry& known = row(keyOf(trial.workload));
     const TrialPoint point = pointOf(trial);
     extend(known, point);
     if (trial.firstMs)

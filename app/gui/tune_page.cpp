@@ -102,8 +102,11 @@ QWidget* TunePage::createHeader() {
     headline_->setObjectName(QStringLiteral("headline"));
     detail_->setObjectName(QStringLiteral("detail"));
     detail_->setForegroundRole(QPalette::PlaceholderText);
-    for (QLabel* label : {headline_, detail_}) // long words must not widen the window
-        label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    for (QLabel* label : {headline_, detail_}) {
+        label->setTextFormat(Qt::PlainText);
+        label->setSizePolicy(QSizePolicy::Ignored,
+                             QSizePolicy::Preferred); // long words must not widen the window
+    }
     runBox_->setObjectName(QStringLiteral("runs"));
     runBox_->setAccessibleName(tr("Stored run to show"));
     runBox_->setToolTip(tr("Runs of this model in the trial store"));

@@ -2,6 +2,7 @@
 #include "tests/widgets/quiet_test.h"
 #include "widgets/base/command_palette.h"
 #include "widgets/base/empty_state.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/notice_bar.h"
 #include "widgets/base/row_table_model.h"
 #include "widgets/base/status_progress.h"
@@ -171,6 +172,42 @@ private slots:
         action.setEnabled(false);
         QVERIFY(!state.button()->isEnabled());
         QCOMPARE(state.accessibleName(), QString("No model"));
+    }
+
+    void foreignText_data() {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("line");
+        QTest::newRow("short") << QStringLiteral("conv1") << QStringLiteral("conv1");
+        QTest::newRow("empty") << QString() << QString();
+        QTest::newRow("as long as may be") << QString(10, QLatin1Char('x')) << QString(10, QLatin1Char('x'));
+        QTest::newRow("longer") << QString(11, QLatin1Char('x'))
+                                << QString(9, QLatin1Char('x')) + QChar(0x2026);
+        QTest::newRow("lines") << QStringLiteral("a\nb\tc\x07") << QStringLiteral("a b c ");
+        QTest::newRow("not latin") << QStringLiteral("層の名前と重みと値を示す")
+                                   << QStringLiteral("層の名前と重みと値…");
+    }
+    void foreignText() {
+        QFETCH(QString, text);
+        QFETCH(QString, line);
+        QCOMPARE(oneLine(text, 10), line);
+        QCOMPARE(oneLine(text.toStdString(), 10), line);
+    }
+
+    void toolTipsAreNotMarkup() {
+        QCOMPARE(plainToolTip(QStringLiteral("a < b")), QStringLiteral("a < b"));
+        const QString tip = plainToolTip(QStringLiteral("<img src='x'>"));
+        QVERIFY2(tip.contains(QStringLiteral("&lt;img")), qPrintable(tip));
+        QVERIFY(plainToolTip(QString(1'000'000, QLatin1Char('x'))).size() <= kValueLength);
+    }
+
+    void noticeShowsAndKeepsLongTexts() {
+        NoticeBar bar;
+        const QString text = QStringLiteral("cannot read ") + QString(100'000, QLatin1Char('x'));
+        bar.showMessage(NoticeBar::Kind::error, text, text);
+        QVERIFY(bar.minimumSizeHint().width() < 1000);
+        QVERIFY(bar.sizeHint().height() < 400);
+        QTest::mouseClick(bar.findChild<QPushButton*>(QStringLiteral("copy")), Qt::LeftButton);
+        QCOMPARE(QApplication::clipboard()->text(), text); // whole
     }
 
     void noticeCopiesShowsAndGoes() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/base/notice_bar.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include <QApplication>
 #include <QClipboard>
@@ -11,6 +12,11 @@
 #include <QToolButton>
 
 namespace tunesmith {
+namespace {
+
+constexpr int kShown = 500; // characters; Copy details has all
+
+} // namespace
 
 NoticeBar::NoticeBar(QWidget* parent)
     : QFrame(parent), text_(new QLabel(this)), show_(new QPushButton(tr("Show"), this)),
@@ -19,6 +25,8 @@ NoticeBar::NoticeBar(QWidget* parent)
     row->setContentsMargins(18, 7, 8, 7);
     text_->setWordWrap(true);
     text_->setTextFormat(Qt::PlainText);
+    text_->setSizePolicy(QSizePolicy::Ignored,
+                         QSizePolicy::Preferred); // long words must not widen the window
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     row->addWidget(text_, 1);
     row->addWidget(show_);
@@ -42,12 +50,13 @@ NoticeBar::NoticeBar(QWidget* parent)
 void NoticeBar::showMessage(Kind kind, const QString& text, const QString& details, const QString& showText) {
     kind_ = kind;
     details_ = details;
-    text_->setText(text);
+    const QString shown = oneLine(text, kShown);
+    text_->setText(shown);
     show_->setText(showText);
     show_->setVisible(!showText.isEmpty());
     copy_->setVisible(!details.isEmpty());
     const QString kinds[] = {tr("Information"), tr("Success"), tr("Warning"), tr("Error")};
-    setAccessibleName(tr("%1: %2").arg(kinds[static_cast<int>(kind)], text));
+    setAccessibleName(tr("%1: %2").arg(kinds[static_cast<int>(kind)], shown));
     show();
     update();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/export/export_form.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include <QDir>
 #include <QFileDialog>
@@ -92,7 +93,7 @@ void ExportForm::setChecks(const QVector<ExportCheck>& checks) {
         auto* item =
             new QTreeWidgetItem(checks_, {kMarks[state] + QStringLiteral("  ") + check.name, check.result});
         item->setForeground(0, Theme::instance().color(kRoles[state]));
-        item->setToolTip(1, check.result);
+        item->setToolTip(1, plainToolTip(check.result));
         item->setSizeHint(
             0, {fontMetrics().horizontalAdvance(item->text(0)) + 12, fontMetrics().height() * 8 / 5});
     }

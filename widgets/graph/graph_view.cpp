@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/graph/graph_view.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include "widgets/graph/find_bar.h"
 #include "widgets/graph/graph_accessible.h"
@@ -89,9 +90,9 @@ void GraphView::dropCaches() {
 
 // The beginning of the graph, also when a wide picture has it far from the middle.
 ViewTransform GraphView::opening() const {
-    const auto first = std::min_element(scene_.nodes.begin(), scene_.nodes.end(), [](const auto& a, const auto& b) {
-        return a.rect.top() < b.rect.top();
-    });
+    const auto first =
+        std::min_element(scene_.nodes.begin(), scene_.nodes.end(),
+                         [](const auto& a, const auto& b) { return a.rect.top() < b.rect.top(); });
     const auto chosen = ViewTransform::opening(sceneRect(), size(), painter_.readableScale());
     return first == scene_.nodes.end() ? chosen : chosen.showing(first->rect, size(), 24);
 }
@@ -192,7 +193,7 @@ bool GraphView::event(QEvent* event) {
         if (tip.isEmpty())
             QToolTip::hideText();
         else
-            QToolTip::showText(help->globalPos(), tip, this);
+            QToolTip::showText(help->globalPos(), plainToolTip(tip), this);
         return true;
     }
     if (event->type() == QEvent::FontChange) {

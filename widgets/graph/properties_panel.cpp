@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/graph/properties_panel.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include <QAction>
 #include <QApplication>
@@ -21,10 +22,13 @@ PropertiesPanel::PropertiesPanel(QWidget* parent)
     QFont large = Theme::scaled(title_->font(), 1.25);
     large.setWeight(QFont::DemiBold);
     title_->setFont(large);
-    title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    for (QLabel* label : {title_, subtitle_}) {
+        label->setTextFormat(Qt::PlainText);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long words must not widen it
+    }
     subtitle_->setWordWrap(true);
     subtitle_->setForegroundRole(QPalette::PlaceholderText);
-    subtitle_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     tree_->setHeaderLabels({tr("Name"), tr("Value"), tr("Type")});
     tree_->setAccessibleName(tr("Properties of the selected node"));
     tree_->setFrameShape(QFrame::NoFrame);
@@ -67,9 +71,9 @@ void PropertiesPanel::showNode(const NodeProperties& node) {
         for (const auto& row : section.rows) {
             auto* item = new QTreeWidgetItem(parent, {row.name, row.value, row.type});
             sized(item);
-            item->setToolTip(1, row.value);
-            item->setToolTip(0, row.name);
-            item->setToolTip(2, row.type);
+            item->setToolTip(0, plainToolTip(row.name));
+            item->setToolTip(1, plainToolTip(row.value));
+            item->setToolTip(2, plainToolTip(row.type));
         }
         parent->setExpanded(true);
     }
