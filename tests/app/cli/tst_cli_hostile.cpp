@@ -5,52 +5,11 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QTest>
-#include <functional>
 
 #include "cli_process.h"
-#include "tests/core/onnx/model_bytes.h"
+#include "tests/app/bad_models.h"
 
 using namespace tunesmith::testing;
-
-namespace {
-
-struct Bad {
-    const char* name;
-    std::function<void(onnx::ModelProto&)> bend;
-    const char* says;
-    bool infoWorks = false;
-};
-
-onnx::TensorProto& external(onnx::ModelProto& model, const std::string& location) {
-    auto& tensor = *model.mutable_graph()->mutable_initializer(0);
-    tensor.clear_raw_data();
-    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
-    auto& entry = *tensor.add_external_data();
-    entry.set_key("location");
-    entry.set_value(location);
-    return tensor;
-}
-
-const std::vector<Bad>& badModels() {
-    static const std::vector<Bad> list{
-        {"cyclic", [](auto& m) { m.mutable_graph()->mutable_node(0)->set_input(1, "y"); }, "cyc"},
-        {"shapes that contradict",
-         [](auto& m) {
-             addNode(*m.mutable_graph(), "MatMul", {"x", "v"}, {"z"}, "product");
-             addFloats(*m.mutable_graph(), "v", {3, 2}, {1, 2, 3, 4, 5, 6});
-             tensorType(*m.mutable_graph()->add_output(), "z", {2, 2});
-         },
-         "product"},
-        {"unknown operator", [](auto& m) { m.mutable_graph()->mutable_node(0)->set_op_type("Frobnicate"); },
-         "Frobnicate", true},
-        {"external file that is missing", [](auto& m) { external(m, "weights.bin"); }, "weights.bin"},
-        {"path that leaves the folder", [](auto& m) { external(m, "../../etc/passwd"); }, "folder"},
-        {"absolute path", [](auto& m) { external(m, "/etc/passwd"); }, "/etc/passwd"},
-    };
-    return list;
-}
-
-} // namespace
 
 // Whatever a file or a disk does: exit status 1, one clear sentence, nothing half-written.
 class TestCliHostile : public QObject {
@@ -91,24 +50,18 @@ private slots:
     }
     void badModel() {
         QFETCH(int, index);
-        const Bad& bad = badModels()[static_cast<std::size_t>(index)];
+        const BadModel& bad = badModels()[static_cast<std::size_t>(index)];
         onnx::ModelProto model = smallModel();
         bad.bend(model);
         const QString file = path("model.onnx");
         writeFile(file.toStdString(), model.SerializeAsString());
-        verifyAllRefuse(file, bad.says, bad.infoWorks);
+        verifyAllRefuse(file, bad.says, bad.canBeLookedAt);
     }
 
     void badFile_data() {
         QTest::addColumn<QByteArray>("bytes");
-        const std::string whole = smallModel().SerializeAsString();
-        QByteArray noise(5000, '\0');
-        for (int i = 0; i < noise.size(); ++i)
-            noise[i] = static_cast<char>((i * 7919 + i / 3) & 0xFF);
-        QTest::newRow("0 bytes") << QByteArray();
-        QTest::newRow("truncated") << QByteArray(whole.data(), static_cast<qsizetype>(whole.size() / 2));
-        QTest::newRow("random") << noise;
-        QTest::newRow("claims 3 GB") << QByteArray("\x08\x08\x3a\x80\x80\x80\x80\x0c", 8);
+        for (const BadBytes& bad : badFiles())
+            QTest::newRow(bad.name) << QByteArray::fromStdString(bad.bytes);
     }
     void badFile() {
         QFETCH(QByteArray, bytes);
@@ -139,11 +92,7 @@ private slots:
     void newerStore() {
         const QString store = path("newer.db");
         QVERIFY(runCli({"machine", "--store", store}).status == 0);
-        QFile file(store);
-        QVERIFY(file.open(QIODevice::ReadWrite));
-        QVERIFY(file.seek(60)); // user_version in the header of an SQLite file, big endian
-        file.write(QByteArray("\x00\x00\x27\x0f", 4));
-        file.close();
+        makeNewer(store.toStdString());
         verifyRefused({"store", "check", "--store", store}, "newer");
         verifyRefused({"tune", "mlp", "--trials", "1", "--store", store}, "newer");
     }

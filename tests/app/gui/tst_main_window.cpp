@@ -36,17 +36,6 @@ void write(const QString& path, const QByteArray& bytes) {
     file.write(bytes);
 }
 
-void drop(MainWindow& window, const QList<QUrl>& urls) {
-    QMimeData data;
-    data.setUrls(urls);
-    QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(&window, &enter);
-    QVERIFY(enter.isAccepted());
-    QDropEvent event(QPointF(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QApplication::sendEvent(&window, &event);
-    QVERIFY(event.isAccepted());
-}
-
 } // namespace
 
 class TstMainWindow : public QObject {
@@ -149,34 +138,6 @@ private slots:
         const auto* menu = fixture.window().findChild<QMenu*>(QStringLiteral("recentMenu"));
         QVERIFY(!menu->actions().at(0)->isEnabled());
         QVERIFY(menu->actions().at(1)->isEnabled());
-    }
-
-    void hostileFileKeepsTheOldModel_data() {
-        QTest::addColumn<QByteArray>("bytes");
-        QTest::newRow("empty") << QByteArray();
-        QTest::newRow("text") << QByteArray("this is not a model\n");
-        QTest::newRow("random") << QByteArray::fromHex("ff00a41299fe30281abbcc0dfe9912034b1299ac");
-        QTest::newRow("claims 3 GB") << QByteArray::fromHex("3a808080800c0a0b");
-    }
-    void hostileFileKeepsTheOldModel() {
-        QFETCH(QByteArray, bytes);
-        WindowFixture fixture;
-        QVERIFY(fixture.open(QStringLiteral("mlp")));
-        const QString file = fixture.path(QStringLiteral("bad.onnx"));
-        write(file, bytes);
-        QVERIFY(!fixture.open(file));
-        QVERIFY2(fixture.notice().startsWith(QStringLiteral("Error")), qPrintable(fixture.notice()));
-        QVERIFY2(fixture.notice().contains(QStringLiteral("bad.onnx")), qPrintable(fixture.notice()));
-        QCOMPARE(fixture.window().windowTitle(), QStringLiteral("mlp - Tunesmith"));
-        QVERIFY(fixture.window().graphPage()->view()->scene().nodes.size() > 4);
-        QVERIFY(settings::recentFiles().isEmpty());
-    }
-
-    void missingFileIsSaid() {
-        WindowFixture fixture;
-        QVERIFY(!fixture.open(fixture.path(QStringLiteral("nowhere.onnx"))));
-        QVERIFY2(fixture.notice().contains(QStringLiteral("nowhere.onnx")), qPrintable(fixture.notice()));
-        QVERIFY(!fixture.window().model());
     }
 
     void unsupportedOperatorsAreNamed() {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/app/gui/window_fixture.h"
 #include "app/gui/settings.h"
+#include <QDropEvent>
 #include <QFile>
 #include <QLabel>
+#include <QMimeData>
 #include <QSettings>
 #include <QSignalSpy>
 #include <QStandardPaths>
@@ -39,7 +41,8 @@ double threadMs() {
 
 } // namespace
 
-WindowFixture::WindowFixture() {
+WindowFixture::WindowFixture(const QString& store)
+    : store_(store.isEmpty() ? path(QStringLiteral("trials.db")) : store) {
     QSettings().clear();
     reopen();
 }
@@ -71,6 +74,17 @@ bool WindowFixture::open(const QString& sampleOrFile) {
 QString WindowFixture::notice() const {
     const auto* bar = window_->findChild<NoticeBar*>(QStringLiteral("notice"));
     return bar->isVisibleTo(window_) ? bar->accessibleName() : QString();
+}
+
+void drop(MainWindow& window, const QList<QUrl>& urls) {
+    QMimeData data;
+    data.setUrls(urls);
+    QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &enter);
+    QVERIFY(enter.isAccepted());
+    QDropEvent event(QPointF(50, 50), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &event);
+    QVERIFY(event.isAccepted());
 }
 
 EventWatch::EventWatch() {

@@ -5,6 +5,7 @@
 #include <QPointer>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QUrl>
 #include <limits>
 #include <memory>
 
@@ -13,20 +14,23 @@ namespace tunesmith {
 // A window with a store, settings and files of its own; gone at the end of the test.
 class WindowFixture {
 public:
-    WindowFixture();
+    explicit WindowFixture(const QString& store = {}); // empty: one in a folder of its own
     ~WindowFixture();
 
     MainWindow& window() { return *window_; }
     MainWindow& reopen(); // the same store and settings, as after a new start
     QString path(const QString& name) const { return folder_.filePath(name); }
-    QString store() const { return path(QStringLiteral("trials.db")); }
+    QString store() const { return store_; }
     bool open(const QString& sampleOrFile); // waits; false: it failed
     QString notice() const;                 // the text that is shown; empty: none
 
 private:
     QTemporaryDir folder_;
+    QString store_;
     QPointer<MainWindow> window_;
 };
+
+void drop(MainWindow& window, const QList<QUrl>& urls);
 
 // The longest time that one event kept the window's thread, be it with work or with waiting. Only the time in
 // which the thread could have run and another one had its core does not count.
