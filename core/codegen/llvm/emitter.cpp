@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "core/codegen/llvm/integer_division.h"
 #include "core/codegen/llvm/small_floats.h"
 #include "core/codegen/llvm/vector_math.h"
 #include "core/loops/simplify.h"
@@ -403,25 +404,6 @@ private:
         }
     }
 
-    // Quotient and remainder towards minus infinity; dividing by zero yields zero instead of a trap.
-    Value* emitDivision(Op op, Value* a, Value* b, bool isSignedType) {
-        Value* zero = llvm::Constant::getNullValue(a->getType());
-        Value* one = llvm::ConstantInt::get(a->getType(), 1);
-        Value* divides = llvm::isa<llvm::Constant>(b) ? nullptr : builder_.CreateICmpNE(b, zero);
-        Value* safe = divides ? builder_.CreateSelect(divides, b, one) : b;
-        Value* quotient = isSignedType ? builder_.CreateSDiv(a, safe) : builder_.CreateUDiv(a, safe);
-        Value* remainder = builder_.CreateSub(a, builder_.CreateMul(quotient, safe));
-        Value* result = op == Op::div || op == Op::truncDiv ? quotient : remainder;
-        if (isSignedType && (op == Op::div || op == Op::mod)) {
-            Value* inexact = builder_.CreateICmpNE(remainder, zero);
-            Value* opposite = builder_.CreateICmpSLT(builder_.CreateXor(remainder, safe), zero);
-            Value* correct = builder_.CreateAnd(inexact, opposite);
-            Value* corrected = op == Op::div ? builder_.CreateSub(quotient, one) : builder_.CreateAdd(remainder, safe);
-            result = builder_.CreateSelect(correct, corrected, result);
-        }
-        return divides ? builder_.CreateSelect(divides, result, zero) : result;
-    }
-
     Value* emitIntBinary(Op op, Value* a, Value* b, DType type) {
         const bool isSignedType = isSigned(type);
         switch (op) {
@@ -431,7 +413,7 @@ private:
         case Op::div:
         case Op::mod:
         case Op::truncDiv:
-        case Op::truncMod: return emitDivision(op, a, b, isSignedType);
+        case Op::truncMod: return emitDivision(builder_, op, a, b, isSignedType);
         case Op::min:
         case Op::max: {
             const bool less = op == Op::min;
