@@ -236,9 +236,9 @@ private:
             condition.count() == 1 && (condition.asInt(0) == 0) == elseRefused)
             return error;
         const auto found = node.attributes.find(elseRefused ? "then_branch" : "else_branch");
-        auto* const body = std::get_if<std::shared_ptr<const Graph>>(&node.attributes[elseRefused ? "else_branch" : "then_branch"]);
-        const auto* const other =
-            found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
+        using Body = std::shared_ptr<const Graph>;
+        Body* const body = std::get_if<Body>(&node.attributes[elseRefused ? "else_branch" : "then_branch"]);
+        const Body* const other = found == node.attributes.end() ? nullptr : std::get_if<Body>(&found->second);
         if (!body || !other || (*body)->outputs().size() != (*other)->outputs().size())
             return error;
         GraphBuilder builder(**body);

@@ -6,9 +6,9 @@
 #include "core/ops/recurrent_cell.h"
 #include "core/ops/rules.h"
 
-// LSTM, GRU and RNN. x is [time, batch, input], or [batch, time, input] with layout = 1; weights, biases and states have one
-// slice per direction. A sequence that is shorter than the others has zeros in Y behind its end, its last state in Y_h and
-// Y_c, and zeros there if it is empty, as in ONNX Runtime.
+// LSTM, GRU and RNN. x is [time, batch, input], or [batch, time, input] with layout = 1; weights, biases and states
+// have one slice per direction. A sequence that is shorter than the others has zeros in Y behind its end, its last
+// state in Y_h and Y_c, and zeros there if it is empty, as in ONNX Runtime.
 namespace tunesmith::ops {
 namespace {
 
@@ -55,7 +55,8 @@ public:
     explicit Extents(const InferContext& in) : in_(in) {}
     Dim time, batch, input, hidden;
 
-    // Checks input `index`, whose rank must be that of `wanted`, and learns unknown extents; a null entry may be anything.
+    // Checks input `index`, whose rank must be that of `wanted`, and learns unknown extents; a null entry may be
+    // anything.
     Status unify(std::size_t index, const std::vector<Dim*>& wanted) {
         if (!in_.has(index) || !in_.type(index).dims)
             return {};
@@ -72,7 +73,8 @@ public:
         std::string text;
         for (const Dim* dim : wanted)
             text += (text.empty() ? "" : ",") + dimText(*dim);
-        return in_.error("input " + std::to_string(index) + " is " + in_.type(index).text() + " but must be [" + text + "]");
+        return in_.error("input " + std::to_string(index) + " is " + in_.type(index).text() + " but must be [" + text +
+                         "]");
     }
 
 private:
@@ -85,7 +87,8 @@ Status requireTypes(const InferContext& in) {
         if (in.has(i) && i != kLengths)
             TS_TRY(requireSameType(in, 0, i));
     if (in.has(kLengths))
-        TS_TRY(requireType(in, kLengths, [](DType type) { return type == DType::i32; }, "int32"));
+        TS_TRY(requireType(
+            in, kLengths, [](DType type) { return type == DType::i32; }, "int32"));
     return {};
 }
 
@@ -129,7 +132,8 @@ Status checkLengths(const InferContext& in, const Dim& time) {
         return {};
     for (const std::int64_t length : in.constant(kLengths).asInts())
         if (length < 0 || length > time.extent)
-            return in.error("a sequence has the length " + std::to_string(length) + " of " + std::to_string(time.extent));
+            return in.error("a sequence has the length " + std::to_string(length) + " of " +
+                            std::to_string(time.extent));
     return {};
 }
 
@@ -148,7 +152,8 @@ Status inferRecurrent(InferContext& in, const Kind& kind) {
             in.outputs[i].dims = a->batchFirst ? Dims{e.batch, e.time, directions, e.hidden}
                                                : Dims{e.time, directions, e.batch, e.hidden};
         else
-            in.outputs[i].dims = a->batchFirst ? Dims{e.batch, directions, e.hidden} : Dims{directions, e.batch, e.hidden};
+            in.outputs[i].dims =
+                a->batchFirst ? Dims{e.batch, directions, e.hidden} : Dims{directions, e.batch, e.hidden};
     }
     return {};
 }
@@ -187,7 +192,9 @@ struct Run {
                                         : std::vector<std::int64_t>(static_cast<std::size_t>(batch), time);
     }
     std::int64_t directions() const { return static_cast<std::int64_t>(attributes.directions); }
-    std::int64_t inputRow(std::int64_t t, std::int64_t b) const { return attributes.batchFirst ? b * time + t : t * batch + b; }
+    std::int64_t inputRow(std::int64_t t, std::int64_t b) const {
+        return attributes.batchFirst ? b * time + t : t * batch + b;
+    }
     std::int64_t outputRow(std::int64_t t, std::int64_t d, std::int64_t b) const {
         return attributes.batchFirst ? (b * time + t) * directions() + d : (t * directions() + d) * batch + b;
     }
@@ -197,10 +204,12 @@ struct Run {
 };
 
 template <class T>
-std::vector<T> initialState(const EvalContext& context, std::size_t index, const Run& run, std::int64_t d, std::int64_t hidden) {
+std::vector<T> initialState(const EvalContext& context, std::size_t index, const Run& run, std::int64_t d,
+                            std::int64_t hidden) {
     std::vector<T> state(static_cast<std::size_t>(run.batch * hidden));
     for (std::int64_t b = 0; context.has(index) && b < run.batch; ++b)
-        std::copy_n(context.input(index).data<T>().begin() + run.stateRow(d, b) * hidden, hidden, state.begin() + b * hidden);
+        std::copy_n(context.input(index).data<T>().begin() + run.stateRow(d, b) * hidden, hidden,
+                    state.begin() + b * hidden);
     return state;
 }
 
@@ -233,14 +242,16 @@ RecurrentLayer<T> makeLayer(const EvalContext& context, const Kind& kind, const 
 
 // All steps of one direction; sequences that have ended keep their state.
 template <class T>
-void runSteps(EvalContext& context, const Run& run, RecurrentCell<T> cell, RecurrentLayer<T>& layer, std::int64_t direction) {
+void runSteps(EvalContext& context, const Run& run, RecurrentCell<T> cell, RecurrentLayer<T>& layer,
+              std::int64_t direction) {
     const bool reverse = run.attributes.reverse || direction == 1;
     const auto x = context.input(0).data<T>();
     for (std::int64_t step = 0; step < run.time; ++step) {
         const auto timeOf = [&](std::int64_t b) { return reverse ? run.lengths[b] - 1 - step : step; };
         for (std::int64_t b = 0; b < run.batch; ++b)
             if (step < run.lengths[b])
-                std::copy_n(x.begin() + run.inputRow(timeOf(b), b) * layer.input, layer.input, layer.x.begin() + b * layer.input);
+                std::copy_n(x.begin() + run.inputRow(timeOf(b), b) * layer.input, layer.input,
+                            layer.x.begin() + b * layer.input);
         const RecurrentState<T> next = cell(layer);
         for (std::int64_t b = 0; b < run.batch; ++b) {
             if (step >= run.lengths[b])
@@ -250,14 +261,16 @@ void runSteps(EvalContext& context, const Run& run, RecurrentCell<T> cell, Recur
             if (!next.c.empty())
                 std::copy_n(next.c.begin() + at, layer.hidden, layer.c.begin() + at);
             if (context.wanted(0))
-                std::copy_n(next.h.begin() + at, layer.hidden, context.outputs[0].mutableData<T>().begin() +
-                                                                   run.outputRow(timeOf(b), direction, b) * layer.hidden);
+                std::copy_n(next.h.begin() + at, layer.hidden,
+                            context.outputs[0].mutableData<T>().begin() +
+                                run.outputRow(timeOf(b), direction, b) * layer.hidden);
         }
     }
 }
 
 template <class T>
-void writeState(EvalContext& context, std::size_t output, const Run& run, const std::vector<T>& state, std::int64_t direction) {
+void writeState(EvalContext& context, std::size_t output, const Run& run, const std::vector<T>& state,
+                std::int64_t direction) {
     if (!context.wanted(output))
         return;
     const std::int64_t hidden = context.outputs[output].shape().back();
@@ -267,8 +280,7 @@ void writeState(EvalContext& context, std::size_t output, const Run& run, const 
                         context.outputs[output].mutableData<T>().begin() + run.stateRow(direction, b) * hidden);
 }
 
-template <class T>
-Status evalRecurrent(EvalContext& context, const Kind& kind, RecurrentCell<T> cell) {
+template <class T> Status evalRecurrent(EvalContext& context, const Kind& kind, RecurrentCell<T> cell) {
     TS_ASSIGN(Attributes attributes, readAttributes(context.node, kind));
     const Run run(context, std::move(attributes));
     for (std::int64_t d = 0; d < run.directions(); ++d) {

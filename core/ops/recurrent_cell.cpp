@@ -16,9 +16,15 @@ struct KnownFunction {
     float alpha, beta;
 };
 
-double sigmoid(double x, double, double) { return 1 / (1 + std::exp(-x)); }
-double hyperbolicTangent(double x, double, double) { return std::tanh(x); }
-double softplus(double x, double, double) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
+double sigmoid(double x, double, double) {
+    return 1 / (1 + std::exp(-x));
+}
+double hyperbolicTangent(double x, double, double) {
+    return std::tanh(x);
+}
+double softplus(double x, double, double) {
+    return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x)));
+}
 
 constexpr KnownFunction kFunctions[] = {
     {"relu", [](double x, double, double) { return x < 0 ? 0 : x; }, false, false, true, 0, 0},
@@ -30,15 +36,16 @@ constexpr KnownFunction kFunctions[] = {
     {"leakyrelu", [](double x, double a, double) { return x < 0 ? a * x : x; }, true, false, true, 0.01F, 0},
     {"thresholdedrelu", [](double x, double a, double) { return x > a ? x : 0; }, true, false, true, 1, 0},
     {"scaledtanh", [](double x, double a, double b) { return a * std::tanh(b * x); }, true, true, false, 0, 0},
-    {"hardsigmoid", [](double x, double a, double b) { return std::fmin(std::fmax(a * x + b, 0), 1); }, true, true, true,
-     0.2F, 0.5F},
+    {"hardsigmoid", [](double x, double a, double b) { return std::fmin(std::fmax(a * x + b, 0), 1); }, true, true,
+     true, 0.2F, 0.5F},
     {"elu", [](double x, double a, double) { return x < 0 ? a * std::expm1(x) : x; }, true, false, true, 1, 0},
 };
 
 const KnownFunction* findFunction(std::string name) {
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-    const auto* const found =
-        std::find_if(std::begin(kFunctions), std::end(kFunctions), [&](const KnownFunction& known) { return known.name == name; });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+    const auto* const found = std::find_if(std::begin(kFunctions), std::end(kFunctions),
+                                           [&](const KnownFunction& known) { return known.name == name; });
     return found == std::end(kFunctions) ? nullptr : found;
 }
 
@@ -83,14 +90,15 @@ template <class T> double RecurrentLayer<T>::apply(std::size_t function, double 
 
 template <class T>
 std::vector<T> RecurrentLayer<T>::product(const std::vector<T>& rows, const std::vector<T>& matrix,
-                                          const std::vector<T>& bias, std::int64_t firstGate, std::int64_t count) const {
+                                          const std::vector<T>& bias, std::int64_t firstGate,
+                                          std::int64_t count) const {
     const std::int64_t width = count * hidden, first = firstGate * hidden;
     const std::int64_t depth = batch > 0 ? static_cast<std::int64_t>(rows.size()) / batch : 0;
     std::vector<T> result(static_cast<std::size_t>(batch * width));
     for (std::int64_t b = 0; b < batch; ++b)
         std::copy_n(bias.begin() + first, width, result.begin() + b * width);
-    multiplyAccumulate<T>(batch, width, depth, rows.data(), depth, 1, matrix.data() + first, gates * hidden, result.data(),
-                          width);
+    multiplyAccumulate<T>(batch, width, depth, rows.data(), depth, 1, matrix.data() + first, gates * hidden,
+                          result.data(), width);
     return result;
 }
 
@@ -147,7 +155,8 @@ template <class T> RecurrentState<T> rnnCell(const RecurrentLayer<T>& layer) {
     const std::vector<T> fromState = layer.product(layer.h, layer.recurrence, layer.recurrentBias, 0, 1);
     RecurrentState<T> next{layer.h, {}};
     for (std::size_t n = 0; n < next.h.size(); ++n)
-        next.h[n] = static_cast<T>(layer.apply(0, static_cast<double>(fromInput[n]) + static_cast<double>(fromState[n])));
+        next.h[n] =
+            static_cast<T>(layer.apply(0, static_cast<double>(fromInput[n]) + static_cast<double>(fromState[n])));
     return next;
 }
 

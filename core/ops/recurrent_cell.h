@@ -15,17 +15,17 @@ struct RecurrentFunction {
     double (*call)(double x, double alpha, double beta) = nullptr;
     double alpha = 0, beta = 0;
 };
-// The functions of all directions in order. Alphas and betas are taken in turn by those functions that have one, as ONNX
-// Runtime does, then come the defaults of the operators of the same name. Errors are without the node's name.
+// The functions of all directions in order. Alphas and betas are taken in turn by those functions that have one, as
+// ONNX Runtime does, then come the defaults of the operators of the same name. Errors are without the node's name.
 Result<std::vector<RecurrentFunction>> recurrentFunctions(const Node& node, const std::vector<std::string>& defaults,
                                                           std::size_t directions);
 
 // One direction of a recurrent layer with its state. Weights are transposed: a gate's columns are contiguous.
 template <class T> struct RecurrentLayer {
     std::int64_t batch = 0, input = 0, hidden = 0, gates = 0;
-    std::vector<T> weights, recurrence;        // [input, gates * hidden], [hidden, gates * hidden]
-    std::vector<T> inputBias, recurrentBias;   // [gates * hidden]
-    std::vector<T> peepholes;                  // of LSTM: i, o, f; empty: none
+    std::vector<T> weights, recurrence;      // [input, gates * hidden], [hidden, gates * hidden]
+    std::vector<T> inputBias, recurrentBias; // [gates * hidden]
+    std::vector<T> peepholes;                // of LSTM: i, o, f; empty: none
     const RecurrentFunction* functions = nullptr;
     double clip = 0; // bounds of what goes into the functions of the gates; infinity: none
     bool linearBeforeReset = false, inputForget = false;
@@ -40,9 +40,7 @@ template <class T> struct RecurrentLayer {
 };
 
 // The state after the step that takes x; c stays empty where there is none.
-template <class T> struct RecurrentState {
-    std::vector<T> h, c;
-};
+template <class T> struct RecurrentState { std::vector<T> h, c; };
 template <class T> using RecurrentCell = RecurrentState<T> (*)(const RecurrentLayer<T>& layer);
 
 template <class T> RecurrentState<T> lstmCell(const RecurrentLayer<T>& layer);

@@ -37,34 +37,42 @@ using Attributes = std::map<std::string, Attribute>;
 constexpr std::int64_t kOne = 1;
 const Tensor kNone;
 
-Strings identities(std::size_t count) { return Strings(count, "Affine"); }
+Strings identities(std::size_t count) {
+    return Strings(count, "Affine");
+}
 Tensor lengths(const std::vector<std::int32_t>& values) {
     return Tensor::of<std::int32_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 
 // An RNN that reads digits: h = 10 h + x.
 OpCase digits(const Shape& shape, const Floats& x, Attributes attributes = {}) {
-    const std::int64_t directions = attributes.contains("direction") &&
-                                            std::get<std::string>(attributes["direction"]) == "bidirectional"
-                                        ? 2
-                                        : 1;
+    const std::int64_t directions =
+        attributes.contains("direction") && std::get<std::string>(attributes["direction"]) == "bidirectional" ? 2 : 1;
     attributes["activations"] = identities(static_cast<std::size_t>(directions));
     const Floats ones(static_cast<std::size_t>(directions), 1.0F), tens(static_cast<std::size_t>(directions), 10.0F);
-    return {"RNN", 14, attributes, {floats(shape, x), floats({directions, 1, 1}, ones), floats({directions, 1, 1}, tens)}, 2};
+    return {"RNN",
+            14,
+            attributes,
+            {floats(shape, x), floats({directions, 1, 1}, ones), floats({directions, 1, 1}, tens)},
+            2};
 }
 
 // One step of x = 1 from h = 2 (and c = 3) with one hidden unit.
 OpCase lstm(Attributes attributes, const Tensor& bias = kNone, const Tensor& peepholes = kNone) {
     attributes.try_emplace("activations", identities(3));
-    return {"LSTM", 14, attributes,
-            {floats({1, 1, 1}, {1}), floats({1, 4, 1}, {1, 2, 3, 4}), floats({1, 4, 1}, {0.1F, 0.2F, 0.3F, 0.4F}), bias, kNone,
-             floats({1, 1, 1}, {2}), floats({1, 1, 1}, {3}), peepholes},
+    return {"LSTM",
+            14,
+            attributes,
+            {floats({1, 1, 1}, {1}), floats({1, 4, 1}, {1, 2, 3, 4}), floats({1, 4, 1}, {0.1F, 0.2F, 0.3F, 0.4F}), bias,
+             kNone, floats({1, 1, 1}, {2}), floats({1, 1, 1}, {3}), peepholes},
             3};
 }
 
 OpCase gru(Attributes attributes) {
     attributes.try_emplace("activations", identities(2));
-    return {"GRU", 14, attributes,
+    return {"GRU",
+            14,
+            attributes,
             {floats({1, 1, 1}, {1}), floats({1, 3, 1}, {1, 2, 3}), floats({1, 3, 1}, {0.1F, 0.2F, 0.3F}),
              floats({1, 6}, {0, 0, 0, 0.01F, 0.02F, 0.03F}), kNone, floats({1, 1, 1}, {2})},
             2};
@@ -75,7 +83,8 @@ QString lastStateIs(const OpCase& c, double h) {
     if (!result.ok())
         return QString::fromStdString(result.error().message);
     const double got = (*result)[1].asDouble(0);
-    return std::fabs(got - h) < 1e-5 * (1 + std::fabs(h)) ? QString() : QStringLiteral("%1 instead of %2").arg(got).arg(h);
+    return std::fabs(got - h) < 1e-5 * (1 + std::fabs(h)) ? QString()
+                                                          : QStringLiteral("%1 instead of %2").arg(got).arg(h);
 }
 
 } // namespace
@@ -128,7 +137,8 @@ void RecurrentTest::functions() {
     QFETCH(double, x);
     QFETCH(QList<double>, numbers);
     QFETCH(double, y);
-    OpCase c{"RNN", 14, {}, {floats({1, 1, 1}, {static_cast<float>(x)}), floats({1, 1, 1}, {1}), floats({1, 1, 1}, {0})}, 2};
+    OpCase c{
+        "RNN", 14, {}, {floats({1, 1, 1}, {static_cast<float>(x)}), floats({1, 1, 1}, {1}), floats({1, 1, 1}, {0})}, 2};
     if (!name.isEmpty())
         c.attributes["activations"] = Strings{name.toStdString()};
     if (!numbers.isEmpty()) {
@@ -159,17 +169,22 @@ void RecurrentTest::shortSequences() {
     c.inputs.insert(c.inputs.end(), {kNone, lengths({2, 0, 3}), floats({2, 3, 1}, {0, 5, 0, 0, 5, 0})});
     const auto result = runKernel(c);
     QVERIFY2(result.ok(), result.ok() ? "" : result.error().message.c_str());
-    QCOMPARE(difference((*result)[0], floats({3, 2, 3, 1}, {1, 0, 7, 21, 0, 987, 12, 0, 78, 2, 0, 98, 0, 0, 789, 0, 0, 9})),
-             QString());
+    QCOMPARE(
+        difference((*result)[0], floats({3, 2, 3, 1}, {1, 0, 7, 21, 0, 987, 12, 0, 78, 2, 0, 98, 0, 0, 789, 0, 0, 9})),
+        QString());
     QCOMPARE(difference((*result)[1], floats({2, 3, 1}, {12, 0, 789, 21, 0, 987})), QString());
 }
 
 void RecurrentTest::batchFirstIsATransposition() {
     Rng rng(3);
     OpCase c{"LSTM", 14, {{"direction", std::string("bidirectional")}}, {}, 3};
-    c.inputs = {randomTensor(rng, DType::f32, {4, 3, 5}), randomTensor(rng, DType::f32, {2, 8, 5}),
-                randomTensor(rng, DType::f32, {2, 8, 2}), randomTensor(rng, DType::f32, {2, 16}), lengths({4, 1, 3}),
-                randomTensor(rng, DType::f32, {2, 3, 2}), randomTensor(rng, DType::f32, {2, 3, 2})};
+    c.inputs = {randomTensor(rng, DType::f32, {4, 3, 5}),
+                randomTensor(rng, DType::f32, {2, 8, 5}),
+                randomTensor(rng, DType::f32, {2, 8, 2}),
+                randomTensor(rng, DType::f32, {2, 16}),
+                lengths({4, 1, 3}),
+                randomTensor(rng, DType::f32, {2, 3, 2}),
+                randomTensor(rng, DType::f32, {2, 3, 2})};
     const auto plain = runKernel(c);
     QVERIFY(plain.ok());
     const auto swapped = [](const Tensor& tensor, const Ints& order) {
@@ -254,7 +269,9 @@ void RecurrentTest::symbolicDimensions() {
 void RecurrentTest::refused_data() {
     QTest::addColumn<OpCase>("c");
     QTest::addColumn<QString>("words");
-    const auto row = [](const char* name, OpCase c, const char* words) { QTest::newRow(name) << std::move(c) << words; };
+    const auto row = [](const char* name, OpCase c, const char* words) {
+        QTest::newRow(name) << std::move(c) << words;
+    };
     const OpCase good = digits({3, 2, 1}, {1, 2, 3, 4, 5, 6});
     const auto with = [&](const char* key, const Attribute& value) {
         OpCase c = good;
@@ -300,7 +317,8 @@ void RecurrentTest::refused() {
     const auto result = runKernel(c);
     QVERIFY(!result.ok());
     const QString message = QString::fromStdString(result.error().message);
-    QVERIFY2(message.startsWith("node 'n' (" + QString::fromStdString(c.op) + "): ") && message.contains(words), qPrintable(message));
+    QVERIFY2(message.startsWith("node 'n' (" + QString::fromStdString(c.op) + "): ") && message.contains(words),
+             qPrintable(message));
 }
 
 QTEST_GUILESS_MAIN(RecurrentTest)
