@@ -35,7 +35,9 @@ public:
         default: break;
         }
         const DType type = e->args[0]->type;
-        const Scalar a = eval(e->args[0]);
+        Scalar a = eval(e->args[0]);
+        if (type == DType::f32 && (e->op == Op::floor || e->op == Op::ceil || e->op == Op::round))
+            a.real = static_cast<float>(a.real);
         if (e->args.size() == 1)
             return isFloat(type) ? unaryFloat(e->op, a.real) : unaryInt(e->op, a.integer, type);
         const Scalar b = eval(e->args[1]);

@@ -30,6 +30,8 @@ using OperatorList = std::vector<Operator>;
     X(Normalization)                                                                                                   \
     X(Pad)                                                                                                             \
     X(Pool)                                                                                                            \
+    X(Quantize)                                                                                                        \
+    X(QuantizedProduct)                                                                                                \
     X(Recurrent)                                                                                                       \
     X(Reduce)                                                                                                          \
     X(Reshape)                                                                                                         \

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/quantize.h"
+
+#include <algorithm>
+
+#include "core/ops/kernel.h"
+
+// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear. Scale and zero point are one for the tensor, one per index
+// of an axis, or one per block of an axis.
+namespace tunesmith::ops {
+
+using namespace loops;
+
+bool isByte(DType type) {
+    return type == DType::i8 || type == DType::u8;
+}
+
+bool isQuantised(DType type) {
+    return isByte(type) || type == DType::i16 || type == DType::u16;
+}
+
+Expr saturated(DType type, const Expr& value) {
+    Expr result;
+    visitQuantised(type, [&](auto tag) {
+        using Limits = std::numeric_limits<decltype(tag)>;
+        const Expr low = constantOf(value->type, Limits::lowest());
+        result = cast(type, min(select(value > low, value, low), constantOf(value->type, Limits::max())));
+    });
+    return result;
+}
+
+Status requireOneElement(const OpInputs& in, std::size_t index) {
+    if (in.type(index).isStatic() && elementCount(in.type(index).shape()) != 1)
+        return in.error("input " + std::to_string(index) + " is " + in.type(index).text() + " but must be a scalar");
+    return {};
+}
+
+Expr oneElement(const LowerContext& context, std::size_t index) {
+    const TensorRef& tensor = context.inputs[index];
+    if (context.isConstant(index)) {
+        const DType type = computeType(tensor->type);
+        return isFloat(type) ? constantOf(type, context.constant(index).asDouble(0))
+                             : constantInt(type, context.constant(index).asInt(0));
+    }
+    return read(tensor, Indices(tensor->shape.size(), Expr(0)));
+}
+
+namespace {
+
+// Which element of scale and zero point belongs to an element of x.
+struct Granularity {
+    enum class Kind : std::uint8_t { tensor, axis, block };
+    Kind kind = Kind::tensor;
+    std::size_t axis = 0;
+    std::int64_t block = 1, inner = 1, extent = 1, blocks = 1;
+
+    Granularity(const Node& node, const Shape& x, const Shape& scale) {
+        if (elementCount(scale) == 1 && scale.size() <= 1)
+            return;
+        axis = frontAxis(node.intAttr("axis", 1), x.size());
+        inner = rowMajorStrides(x)[axis];
+        extent = x[axis];
+        kind = Kind::axis;
+        if (node.intAttr("block_size", 0) == 0)
+            return;
+        kind = Kind::block;
+        block = node.intAttr("block_size", 0);
+        blocks = scale[axis];
+    }
+
+    std::int64_t of(std::int64_t element) const {
+        if (kind == Kind::tensor)
+            return 0;
+        const std::int64_t row = element / inner, at = row % extent;
+        return kind == Kind::axis ? at : (row / extent * blocks + at / block) * inner + element % inner;
+    }
+    Expr read(const LowerContext& context, std::size_t input, const Indices& i) const {
+        if (kind == Kind::tensor)
+            return oneElement(context, input);
+        Indices at{i[axis]};
+        if (kind == Kind::block) {
+            at = i;
+            at[axis] = i[axis] / Expr(block);
+        }
+        return ops::read(context.inputs[input], at);
+    }
+};
+
+Status checkBlocks(const OpInputs& in, const Dims& x, const Dims& scale, std::size_t axis) {
+    const std::int64_t block = in.node.intAttr("block_size", 0);
+    bool fits = block > 0 && x.size() == scale.size();
+    for (std::size_t d = 0; fits && d < x.size(); ++d) {
+        if (!x[d].known() || !scale[d].known())
+            continue;
+        fits = scale[d].extent == (d == axis ? x[d].extent / block + (x[d].extent % block != 0) : x[d].extent);
+    }
+    if (fits)
+        return {};
+    return pairError(in, 0, 1,
+                     "do not fit: there must be one scale for every " + std::to_string(block) + " elements of axis " +
+                         std::to_string(axis));
+}
+
+Status checkGranularity(const OpInputs& in) {
+    if (in.has(2) && in.type(1).isStatic() && in.type(2).isStatic() && in.type(1).shape() != in.type(2).shape() &&
+        (elementCount(in.type(1).shape()) != 1 || elementCount(in.type(2).shape()) != 1))
+        return pairError(in, 1, 2, "do not fit: scale and zero point must have the same shape");
+    if (!in.type(0).dims || !in.type(1).dims)
+        return {};
+    const Dims &x = *in.type(0).dims, &scale = *in.type(1).dims;
+    const bool blocked = in.node.intAttr("block_size", 0) != 0;
+    if (!blocked && (scale.empty() || scale == Dims{Dim(1)}))
+        return {};
+    TS_ASSIGN(const std::size_t axis, frontAxis(in, in.node.intAttr("axis", 1), x.size()));
+    if (blocked)
+        return checkBlocks(in, x, scale, axis);
+    if (scale.size() != 1 || !mergeEqual(scale[0], x[axis]))
+        return pairError(in, 0, 1,
+                         "do not fit: there must be one scale, or one for each index of axis " + std::to_string(axis));
+    return {};
+}
+
+Status inferQuantize(InferContext& in) {
+    TS_TRY(requireType(
+        in, 0, [](DType type) { return isFloat(type) || type == DType::i32; }, "a floating-point type or int32"));
+    TS_TRY(requireFloat(in, 1));
+    auto type = static_cast<DType>(in.node.intAttr("output_dtype", 0));
+    if (in.has(2)) {
+        TS_TRY(requireType(in, 2, isQuantised, "an integer type of 8 or 16 bits"));
+        if (type != DType::undefined && type != in.type(2).dtype)
+            return in.error("output_dtype is not the type of the zero point");
+        type = in.type(2).dtype;
+    } else if (type == DType::undefined) {
+        type = DType::u8;
+    } else if (!isQuantised(type)) {
+        return in.unsupported("output_dtype " + std::to_string(in.node.intAttr("output_dtype", 0)) +
+                              " is not supported, only the integers of 8 and 16 bits are");
+    }
+    TS_TRY(checkGranularity(in));
+    in.outputs[0] = TensorType(type);
+    in.outputs[0].dims = in.type(0).dims;
+    return {};
+}
+
+template <class T>
+void quantise(const Tensor& x, const Tensor& scale, const Tensor& zero, const Granularity& granularity, Tensor& out) {
+    const auto from = x.data<float>(), scales = scale.data<float>();
+    const auto to = out.mutableData<T>();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        const auto k = static_cast<std::size_t>(granularity.of(static_cast<std::int64_t>(i)));
+        const float shift = zero.absent() ? 0.0F : static_cast<float>(zero.data<T>()[zero.count() == 1 ? 0 : k]);
+        to[i] = saturated<T>(std::nearbyint(from[i] / scales[k]) + shift);
+    }
+}
+
+Status evalQuantize(EvalContext& context) {
+    const Tensor& scale = context.input(1);
+    const Granularity granularity(context.node, context.input(0).shape(), scale.shape());
+    visitQuantised(context.outputs[0].type(), [&](auto tag) {
+        quantise<decltype(tag)>(context.input(0).cast(DType::f32), scale.cast(DType::f32),
+                                context.has(2) ? context.input(2) : Tensor(), granularity, context.outputs[0]);
+    });
+    return {};
+}
+
+Status lowerQuantize(LowerContext& context) {
+    const Granularity granularity(context.node, context.inputShape(0), context.inputShape(1));
+    lowerElementwise(context, "quantize", [&](const Indices& i) {
+        const Expr x = cast(DType::f32, read(context.inputs[0], i));
+        const Expr rounded = unary(Op::round, x / cast(DType::f32, granularity.read(context, 1, i)));
+        if (!context.has(2))
+            return saturated(context.outputType(), rounded);
+        return saturated(context.outputType(), rounded + cast(DType::f32, granularity.read(context, 2, i)));
+    });
+    return {};
+}
+
+Status inferDequantize(InferContext& in) {
+    TS_TRY(requireType(
+        in, 0, [](DType type) { return isQuantised(type) || type == DType::i32; },
+        "an integer type of 8 or 16 bits or int32"));
+    TS_TRY(requireFloat(in, 1));
+    if (in.has(2))
+        TS_TRY(requireSameType(in, 0, 2));
+    TS_TRY(checkGranularity(in));
+    in.outputs[0] = TensorType(in.type(1).dtype);
+    in.outputs[0].dims = in.type(0).dims;
+    return {};
+}
+
+Status evalDequantize(EvalContext& context) {
+    const Tensor &x = context.input(0), &scale = context.input(1);
+    const Granularity granularity(context.node, x.shape(), scale.shape());
+    const Tensor zero = context.has(2) ? context.input(2) : Tensor();
+    visitNumeric(x.type(), [&](auto tag) {
+        using T = decltype(tag);
+        visitFloat(scale.type(), [&](auto real) {
+            using R = decltype(real);
+            for (std::int64_t i = 0; i < x.count(); ++i) {
+                const std::int64_t k = granularity.of(i);
+                const std::int64_t shift = zero.absent() ? 0 : zero.asInt(zero.count() == 1 ? 0 : k);
+                const auto stored = static_cast<R>(static_cast<std::int64_t>(x.data<T>()[i]) - shift);
+                context.outputs[0].mutableData<R>()[i] = stored * scale.data<R>()[k];
+            }
+        });
+    });
+    return {};
+}
+
+Status lowerDequantize(LowerContext& context) {
+    const Granularity granularity(context.node, context.inputShape(0), context.inputShape(1));
+    lowerElementwise(context, "dequantize", [&](const Indices& i) {
+        const Expr scale = granularity.read(context, 1, i);
+        Expr stored = cast(DType::i32, load(context.inputs[0], i));
+        if (context.has(2))
+            stored = stored - cast(DType::i32, granularity.read(context, 2, i));
+        return cast(scale->type, stored) * scale;
+    });
+    return {};
+}
+
+Status inferDynamicQuantize(InferContext& in) {
+    TS_TRY(requireType(
+        in, 0, [](DType type) { return type == DType::f32; }, "float32"));
+    in.outputs[0] = TensorType(DType::u8);
+    in.outputs[0].dims = in.type(0).dims;
+    const DType scalars[] = {DType::f32, DType::u8};
+    for (std::size_t i = 1; i < in.outputs.size(); ++i)
+        in.outputs[i] = TensorType(scalars[i - 1], Shape{});
+    return {};
+}
+
+Status evalDynamicQuantize(EvalContext& context) {
+    const auto x = context.input(0).data<float>();
+    float low = 0, high = 0;
+    for (const float value : x) {
+        low = std::min(low, value);
+        high = std::max(high, value);
+    }
+    const float scale = low == high ? 1 : (high - low) / 255;
+    const float zero = std::nearbyint(std::min(std::max(-low / scale, 0.0F), 255.0F));
+    for (std::size_t i = 0; i < x.size() && context.wanted(0); ++i)
+        context.outputs[0].mutableData<std::uint8_t>()[i] =
+            saturated<std::uint8_t>(std::nearbyint(x[i] / scale) + zero);
+    if (context.wanted(1))
+        context.outputs[1].mutableData<float>()[0] = scale;
+    if (context.wanted(2))
+        context.outputs[2].mutableData<std::uint8_t>()[0] = saturated<std::uint8_t>(zero);
+    return {};
+}
+
+Status lowerDynamicQuantize(LowerContext& context) {
+    const TensorRef x = context.inputs[0];
+    std::vector<std::size_t> axes;
+    for (std::size_t d = 0; d < x->shape.size(); ++d)
+        axes.push_back(d);
+    const auto bound = [&](const char* name, Reduction reduction) {
+        return reduceOver(context, name, DType::f32, reduction, x->shape, axes,
+                          [&](const Indices& i) { return load(x, i); });
+    };
+    const TensorRef lowest = bound("range_min", Reduction::min), highest = bound("range_max", Reduction::max);
+    const Indices only(axes.size(), Expr(0));
+    const Expr none = constantOf(DType::f32, 0), low = min(load(lowest, only), none),
+               high = max(load(highest, only), none);
+    const TensorRef scale = context.add(compute("scale", DType::f32, {}, [&](const Indices&) {
+        return select(binary(Op::equal, low, high), constantOf(DType::f32, 1),
+                      (high - low) / constantOf(DType::f32, 255));
+    }));
+    const TensorRef zero = context.add(compute("zero_point", DType::f32, {}, [&](const Indices&) {
+        const Expr raw = -low / load(scale, {});
+        return unary(Op::round, min(max(raw, none), constantOf(DType::f32, 255)));
+    }));
+    lowerElementwise(context, "quantize", [&](const Indices& i) {
+        return saturated(DType::u8, unary(Op::round, load(x, i) / load(scale, {})) + load(zero, {}));
+    });
+    if (context.outputs.size() > 1)
+        context.outputs[1] = scale;
+    if (context.outputs.size() > 2)
+        context.finish(2, compute("stored_zero_point", DType::u8, {},
+                                  [&](const Indices&) { return saturated(DType::u8, load(zero, {})); }));
+    return {};
+}
+
+} // namespace
+
+void registerQuantize(OperatorList& list) {
+    addOperator(list, "QuantizeLinear", Fusion::elementwise, 10, {2, 3}, inferQuantize, evalQuantize, lowerQuantize);
+    addOperator(list, "DequantizeLinear", Fusion::elementwise, 10, {2, 3}, inferDequantize, evalDequantize,
+                lowerDequantize);
+    addOperator(list, "DynamicQuantizeLinear", Fusion::opaque, 11, {1, 1, 3}, inferDynamicQuantize, evalDynamicQuantize,
+                lowerDynamicQuantize);
+}
+
+} // namespace tunesmith::ops

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cmath>
+#include <limits>
+
+#include "core/ops/lowering.h"
+#include "core/ops/rules.h"
+
+namespace tunesmith::ops {
+
+// Quantised numbers: real = (stored - zero point) * scale. Rounding is half to even, and what does not fit saturates.
+// Sums of products are int32 and wrap around; scales are float32, multiplied in the order of ONNX Runtime.
+
+bool isByte(DType type);      // int8, uint8
+bool isQuantised(DType type); // those and the 16-bit integers
+
+template <class Visitor> void visitQuantised(DType type, Visitor&& visitor) {
+    switch (type) {
+    case DType::i8:
+        return visitor(std::int8_t{});
+    case DType::i16:
+        return visitor(std::int16_t{});
+    case DType::u16:
+        return visitor(std::uint16_t{});
+    default:
+        return visitor(std::uint8_t{});
+    }
+}
+
+// The nearest number of a type to a float that is already rounded; what is not a number becomes the lowest.
+template <class T> T saturated(float value) {
+    constexpr auto low = static_cast<float>(std::numeric_limits<T>::lowest());
+    constexpr auto high = static_cast<float>(std::numeric_limits<T>::max());
+    return static_cast<T>(value > low ? std::min(value, high) : low);
+}
+loops::Expr saturated(DType type, const loops::Expr& value);
+
+// The one element of an input that must be a scalar.
+Status requireOneElement(const OpInputs& in, std::size_t index);
+loops::Expr oneElement(const LowerContext& context, std::size_t index);
+
+} // namespace tunesmith::ops
