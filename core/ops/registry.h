@@ -20,6 +20,7 @@ using OperatorList = std::vector<Operator>;
     X(ControlFlow)                                                                                                     \
     X(Conv)                                                                                                            \
     X(ConvTranspose)                                                                                                   \
+    X(Einsum)                                                                                                          \
     X(ExpandTile)                                                                                                      \
     X(Gather)                                                                                                          \
     X(Gemm)                                                                                                            \
