@@ -11,6 +11,7 @@ using OperatorList = std::vector<Operator>;
 
 #define TS_OPERATOR_FILES(X)                                                                                           \
     X(Activation)                                                                                                      \
+    X(AffineGrid)                                                                                                      \
     X(ArgReduce)                                                                                                       \
     X(Arithmetic)                                                                                                      \
     X(BatchNorm)                                                                                                       \
@@ -20,14 +21,17 @@ using OperatorList = std::vector<Operator>;
     X(ControlFlow)                                                                                                     \
     X(Conv)                                                                                                            \
     X(ConvTranspose)                                                                                                   \
+    X(DeformConv)                                                                                                      \
     X(Einsum)                                                                                                          \
     X(ExpandTile)                                                                                                      \
     X(Gather)                                                                                                          \
     X(Gemm)                                                                                                            \
     X(GlobalPool)                                                                                                      \
+    X(GridSample)                                                                                                      \
     X(Identity)                                                                                                        \
     X(LocalNorm)                                                                                                       \
     X(MatMul)                                                                                                          \
+    X(NonMaxSuppression)                                                                                               \
     X(Normalization)                                                                                                   \
     X(Pad)                                                                                                             \
     X(Pool)                                                                                                            \
@@ -37,6 +41,7 @@ using OperatorList = std::vector<Operator>;
     X(Reduce)                                                                                                          \
     X(Reshape)                                                                                                         \
     X(Resize)                                                                                                          \
+    X(Roi)                                                                                                             \
     X(Scatter)                                                                                                         \
     X(Selection)                                                                                                       \
     X(Sequence)                                                                                                        \
