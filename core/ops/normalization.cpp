@@ -9,8 +9,8 @@
 #include "core/ops/reduction.h"
 #include "core/ops/rules.h"
 
-// Normalisations by mean and variance over some axes: of an image's channel (Instance), of the last axes (Layer), of
-// chosen axes (MeanVariance). Variances are the mean of squared distances from the mean.
+// Normalisations by mean and variance over some axes: of an image's channel (Instance) or several (Group), of the last axes
+// (Layer), of chosen axes (MeanVariance). Variances are the mean of squared distances from the mean.
 namespace tunesmith::ops {
 namespace {
 
@@ -207,6 +207,82 @@ Status lowerLayerNorm(LowerContext& context) {
     return {};
 }
 
+// GroupNormalization: moments over the spatial positions of groups of channels. Scale and bias have one value per group
+// until opset 20 and one per channel since.
+bool scalesGroups(std::int64_t opset) { return opset < 21; }
+
+Status inferGroupNorm(InferContext& in) {
+    TS_TRY(requireFloat(in, 0));
+    TS_TRY(inferSameAsFirst(in));
+    const std::int64_t groups = in.node.intAttr("num_groups", 0);
+    if (groups < 1)
+        return in.error("needs the attribute num_groups, at least 1");
+    const auto& x = in.type(0).dims;
+    if (x && (x->size() < 2 || ((*x)[1].known() && (*x)[1].extent % groups != 0)))
+        return in.error("the channels of " + in.type(0).text() + " cannot be split into " + std::to_string(groups) +
+                        " groups");
+    for (std::size_t i = 1; i < 3; ++i) {
+        TS_TRY(requireSameType(in, 0, i));
+        const Dim wanted = scalesGroups(in.opset) ? Dim(groups) : x ? (*x)[1] : Dim();
+        if (in.type(i).dims && (in.type(i).dims->size() != 1 || !mergeEqual(in.type(i).dims->front(), wanted)))
+            return in.error("input " + in.type(i).text() + " must have one value per " +
+                            (scalesGroups(in.opset) ? "group" : "channel"));
+    }
+    return {};
+}
+
+template <class T> void normaliseGroups(EvalContext& context) {
+    const Tensor& input = context.input(0);
+    const std::int64_t groups = context.node.intAttr("num_groups", 1), channels = input.shape()[1];
+    const std::int64_t positions = elementCount(std::span(input.shape()).subspan(2));
+    const Tensor grouped = input.reshaped({input.shape()[0], groups, channels / groups * positions});
+    Tensor y = Tensor::zeros(input.type(), grouped.shape());
+    const double epsilon = epsilonOf(context.node);
+    normalise<T>(grouped, {2}, y, [&](double variance) { return std::sqrt(variance + epsilon); });
+    const std::int64_t slices = scalesGroups(context.opset) ? groups : channels;
+    Tensor sliced = y.reshaped({input.shape()[0], slices, slices > 0 ? channels / slices * positions : 0});
+    scaleAndShift<T>(sliced, context.input(1).reshaped({slices, 1}), context.input(2).reshaped({slices, 1}));
+    context.outputs[0] = sliced.reshaped(input.shape());
+}
+
+Status evalGroupNorm(EvalContext& context) {
+    if (context.input(0).count() > 0)
+        visitFloat(context.input(0).type(), [&](auto tag) { normaliseGroups<decltype(tag)>(context); });
+    return {};
+}
+
+Status lowerGroupNorm(LowerContext& context) {
+    const TensorRef x = context.inputs[0];
+    const DType type = computeType(x->type);
+    const std::int64_t groups = context.node.intAttr("num_groups", 1), inGroup = x->shape[1] / groups;
+    Shape extents(x->shape.begin() + 1, x->shape.end());
+    extents[0] = inGroup;
+    const Expr inverse = constantOf(type, 1.0 / static_cast<double>(std::max<std::int64_t>(elementCount(extents), 1)));
+    using Term = std::function<Expr(const Indices& at, const Indices& group)>;
+    const auto mean = [&](const char* sum, const char* name, const Term& body) {
+        const TensorRef all = context.add(reduce(sum, type, {x->shape[0], groups}, Reduction::sum, extents,
+                                                 [&](const Indices& o, const Indices& r) {
+            Indices at{o[0], o[1] * Expr(inGroup) + r[0]};
+            at.insert(at.end(), r.begin() + 1, r.end());
+            return ReductionBody{body(at, o), {}};
+        }));
+        return context.add(compute(name, type, all->shape, [&](const Indices& i) { return load(all, i) * inverse; }));
+    };
+    const TensorRef means = mean("mean_sum", "mean", [&](const Indices& at, const Indices&) { return read(x, at); });
+    const TensorRef variances = mean("variance_sum", "variance", [&](const Indices& at, const Indices& group) {
+        const Expr distance = read(x, at) - load(means, group);
+        return distance * distance;
+    });
+    lowerElementwise(context, "group_norm", [&](const Indices& i) {
+        const Indices group{i[0], i[1] / Expr(inGroup)};
+        const Expr slice = scalesGroups(context.opset) ? group[1] : i[1];
+        const Expr spread = unary(Op::sqrt, load(variances, group) + constantOf(type, epsilonOf(context.node)));
+        const Expr normal = (read(x, i) - load(means, group)) / spread;
+        return normal * read(context.inputs[1], {slice}) + read(context.inputs[2], {slice});
+    });
+    return {};
+}
+
 // MeanVarianceNormalization, whose formula in ONNX adds 1e-9 to the standard deviation.
 constexpr double kMvnEpsilon = 1e-9;
 
@@ -259,6 +335,7 @@ void registerNormalization(OperatorList& list) {
     addOperator(list, "InstanceNormalization", Fusion::anchor, 6, {3, 3}, inferInstanceNorm, evalInstanceNorm,
                 lowerInstanceNorm);
     addOperator(list, "LayerNormalization", Fusion::anchor, 17, {2, 3, 3}, inferLayerNorm, evalLayerNorm, lowerLayerNorm);
+    addOperator(list, "GroupNormalization", Fusion::anchor, 18, {3, 3}, inferGroupNorm, evalGroupNorm, lowerGroupNorm);
     addOperator(list, "MeanVarianceNormalization", Fusion::anchor, 9, {1, 1}, inferMvn, evalMvn, lowerMvn);
 }
 

@@ -15,6 +15,8 @@ using OperatorList = std::vector<Operator>;
     X(ArgReduce)                                                                                                       \
     X(Arithmetic)                                                                                                      \
     X(BatchNorm)                                                                                                       \
+    X(CenterCropPad)                                                                                                   \
+    X(Col2Im)                                                                                                          \
     X(Comparison)                                                                                                      \
     X(ConcatSplit)                                                                                                     \
     X(Constant)                                                                                                        \
@@ -24,6 +26,7 @@ using OperatorList = std::vector<Operator>;
     X(DeformConv)                                                                                                      \
     X(Einsum)                                                                                                          \
     X(ExpandTile)                                                                                                      \
+    X(Experimental)                                                                                                    \
     X(Gather)                                                                                                          \
     X(Gemm)                                                                                                            \
     X(GlobalPool)                                                                                                      \

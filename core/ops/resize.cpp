@@ -138,8 +138,8 @@ Status resizeLowerable(const OpInputs& in) {
     if (!in.type(0).isStatic())
         return in.unsupported("its input has no known shape");
     TS_ASSIGN(const ResizePlan plan, resizePlan(in, in.type(0).shape()));
-    if (plan.crops || plan.excludeOutside)
-        return in.unsupported("cropping and excluding what lies outside are not compiled");
+    if (plan.crops || plan.excludeOutside || plan.antialias)
+        return in.unsupported("cropping, excluding what lies outside and antialiasing are not compiled");
     if (plan.mode != ResizeMode::nearest && !isFloat(in.type(0).dtype))
         return in.unsupported("interpolation of integers is not compiled");
     for (const ResizeAxis& axis : plan.axes)

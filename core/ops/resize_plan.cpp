@@ -130,8 +130,9 @@ Status readModes(const OpInputs& in, ResizePlan& plan) {
         plan.mode = ResizeMode::cubic;
     else if (mode != "nearest")
         return in.unsupported("the mode '" + mode + "' is not supported");
-    if (in.node.intAttr("antialias", 0) != 0)
-        return in.unsupported("antialiasing is not supported");
+    plan.antialias = in.node.intAttr("antialias", 0) != 0;
+    if (plan.antialias && plan.mode == ResizeMode::nearest)
+        return in.error("antialias needs the mode linear or cubic");
     if (isLegacy(in))
         plan.nearest = NearestMode::simple;
     else if (nearest == "round_prefer_ceil")
@@ -175,7 +176,38 @@ std::vector<double> cubicWeights(double a, double t) { // Keys, 1981
             ((a * (2 - t) - 5 * a) * (2 - t) + 8 * a) * (2 - t) - 4 * a};
 }
 
+// The filter that cubicWeights() and the linear weights sample, at a distance from its middle.
+double filterAt(const ResizePlan& plan, double distance) {
+    const double t = std::fabs(distance), a = plan.cubicCoefficient;
+    if (plan.mode == ResizeMode::linear)
+        return std::max(1 - t, 0.0);
+    if (t >= 2)
+        return 0;
+    return t <= 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
+}
+
+// Where an axis shrinks, the filter is stretched over all elements that fall on one output element.
+std::vector<Tap> stretchedTaps(const ResizePlan& plan, const ResizeAxis& axis, double position) {
+    const double reach = (plan.mode == ResizeMode::cubic ? 2 : 1) * axis.stretch;
+    const std::int64_t last = axis.from - 1;
+    std::vector<Tap> taps;
+    double total = 0;
+    for (double at = std::ceil(position - reach); at <= position + reach; ++at) {
+        const bool outside = at < 0 || at > static_cast<double>(last);
+        const double weight = filterAt(plan, (at - position) / axis.stretch);
+        if (weight == 0 || (plan.excludeOutside && outside))
+            continue;
+        taps.push_back({std::clamp<std::int64_t>(static_cast<std::int64_t>(at), 0, last), weight});
+        total += weight;
+    }
+    for (Tap& tap : taps)
+        tap.weight /= total != 0 ? total : 1;
+    return taps;
+}
+
 std::vector<Tap> tapsAt(const ResizePlan& plan, const ResizeAxis& axis, double position) {
+    if (plan.antialias && axis.stretch > 1)
+        return stretchedTaps(plan, axis, position);
     const std::int64_t last = axis.from - 1;
     const double base = std::floor(position);
     const bool cubic = plan.mode == ResizeMode::cubic;
@@ -247,6 +279,7 @@ Result<ResizePlan> resizePlan(const OpInputs& in, const Shape& shape) {
         ResizeAxis& axis = plan.axes[request.axes[i]];
         const Scaled scaled = scaledTo(in, request, i, extents);
         axis.to = scaled.extent;
+        axis.stretch = std::max(1 / scaled.scale, 1.0);
         if (plan.crops)
             cropAxis(request.roi[i], request.roi[i + request.axes.size()], axis);
         else if (scaled.scale != 1 || axis.to != axis.from)

@@ -10,6 +10,7 @@ namespace tunesmith::ops {
 struct ResizeAxis {
     std::int64_t from = 0, to = 0; // extents
     double slope = 1, offset = 0;
+    double stretch = 1; // of the filter under antialias: above 1 where the axis shrinks
     bool trivial() const { return from == to && slope == 1 && offset == 0; }
 };
 
@@ -21,6 +22,7 @@ struct ResizePlan {
     NearestMode nearest = NearestMode::roundPreferFloor;
     double cubicCoefficient = -0.75;
     bool excludeOutside = false;
+    bool antialias = false;
     bool crops = false; // tf_crop_and_resize: what lies outside is extrapolated
     double extrapolation = 0;
     std::vector<ResizeAxis> axes;
