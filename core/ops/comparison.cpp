@@ -12,7 +12,7 @@ using namespace loops;
 
 bool isBool(DType type) { return type == DType::boolean; }
 bool isComparable(DType type) { return isNumeric(type); }
-bool isEquatable(DType type) { return isNumeric(type) || isBool(type); }
+bool isEquatable(DType type) { return isNumeric(type) || isBool(type) || type == DType::string; }
 
 // Both inputs are of an allowed type, the output is of their broadcast shape.
 InferRule inferPair(bool (*allowed)(DType), const char* wanted, DType result) {
@@ -46,6 +46,27 @@ template <class Fn> Kernel compareKernel(Fn fn) {
             visitNumeric(context.input(0).type(), run);
         return {};
     };
+}
+
+void compareStrings(const Tensor& a, const Tensor& b, Tensor& out) {
+    const std::array<Shape, 2> strides{broadcastStrides(a.shape(), out.shape()), broadcastStrides(b.shape(), out.shape())};
+    forEachRun<2>(out.shape(), strides, [&](std::int64_t start, std::int64_t count, const auto& at, const auto& step) {
+        for (std::int64_t i = 0; i < count; ++i)
+            out.mutableData<bool>()[start + i] = a.strings()[at[0] + i * step[0]] == b.strings()[at[1] + i * step[1]];
+    });
+}
+
+Status noStrings(const OpInputs& in) {
+    if (in.type(0).dtype == DType::string)
+        return in.unsupported("comparisons of strings are not compiled");
+    return {};
+}
+
+Status evalEqual(EvalContext& context) {
+    if (context.input(0).type() != DType::string)
+        return compareKernel([](auto a, auto b) { return a == b; })(context);
+    compareStrings(context.input(0), context.input(1), context.outputs[0]);
+    return {};
 }
 
 template <class Fn> Kernel integerKernel(Fn fn) {
@@ -142,10 +163,9 @@ void registerComparisons(OperatorList& list) {
     const auto add = [&](const char* name, std::int64_t since, bool (*allowed)(DType), const char* wanted, Kernel kernel,
                          LowerRule lower) {
         addOperator(list, name, Fusion::elementwise, since, {2, 2}, inferPair(allowed, wanted, DType::boolean), kernel,
-                    std::move(lower));
+                    std::move(lower), noStrings);
     };
-    add("Equal", 7, isEquatable, "numeric or bool", compareKernel([](auto a, auto b) { return a == b; }),
-        lowerPair("equal", Op::equal));
+    add("Equal", 7, isEquatable, "numeric, bool or string", evalEqual, lowerPair("equal", Op::equal));
     add("Less", 7, isComparable, "numeric", compareKernel([](auto a, auto b) { return a < b; }),
         lowerPair("less", Op::less));
     add("LessOrEqual", 12, isComparable, "numeric", compareKernel([](auto a, auto b) { return a <= b; }),

@@ -75,7 +75,8 @@ Status inferCast(InferContext& in) {
     const std::int64_t code = in.node.intAttr("to", 0);
     const auto type = code > 0 && code <= 16 ? static_cast<DType>(code) : DType::undefined;
     if (type != DType::string && byteSize(type) == 0)
-        return in.unsupported("cannot cast to element type " + std::to_string(code));
+        return in.unsupported("cannot cast to element type " + std::to_string(code) +
+                              (code >= 17 && code <= 20 ? ", floats of 8 bits are not supported" : ""));
     return castTo(in, type);
 }
 

@@ -45,8 +45,15 @@ std::vector<std::int64_t> statedAxes(const OpInputs& in) {
     return in.has(1) ? in.constant(1).asInts() : in.node.intsAttr("axes");
 }
 
-Status inferReduce(InferContext& in) {
-    TS_TRY(requireNumeric(in, 0));
+// Since opset 20, a maximum of truth values is "any" and a minimum is "all".
+Status requireReducible(const OpInputs& in, Kind kind) {
+    if (kind != Kind::max && kind != Kind::min)
+        return requireNumeric(in, 0);
+    return requireType(in, 0, [](DType type) { return isNumeric(type) || type == DType::boolean; }, "numeric or bool");
+}
+
+Status inferReduce(InferContext& in, Kind kind) {
+    TS_TRY(requireReducible(in, kind));
     in.outputs[0] = TensorType(in.type(0).dtype);
     if (in.has(1))
         TS_TRY(requireType(in, 1, [](DType type) { return type == DType::i64; }, "int64"));
@@ -144,10 +151,12 @@ template <class T> void logSumExp(const Tensor& input, const Axes& axes, Tensor&
 }
 
 Status evalReduce(EvalContext& context, Kind kind) {
-    const Tensor& input = context.input(0);
+    const Tensor& given = context.input(0);
+    const bool truths = given.type() == DType::boolean;
+    const Tensor input = truths ? given.cast(DType::u8) : given;
     const auto stated = context.has(1) ? context.input(1).asInts() : context.node.intsAttr("axes");
     const Axes axes = frontAxes(stated, input.rank(), context.node);
-    Tensor& out = context.outputs[0];
+    Tensor out = truths ? Tensor::zeros(DType::u8, context.outputs[0].shape()) : context.outputs[0];
     visitNumeric(out.type(), [&](auto tag) {
         using T = decltype(tag);
         if (kind == Kind::logSumExp)
@@ -158,6 +167,7 @@ Status evalReduce(EvalContext& context, Kind kind) {
             reduceKind<T, std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>>(kind, input, axes,
                                                                                                             out);
     });
+    context.outputs[0] = truths ? out.cast(DType::boolean) : out;
     return {};
 }
 
@@ -262,6 +272,8 @@ Status reduceLowerable(const OpInputs& in, Kind kind) {
     const bool fractions = kind == Kind::mean || kind == Kind::l2 || kind == Kind::logSum || kind == Kind::logSumExp;
     if (fractions && isInteger(in.type(0).dtype))
         return in.unsupported("this reduction of integers is not compiled");
+    if (in.type(0).dtype == DType::boolean)
+        return in.unsupported("reductions of truth values are not compiled");
     return {};
 }
 
@@ -270,7 +282,8 @@ Status reduceLowerable(const OpInputs& in, Kind kind) {
 void registerReduce(OperatorList& list) {
     const auto add = [&](const char* name, Kind kind) {
         addOperator(
-            list, name, Fusion::anchor, 1, {1, 2}, inferReduce, [kind](EvalContext& c) { return evalReduce(c, kind); },
+            list, name, Fusion::anchor, 1, {1, 2}, [kind](InferContext& c) { return inferReduce(c, kind); },
+            [kind](EvalContext& c) { return evalReduce(c, kind); },
             [kind](LowerContext& c) { return lowerReduce(c, kind); },
             [kind](const OpInputs& in) { return reduceLowerable(in, kind); });
     };

@@ -79,6 +79,8 @@ void arithmeticRows() {
                                                   {of<std::uint8_t>({2}, {129, 1}), of<std::uint8_t>({2}, {1, 8})}}
                                         << of<std::uint8_t>({2}, {2, 0});
     QTest::newRow("xor") << OpCase{"Xor", 7, {}, {bools({2}, {0, 1}), bools({}, {1})}} << bools({2}, {1, 0});
+    QTest::newRow("equal strings") << OpCase{"Equal", 19, {}, {Tensor::ofStrings({2, 1}, {"a", "b"}), Tensor::ofStrings({2}, {"a", ""})}}
+                                   << bools({2, 2}, {1, 0, 0, 0});
     QTest::newRow("where") << OpCase{"Where", 16, {}, {bools({2, 1}, {1, 0}), floats({2}, {1, 2}), floats({}, {9})}}
                            << floats({2, 2}, {1, 2, 9, 9});
 }
@@ -93,6 +95,9 @@ void reductionRows() {
     QTest::newRow("log sum exp large") << OpCase{"ReduceLogSumExp", 13, {{"axes", Ints{0}}}, {floats({2}, {1000, 1000})}}
                                        << floats({1}, {1000.6931F});
     QTest::newRow("max of integers") << OpCase{"ReduceMax", 13, {}, {of<std::int8_t>({3}, {-5, -3, -9})}} << of<std::int8_t>({1}, {-3});
+    const Tensor truths = bools({2, 2}, {0, 1, 0, 0});
+    QTest::newRow("any") << OpCase{"ReduceMax", 20, {{"keepdims", std::int64_t{0}}}, {truths, Tensor::ofInts({1})}} << bools({2}, {1, 0});
+    QTest::newRow("all of nothing") << OpCase{"ReduceMin", 20, {}, {bools({0}, {})}} << bools({1}, {1});
     QTest::newRow("arg max last") << OpCase{"ArgMax", 13, {{"axis", one}, {"select_last_index", one}},
                                             {floats({2, 3}, {3, 3, 1, 0, 2, 2})}} << of<std::int64_t>({2, 1}, {1, 2});
     QTest::newRow("arg min first") << OpCase{"ArgMin", 13, {{"axis", std::int64_t{0}}, {"keepdims", std::int64_t{0}}},
