@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/module/fold_batch_norm.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/graph/graph_builder.h"
@@ -44,6 +45,8 @@ private:
         const Node& norm = graph_.node(id);
         if (norm.op != "BatchNormalization" || !norm.domain.empty() || norm.intAttr("training_mode", 0) != 0 || !norm.outputs[0].valid())
             return;
+        if (std::any_of(norm.outputs.begin() + 1, norm.outputs.end(), [](ValueId output) { return output.valid(); }))
+            return; // the statistics of training, which older opsets ask for by reading them
         const NodeId producer = graph_.value(norm.inputs[0]).producer;
         if (!producer.valid() || !foldable(norm, graph_.node(producer)))
             return;

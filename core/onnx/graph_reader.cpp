@@ -69,6 +69,14 @@ TensorType readType(const onnx::TypeProto& proto) {
     return type;
 }
 
+std::string kindText(const onnx::TypeProto& proto) {
+    return proto.has_sequence_type()        ? "a sequence, which is not supported"
+           : proto.has_optional_type()      ? "an optional value, which is not supported"
+           : proto.has_map_type()           ? "a map, which is not supported"
+           : proto.has_sparse_tensor_type() ? "a sparse tensor, which is not supported"
+                                            : "not a tensor of a supported type";
+}
+
 bool contradicts(const TensorType& declared, const Tensor& tensor) {
     if (declared.dtype != DType::undefined && declared.dtype != tensor.type())
         return true;
@@ -162,7 +170,7 @@ private:
             }
             TS_TRY(requireNew(input.name(), "an input"));
             if (!outer_ && type.dtype == DType::undefined)
-                return unsupportedError("input '" + input.name() + "' is not a tensor of a supported type");
+                return unsupportedError("input '" + input.name() + "' is " + kindText(input.type()));
             ids_[input.name()] = builder_.addInput(input.name(), type);
         }
         return {};

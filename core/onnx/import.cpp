@@ -119,6 +119,19 @@ template <class Body> auto guarded(const std::string& name, Body body) -> declty
     }
 }
 
+// Whether a file is a SequenceProto or an OptionalProto and nothing more. Read as a TensorProto its name
+// would be the dimensions of a tensor.
+template <class Container> bool isWholly(const std::filesystem::path& path) {
+    const auto file = InputFile::open(path);
+    Container proto;
+    return file.ok() && parse(proto, *file, path, "a container").ok() && !proto.name().empty() &&
+           proto.GetReflection()->GetUnknownFields(proto).empty();
+}
+
+bool holdsContainer(const std::filesystem::path& path) {
+    return isWholly<onnx::SequenceProto>(path) || isWholly<onnx::OptionalProto>(path);
+}
+
 std::filesystem::path folderOf(const std::filesystem::path& path) {
     return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
@@ -147,8 +160,11 @@ Result<Tensor> readTensorProto(const std::filesystem::path& path) {
     return guarded(path.string(), [&]() -> Result<Tensor> {
         TS_ASSIGN(const InputFile file, InputFile::open(path));
         onnx::TensorProto proto;
-        TS_TRY(parse(proto, file, path, "a stored tensor"));
-        return TensorReader(folderOf(path)).read(proto, "tensor");
+        const Status parsed = parse(proto, file, path, "a stored tensor");
+        auto tensor = parsed.ok() ? TensorReader(folderOf(path)).read(proto, "tensor") : parsed.error();
+        if (!tensor.ok() && tensor.error().kind != ErrorKind::io && holdsContainer(path))
+            return unsupportedError("it holds a sequence or an optional value, which is not supported");
+        return tensor;
     });
 }
 

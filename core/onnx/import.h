@@ -25,7 +25,8 @@ Result<Graph> importOnnx(const std::filesystem::path& path, const ImportOptions&
 Result<Graph> importOnnxBytes(std::span<const std::byte> bytes, const std::filesystem::path& folder = {},
                               const ImportOptions& options = {});
 
-// A stored tensor (TensorProto), as the test data of ONNX has them.
+// A stored tensor (TensorProto), as the test data of ONNX has them. A sequence or an optional value, whose files
+// look no different from outside, is told from a damaged tensor and is an unsupported error.
 Result<Tensor> readTensorProto(const std::filesystem::path& path);
 
 } // namespace tunesmith

@@ -3,6 +3,7 @@
 // Debian's generated classes of the ONNX schema. Included by the .cpp files of this folder only: a second
 // generated copy of package `onnx` in one process aborts it, and the header takes seconds to compile.
 #include <onnx/onnx_pb.h>
+#include <onnx/onnx-data_pb.h>
 
 namespace tunesmith {
 

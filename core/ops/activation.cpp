@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -269,6 +270,36 @@ Status lowerClip(LowerContext& context) {
     return {};
 }
 
+// Shrink: what is within lambd of zero becomes zero, the rest moves by bias. Integers round towards zero, as numpy does.
+struct ShrinkLimits {
+    double threshold, bias;
+    explicit ShrinkLimits(const Node& node) : threshold(node.floatAttr("lambd", 0.5F)), bias(node.floatAttr("bias", 0)) {}
+    double operator()(double x) const { return x < -threshold ? x + bias : x > threshold ? x - bias : 0; }
+};
+
+Status evalShrink(EvalContext& context) {
+    const ShrinkLimits shrink(context.node);
+    const Tensor x = context.input(0).cast(DType::f64);
+    Tensor result = Tensor::zeros(DType::f64, x.shape());
+    std::ranges::transform(x.data<double>(), result.mutableData<double>().begin(), shrink);
+    context.outputs[0] = result.cast(context.outputs[0].type());
+    return {};
+}
+
+Status lowerShrink(LowerContext& context) {
+    const ShrinkLimits shrink(context.node);
+    lowerElementwise(context, "shrink", [&](const Indices& i) {
+        const Body b{read(context.inputs[0], i), {}};
+        const Expr above = select(b.x > b.number(shrink.threshold), b.x - b.number(shrink.bias), b.number(0));
+        return select(b.x < b.number(-shrink.threshold), b.x + b.number(shrink.bias), above);
+    });
+    return {};
+}
+
+Status shrinkLowerable(const OpInputs& in) {
+    return isFloat(in.type(0).dtype) ? Status() : Status(in.unsupported("integers are not compiled"));
+}
+
 } // namespace
 
 void registerActivation(OperatorList& list) {
@@ -277,6 +308,7 @@ void registerActivation(OperatorList& list) {
     addOperator(list, "Relu", Fusion::elementwise, 6, {1, 1}, inferNumericUnary, evalRelu, lowerRelu);
     addOperator(list, "Gelu", Fusion::elementwise, 20, {1, 1}, inferGelu, evalGelu, lowerGelu);
     addOperator(list, "PRelu", Fusion::elementwise, 7, {2, 2}, inferPRelu, evalPRelu, lowerPRelu);
+    addOperator(list, "Shrink", Fusion::elementwise, 9, {1, 1}, inferNumericUnary, evalShrink, lowerShrink, shrinkLowerable);
     addOperator(list, "Clip", Fusion::elementwise, 6, {1, 3}, inferClip, evalClip, lowerClip);
 }
 

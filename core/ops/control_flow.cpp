@@ -165,21 +165,23 @@ Status evalLoop(EvalContext& context, const std::vector<TensorType>&) {
     return {};
 }
 
-// Scan since opset 9: no batch axis; some of the inputs are states, the others are walked through.
+// Scan: some of the inputs are states, the others are walked through. In opset 8 all of them had a batch axis in front, and
+// the first input said how long each sequence of the batch is.
 struct ScanPlan {
-    std::size_t states = 0, scanned = 0;
+    std::size_t first = 0, states = 0, scanned = 0; // inputs: `first` is the first state
     std::vector<std::int64_t> inputAxes, inputDirections, outputAxes, outputDirections;
 };
 
+bool isBatched(std::int64_t opset) { return opset < 9; }
+
 Result<ScanPlan> scanPlan(const OpInputs& in, std::size_t outputs) {
-    if (in.opset < 9)
-        return in.unsupported("Scan of opset 8 is not supported");
     ScanPlan plan;
+    plan.first = isBatched(in.opset) ? 1 : 0;
     const std::int64_t scanned = in.node.intAttr("num_scan_inputs", 0);
-    if (scanned < 1 || scanned > static_cast<std::int64_t>(in.count()))
+    if (scanned < 1 || scanned > static_cast<std::int64_t>(in.count()) - static_cast<std::int64_t>(plan.first))
         return in.error("num_scan_inputs is " + std::to_string(scanned) + " with " + std::to_string(in.count()) + " inputs");
     plan.scanned = static_cast<std::size_t>(scanned);
-    plan.states = in.count() - plan.scanned;
+    plan.states = in.count() - plan.first - plan.scanned;
     if (outputs < plan.states)
         return in.error("has fewer outputs than states");
     const auto list = [&](const char* key, std::size_t size) {
@@ -187,8 +189,8 @@ Result<ScanPlan> scanPlan(const OpInputs& in, std::size_t outputs) {
         values.resize(size, 0);
         return values;
     };
-    plan.inputAxes = list("scan_input_axes", plan.scanned);
-    plan.inputDirections = list("scan_input_directions", plan.scanned);
+    plan.inputAxes = isBatched(in.opset) ? Shape(plan.scanned, 0) : list("scan_input_axes", plan.scanned);
+    plan.inputDirections = list(isBatched(in.opset) ? "directions" : "scan_input_directions", plan.scanned);
     plan.outputAxes = list("scan_output_axes", outputs - plan.states);
     plan.outputDirections = list("scan_output_directions", outputs - plan.states);
     return plan;
@@ -196,13 +198,24 @@ Result<ScanPlan> scanPlan(const OpInputs& in, std::size_t outputs) {
 
 Status inferScan(InferContext& in) {
     TS_ASSIGN(const ScanPlan plan, scanPlan(in, in.outputs.size()));
-    TS_TRY(requireBody(in, "body", in.count(), in.outputs.size()));
+    TS_TRY(requireBody(in, "body", in.count() - plan.first, in.outputs.size()));
     const auto body = in.subgraph("body");
-    for (std::size_t i = 0; i < plan.scanned; ++i)
-        if (const auto& dims = in.type(plan.states + i).dims)
-            TS_TRY(frontAxis(in, plan.inputAxes[i], dims->size()));
+    const bool batched = isBatched(in.opset);
+    if (batched && in.has(0))
+        TS_TRY(requireIndexType(in, 0));
+    for (std::size_t i = plan.first; i < in.count(); ++i) {
+        if (!in.has(i))
+            return in.error("input " + std::to_string(i) + " is missing");
+        const bool walked = i >= plan.first + plan.states;
+        if (const auto& dims = in.type(i).dims; dims && walked)
+            TS_TRY(frontAxis(in, plan.inputAxes[i - plan.first - plan.states], dims->size()));
+        if (const auto& dims = in.type(i).dims; dims && batched && dims->size() < (walked ? 2U : 1U))
+            return in.error("input " + in.type(i).text() + " has no batch axis");
+    }
     for (std::size_t i = 0; i < in.outputs.size(); ++i) {
         in.outputs[i] = i < plan.states ? outputType(*body, i) : withLeadingDim(outputType(*body, i), Dim());
+        if (batched)
+            in.outputs[i] = withLeadingDim(in.outputs[i], Dim());
         if (in.outputs[i].dims)
             in.outputs[i].dims->assign(in.outputs[i].dims->size(), Dim());
     }
@@ -217,11 +230,10 @@ Tensor sliceAt(const Tensor& tensor, std::size_t axis, std::int64_t index) {
     return gatherView(tensor, view, view.shape);
 }
 
-Result<std::int64_t> scanLength(const EvalContext& context, const ScanPlan& plan) {
+Result<std::int64_t> scanLength(const EvalContext& context, const ScanPlan& plan, const std::vector<Tensor>& scanned) {
     std::int64_t length = -1;
-    for (std::size_t i = 0; i < plan.scanned; ++i) {
-        const Tensor& input = context.input(plan.states + i);
-        const std::int64_t extent = input.shape()[frontAxis(plan.inputAxes[i], input.rank())];
+    for (std::size_t i = 0; i < scanned.size(); ++i) {
+        const std::int64_t extent = scanned[i].shape()[frontAxis(plan.inputAxes[i], scanned[i].rank())];
         if (length >= 0 && extent != length)
             return context.error("its scanned inputs have different lengths");
         length = extent;
@@ -229,18 +241,101 @@ Result<std::int64_t> scanLength(const EvalContext& context, const ScanPlan& plan
     return length;
 }
 
-Status finishScan(EvalContext& context, const ScanPlan& plan, const Graph& body, std::vector<Tensor> state,
-                  std::vector<ScanOutput>& scans) {
+struct ScanRun {
+    std::vector<Tensor> state;
+    std::vector<ScanOutput> scans;
+};
+
+// `length` steps of the body.
+Result<ScanRun> runScan(EvalContext& context, const ScanPlan& plan, const Graph& body, std::vector<Tensor> state,
+                        const std::vector<Tensor>& scanned, std::int64_t length) {
+    ScanRun run{std::move(state), std::vector<ScanOutput>(context.outputs.size() - plan.states)};
+    for (std::int64_t step = 0; step < length; ++step) {
+        std::vector<Tensor> arguments = run.state;
+        for (std::size_t i = 0; i < scanned.size(); ++i)
+            arguments.push_back(sliceAt(scanned[i], frontAxis(plan.inputAxes[i], scanned[i].rank()),
+                                        plan.inputDirections[i] ? length - 1 - step : step));
+        TS_ASSIGN(std::vector<Tensor> results, context.runBody(body, std::move(arguments)));
+        std::move(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(plan.states), run.state.begin());
+        for (std::size_t s = 0; s < run.scans.size(); ++s)
+            TS_TRY(run.scans[s].add(context, std::move(results[plan.states + s])));
+    }
+    return run;
+}
+
+Status finishScan(EvalContext& context, const ScanPlan& plan, const Graph& body, ScanRun run) {
     for (std::size_t i = 0; i < plan.states; ++i)
-        context.outputs[i] = std::move(state[i]);
-    for (std::size_t s = 0; s < scans.size(); ++s) {
-        const auto rank = static_cast<std::int64_t>(std::max<std::size_t>(scans[s].rank(), 1));
+        context.outputs[i] = std::move(run.state[i]);
+    for (std::size_t s = 0; s < run.scans.size(); ++s) {
+        const auto rank = static_cast<std::int64_t>(std::max<std::size_t>(run.scans[s].rank(), 1));
         const std::int64_t axis = plan.outputAxes[s];
         if (axis < -rank || axis >= rank)
             return context.error("scan output axis " + std::to_string(axis) + " is out of range");
-        context.outputs[plan.states + s] = scans[s].joined(outputType(body, plan.states + s),
-                                                          frontAxis(axis, static_cast<std::size_t>(rank)),
-                                                          plan.outputDirections[s] != 0);
+        context.outputs[plan.states + s] = run.scans[s].joined(outputType(body, plan.states + s),
+                                                              frontAxis(axis, static_cast<std::size_t>(rank)),
+                                                              plan.outputDirections[s] != 0);
+    }
+    return {};
+}
+
+// A scan output of one example, with zeros behind the end of its sequence.
+Tensor padded(const Tensor& part, std::int64_t length) {
+    if (part.shape()[0] == length)
+        return part;
+    Shape shape = part.shape();
+    shape[0] = length;
+    Tensor result = Tensor::zeros(part.type(), shape);
+    copyView(part, wholeView(part), result, {part.shape(), rowMajorStrides(shape), 0});
+    return result;
+}
+
+Result<std::int64_t> sequenceLength(const EvalContext& context, std::int64_t example, std::int64_t longest) {
+    if (!context.has(0))
+        return longest;
+    const Tensor& lengths = context.input(0);
+    if (example >= lengths.count() || lengths.asInt(example) < 0 || lengths.asInt(example) > longest)
+        return context.error("its sequence lengths do not fit the batch or sequences of " + std::to_string(longest));
+    return lengths.asInt(example);
+}
+
+// One output of all examples, of which there is at least one. A sequence of no steps made nothing, and takes the shape
+// of the others.
+Result<Tensor> stackedExamples(const EvalContext& context, std::vector<Tensor> parts, const Tensor& ofNothing) {
+    const auto made = std::ranges::find_if(parts, [](const Tensor& part) { return !part.absent(); });
+    const Tensor like = made == parts.end() ? ofNothing : *made;
+    ScanOutput examples;
+    for (Tensor& part : parts)
+        TS_TRY(examples.add(context, part.absent() ? Tensor::zeros(like.type(), like.shape()) : std::move(part)));
+    return examples.joined(TensorType(like.type(), like.shape()), 0, false);
+}
+
+Status evalBatchedScan(EvalContext& context, const ScanPlan& plan, const Graph& body) {
+    std::vector<std::vector<Tensor>> parts(context.outputs.size());
+    const std::int64_t examples = context.input(plan.first).shape()[0];
+    std::int64_t longest = 0;
+    for (std::int64_t example = 0; example < examples; ++example) {
+        std::vector<Tensor> state, scanned;
+        for (std::size_t i = plan.first; i < context.inputs.size(); ++i) {
+            const Tensor& input = context.input(i);
+            if (input.shape()[0] != examples)
+                return context.error("its inputs have batches of different sizes");
+            (i < plan.first + plan.states ? state : scanned).push_back(sliceAt(input, 0, example));
+        }
+        TS_ASSIGN(longest, scanLength(context, plan, scanned));
+        TS_ASSIGN(const std::int64_t length, sequenceLength(context, example, longest));
+        TS_ASSIGN(ScanRun run, runScan(context, plan, body, std::move(state), scanned, length));
+        for (std::size_t i = 0; i < plan.states; ++i)
+            parts[i].push_back(std::move(run.state[i]));
+        for (std::size_t s = 0; s < run.scans.size(); ++s)
+            parts[plan.states + s].push_back(length == 0 ? Tensor() : padded(run.scans[s].joined({}, 0, false), longest));
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const TensorType& declared = outputType(body, i);
+        if (examples == 0) {
+            context.outputs[i] = emptyScan(i < plan.states ? declared : withLeadingDim(declared, Dim(0)), 0);
+            continue;
+        }
+        TS_ASSIGN(context.outputs[i], stackedExamples(context, std::move(parts[i]), padded(emptyScan(declared, 0), longest)));
     }
     return {};
 }
@@ -251,22 +346,13 @@ Status evalScan(EvalContext& context, const std::vector<TensorType>&) {
     const auto body = bodyOf(context.node, "body");
     const OpInputs in(context.node, context.opset, std::vector<TensorType>(context.inputs.size()), context.inputs);
     TS_ASSIGN(const ScanPlan plan, scanPlan(in, context.outputs.size()));
-    TS_ASSIGN(const std::int64_t length, scanLength(context, plan));
-    std::vector<Tensor> state(context.inputs.begin(), context.inputs.begin() + static_cast<std::ptrdiff_t>(plan.states));
-    std::vector<ScanOutput> scans(context.outputs.size() - plan.states);
-    for (std::int64_t step = 0; step < length; ++step) {
-        std::vector<Tensor> arguments = state;
-        for (std::size_t i = 0; i < plan.scanned; ++i) {
-            const Tensor& input = context.input(plan.states + i);
-            arguments.push_back(sliceAt(input, frontAxis(plan.inputAxes[i], input.rank()),
-                                        plan.inputDirections[i] ? length - 1 - step : step));
-        }
-        TS_ASSIGN(std::vector<Tensor> results, context.runBody(*body, std::move(arguments)));
-        std::move(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(plan.states), state.begin());
-        for (std::size_t s = 0; s < scans.size(); ++s)
-            TS_TRY(scans[s].add(context, std::move(results[plan.states + s])));
-    }
-    return finishScan(context, plan, *body, std::move(state), scans);
+    if (isBatched(context.opset))
+        return evalBatchedScan(context, plan, *body);
+    const auto firstScanned = context.inputs.begin() + static_cast<std::ptrdiff_t>(plan.states);
+    const std::vector<Tensor> scanned(firstScanned, context.inputs.end());
+    TS_ASSIGN(const std::int64_t length, scanLength(context, plan, scanned));
+    TS_ASSIGN(ScanRun run, runScan(context, plan, *body, {context.inputs.begin(), firstScanned}, scanned, length));
+    return finishScan(context, plan, *body, std::move(run));
 }
 
 } // namespace
@@ -274,7 +360,7 @@ Status evalScan(EvalContext& context, const std::vector<TensorType>&) {
 void registerControlFlow(OperatorList& list) {
     addMovement(list, "If", Fusion::opaque, 1, {1, 1, kVariadic}, inferIf, evalIf);
     addMovement(list, "Loop", Fusion::opaque, 1, {0, kVariadic, kVariadic}, inferLoop, evalLoop);
-    addMovement(list, "Scan", Fusion::opaque, 9, {0, kVariadic, kVariadic}, inferScan, evalScan);
+    addMovement(list, "Scan", Fusion::opaque, 8, {0, kVariadic, kVariadic}, inferScan, evalScan);
 }
 
 } // namespace tunesmith::ops

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Identity, Dropout (as in inference), Cast, CastLike.
+// Identity, Cast, CastLike.
 #include "core/ops/lowering.h"
 #include "core/ops/movement.h"
+#include "core/ops/string_cast.h"
 
 namespace tunesmith::ops {
 namespace {
@@ -24,48 +25,10 @@ Status lowerIdentity(LowerContext& context) {
     return {};
 }
 
-// Until opset 9 the mask has the type of the data.
-Status inferDropout(InferContext& in) {
-    if (in.opset >= 12 && in.has(2)) {
-        if (!in.isConstant(2))
-            return in.unsupported("whether it trains is not known before the model runs");
-        if (in.constant(2).count() == 1 && in.constant(2).asInt(0) != 0 &&
-            !(in.isConstant(1) && in.constant(1).count() == 1 && in.constant(1).asDouble(0) == 0))
-            return in.unsupported("training mode is not supported");
-    }
-    in.outputs[0] = in.type(0);
-    if (in.outputs.size() > 1) {
-        in.outputs[1] = in.type(0);
-        in.outputs[1].dtype = in.opset >= 10 ? DType::boolean : in.type(0).dtype;
-    }
-    return {};
-}
-
-Tensor ones(DType type, const Shape& shape) {
-    Tensor mask = Tensor::zeros(DType::boolean, shape);
-    for (std::byte& byte : mask.mutableBytes())
-        byte = std::byte{1};
-    return mask.cast(type);
-}
-
-Status evalDropout(EvalContext& context, const std::vector<TensorType>& types) {
-    context.outputs[0] = context.input(0);
-    if (context.wanted(1))
-        context.outputs[1] = ones(types[1].dtype, types[1].shape());
-    return {};
-}
-
-Status lowerDropout(LowerContext& context) {
-    TS_TRY(lowerIdentity(context));
-    if (context.outputs.size() > 1 && context.node.outputs[1].valid())
-        context.finish(1, loops::compute("mask", context.outputType(1), context.outputShape(1),
-                                         [&](const loops::Indices&) { return oneOf(context.outputType(1)); }));
-    return {};
-}
-
 Status castTo(InferContext& in, DType type) {
-    if (type == DType::string || in.type(0).dtype == DType::string)
-        return in.unsupported("casts of strings are not supported");
+    const DType from = in.type(0).dtype;
+    if ((type == DType::string && from == DType::boolean) || (type == DType::boolean && from == DType::string))
+        return in.unsupported("casts between strings and bool are not supported");
     in.outputs[0] = in.type(0);
     in.outputs[0].dtype = type;
     return {};
@@ -82,10 +45,27 @@ Status inferCast(InferContext& in) {
 
 Status inferCastLike(InferContext& in) { return castTo(in, in.type(1).dtype); }
 
-Status evalCast(EvalContext& context, const std::vector<TensorType>& types) {
-    context.outputs[0] = context.input(0).cast(types[0].dtype);
+Status castElements(EvalContext& context, DType type) {
+    const Tensor& from = context.input(0);
+    if (from.type() == type || (from.type() != DType::string && type != DType::string)) {
+        context.outputs[0] = from.cast(type);
+    } else if (type == DType::string) {
+        context.outputs[0] = numbersToText(from);
+    } else {
+        auto numbers = textToNumbers(from, type);
+        if (!numbers.ok())
+            return context.error(numbers.error().message);
+        context.outputs[0] = std::move(numbers).value();
+    }
     return {};
 }
+
+// Not as movements are: those see strings as numbers of a table.
+Status evalCast(EvalContext& context) {
+    return castElements(context, static_cast<DType>(context.node.intAttr("to", 0)));
+}
+
+Status evalCastLike(EvalContext& context) { return castElements(context, context.input(1).type()); }
 
 Status lowerCast(LowerContext& context) {
     const DType type = context.outputType();
@@ -101,9 +81,10 @@ Status lowerCast(LowerContext& context) {
 
 void registerIdentity(OperatorList& list) {
     addMovement(list, "Identity", Fusion::alias, 1, {1, 1}, inferIdentity, evalIdentity, lowerIdentity);
-    addMovement(list, "Dropout", Fusion::alias, 1, {1, 3, 2}, inferDropout, evalDropout, lowerDropout);
-    addMovement(list, "Cast", Fusion::elementwise, 6, {1, 1}, inferCast, evalCast, lowerCast);
-    addMovement(list, "CastLike", Fusion::elementwise, 15, {2, 2}, inferCastLike, evalCast, lowerCast);
+    addMovement(list, "Cast", Fusion::elementwise, 6, {1, 1}, inferCast, {}, lowerCast);
+    list.back().eval = evalCast;
+    addMovement(list, "CastLike", Fusion::elementwise, 15, {2, 2}, inferCastLike, {}, lowerCast);
+    list.back().eval = evalCastLike;
 }
 
 } // namespace tunesmith::ops

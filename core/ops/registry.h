@@ -24,22 +24,28 @@ using OperatorList = std::vector<Operator>;
     X(Conv)                                                                                                            \
     X(ConvTranspose)                                                                                                   \
     X(DeformConv)                                                                                                      \
+    X(Det)                                                                                                             \
+    X(Dropout)                                                                                                         \
     X(Einsum)                                                                                                          \
     X(ExpandTile)                                                                                                      \
     X(Experimental)                                                                                                    \
+    X(Fourier)                                                                                                         \
     X(Gather)                                                                                                          \
     X(Gemm)                                                                                                            \
     X(GlobalPool)                                                                                                      \
     X(GridSample)                                                                                                      \
     X(Identity)                                                                                                        \
     X(LocalNorm)                                                                                                       \
+    X(Loss)                                                                                                            \
     X(MatMul)                                                                                                          \
+    X(MaxUnpool)                                                                                                       \
     X(NonMaxSuppression)                                                                                               \
     X(Normalization)                                                                                                   \
     X(Pad)                                                                                                             \
     X(Pool)                                                                                                            \
     X(Quantize)                                                                                                        \
     X(QuantizedProduct)                                                                                                \
+    X(Random)                                                                                                          \
     X(Recurrent)                                                                                                       \
     X(Reduce)                                                                                                          \
     X(Reshape)                                                                                                         \
@@ -48,8 +54,10 @@ using OperatorList = std::vector<Operator>;
     X(Scatter)                                                                                                         \
     X(Selection)                                                                                                       \
     X(Sequence)                                                                                                        \
+    X(SignalWindow)                                                                                                    \
     X(Slice)                                                                                                           \
     X(Softmax)                                                                                                         \
+    X(Text)                                                                                                            \
     X(Transpose)                                                                                                       \
     X(Unary)
 

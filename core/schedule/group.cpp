@@ -28,7 +28,7 @@ private:
     Status startGroup(NodeId first) {
         KernelGroup group;
         const Operator* op = findOperator(graph_.node(first).op, graph_.node(first).domain);
-        if (op && op->fusion == Fusion::alias && sameBytes(first)) {
+        if (op && op->fusion == Fusion::alias && sameBytes(first) && checkLowerable(graph_, first).ok()) {
             group.kind = KernelGroup::Kind::alias;
             take(group, first);
         } else {

@@ -203,6 +203,35 @@ private slots:
         QCOMPARE(take(foldBatchNorms(take(inferShapes(take(n.builder.build()))))).nodeCount(), std::size_t{2});
     }
 
+    // Before opset 14, who reads the statistics asks for training.
+    void aBatchNormThatTrainsStays() {
+        Net n;
+        n.builder.setOpset({}, 9);
+        const ValueId conv = n.conv(n.image(3), 3, 8);
+        const ValueId norm = n.builder.add("BatchNormalization", {conv, n.constant({8}), n.constant({8}), n.constant({8}), n.builder.addConstant("", randomTensor({8}, 9, 0.1f))}, {}, 5);
+        n.builder.setOutputs({norm});
+        const Graph folded = take(foldBatchNorms(take(inferShapes(take(n.builder.build())))));
+        QCOMPARE(folded.nodeCount(), std::size_t{2});
+        const auto module = buildModule(folded, {});
+        QVERIFY2(!module.ok() && module.error().message.find("training is not compiled") != std::string::npos, module.ok() ? "" : module.error().message.c_str());
+    }
+
+    // A Dropout shares the bytes of its input in inference only.
+    void aDropoutThatTrainsIsNoAlias() {
+        for (const bool trains : {false, true}) {
+            Net n;
+            n.builder.setOpset({}, 13);
+            const ValueId x = n.builder.add("Relu", {n.image(3)});
+            const ValueId mode = n.builder.addConstant("", Tensor::scalar(trains));
+            n.builder.setOutputs({n.builder.add("Dropout", {x, n.builder.addConstant("", Tensor::scalar(0.5f)), mode})});
+            const Graph model = take(inferShapes(take(n.builder.build())));
+            const auto module = buildModule(take(prepareGraph(model)), {});
+            QCOMPARE(module.ok(), !trains);
+            if (trains)
+                QVERIFY2(module.error().message.find("training mode is not compiled") != std::string::npos, module.error().message.c_str());
+        }
+    }
+
     void unsupportedOperatorsAreNamed() {
         Net n;
         n.builder.setOutputs({n.builder.add("NonZero", {n.image(3)})});

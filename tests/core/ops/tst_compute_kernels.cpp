@@ -18,6 +18,9 @@ private slots:
     void notANumberSpreads();
     void maxPoolIndices();
     void layerNormMoments();
+    void batchNormInTraining();
+    void determinants();
+    void maxUnpool();
 };
 
 namespace {
@@ -45,6 +48,11 @@ void activationRows() {
     QTest::newRow("softplus large") << OpCase{"Softplus", 1, {}, {floats({2}, {0, 1000})}} << floats({2}, {0.6931472F, 1000});
     QTest::newRow("hard swish") << OpCase{"HardSwish", 14, {}, {floats({3}, {-4, 1, 4})}} << floats({3}, {0, 0.6666667F, 4});
     QTest::newRow("gelu") << OpCase{"Gelu", 20, {}, {floats({2}, {1, -1})}} << floats({2}, {0.8413447F, -0.1586553F});
+    QTest::newRow("shrink") << OpCase{"Shrink", 9, {{"lambd", 1.5F}, {"bias", 1.0F}}, {floats({5}, {-2, -1.5F, 0, 1.5F, 2})}}
+                            << floats({5}, {-1, 0, 0, 0, 1});
+    QTest::newRow("shrink by default") << OpCase{"Shrink", 9, {}, {floats({3}, {-0.75F, 0.25F, 3})}} << floats({3}, {-0.75F, 0, 3});
+    QTest::newRow("shrink integers") << OpCase{"Shrink", 9, {{"lambd", 1.5F}, {"bias", 1.5F}}, {of<std::int8_t>({3}, {-2, 1, 3})}}
+                                     << of<std::int8_t>({3}, {0, 0, 1});
     QTest::newRow("clip attributes") << OpCase{"Clip", 6, {{"min", -0.5F}, {"max", 1.0F}}, {x}} << floats({3}, {-0.5F, 0, 1});
     QTest::newRow("clip inputs") << OpCase{"Clip", 13, {}, {x, Tensor(), Tensor::scalar(1.0F)}} << floats({3}, {-1, 0, 1});
     QTest::newRow("clip without limits") << OpCase{"Clip", 11, {}, {floats({2}, {-kInfinity, kInfinity})}}
@@ -186,6 +194,65 @@ void ComputeKernelsTest::layerNormMoments() {
     QCOMPARE(difference((*outputs)[1], floats({1, 1}, {3})), QString());
     QCOMPARE(difference((*outputs)[2], floats({1, 1}, {0.5F})), QString());
     QCOMPARE(compareLowering(c), QString());
+}
+
+// Channel 0 has 1 and 3, channel 1 has 0 and 4: means 2 and 2, variances 1 and 4.
+void ComputeKernelsTest::batchNormInTraining() {
+    OpCase c{"BatchNormalization", 15, {{"epsilon", 0.0F}, {"momentum", 0.5F}, {"training_mode", one}},
+             {floats({2, 2, 1}, {1, 0, 3, 4}), floats({2}, {1, 10}), floats({2}, {0, 5}), floats({2}, {4, 0}), floats({2}, {3, 0})}, 3};
+    const auto outputs = runKernel(c);
+    QVERIFY2(outputs.ok(), outputs.ok() ? "" : outputs.error().message.c_str());
+    QCOMPARE(difference((*outputs)[0], floats({2, 2, 1}, {-1, -5, 1, 15})), QString());
+    QCOMPARE(difference((*outputs)[1], floats({2}, {3, 1})), QString());
+    QCOMPARE(difference((*outputs)[2], floats({2}, {2, 2})), QString());
+    QCOMPARE(lowerCase(c).error().kind, ErrorKind::unsupported);
+    c.attributes["training_mode"] = std::int64_t{0};
+    QVERIFY2(!runKernel(c).ok(), "the statistics of inference");
+    c.opset = 9; // training is what reads the statistics
+    c.outputs = 5;
+    const auto old = runKernel(c);
+    QCOMPARE(difference((*old)[1], floats({2}, {3, 1})), QString());
+    QCOMPARE(difference((*old)[3], floats({2}, {2, 2})), QString());
+    QCOMPARE(difference((*old)[4], floats({2}, {1, 4})), QString());
+    c.outputs = 1;
+    c.inputs[3] = floats({2}, {1, 0});
+    c.inputs[4] = floats({2}, {1, 1});
+    QCOMPARE(difference((*runKernel(c))[0], floats({2, 2, 1}, {0, 5, 2, 45})), QString());
+}
+
+void ComputeKernelsTest::determinants() {
+    const auto det = [](const Tensor& x) { return (*runKernel({"Det", 11, {}, {x}}))[0]; };
+    QCOMPARE(difference(det(floats({2, 2, 2}, {0, 2, 3, 4, 1, 2, 2, 4})), floats({2}, {-6, 0})), QString());
+    QCOMPARE(difference(det(floats({3, 3}, {2, 0, 1, 1, 3, 2, 0, 1, 4})), floats({}, {21})), QString());
+    QCOMPARE(difference(det(floats({2, 0, 0}, {})), floats({2}, {1, 1})), QString());
+    const Tensor x = Tensor::of<double>({2, 2}, {1, 2, 3, 4});
+    QCOMPARE(difference(det(x), Tensor::scalar(-2.0)), QString());
+    QCOMPARE(x.asDouble(2), 3.0); // elimination works on a copy
+}
+
+void ComputeKernelsTest::maxUnpool() {
+    const Tensor x = floats({1, 1, 1, 2}, {5, 6}), where = of<std::int64_t>({1, 1, 1, 2}, {1, 4});
+    OpCase c{"MaxUnpool", 11, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}, {x, where}};
+    QCOMPARE(difference((*runKernel(c))[0], floats({1, 1, 2, 4}, {0, 5, 0, 0, 6, 0, 0, 0})), QString());
+    c.inputs.push_back(Tensor::ofInts({1, 1, 3, 5}));
+    QCOMPARE(difference((*runKernel(c))[0], floats({1, 1, 3, 5}, {0, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0})), QString());
+    c.inputs[2] = Tensor::ofInts({1, 1, 1, 4});
+    QVERIFY2(!runKernel(c).ok(), "smaller than the windows");
+    c.inputs[2] = Tensor::ofInts({1, 1, 8});
+    QVERIFY2(!runKernel(c).ok(), "of another rank");
+    c.inputs.pop_back();
+    c.attributes["pads"] = Ints{0, 1, 0, 1};
+    c.inputs[1] = of<std::int64_t>({1, 1, 1, 2}, {0, 3});
+    QCOMPARE(difference((*runKernel(c))[0], floats({1, 1, 2, 2}, {5, 0, 0, 6})), QString());
+    c.inputs[1] = of<std::int64_t>({1, 1, 1, 2}, {0, 4});
+    QVERIFY2(!runKernel(c).ok(), "outside");
+    c.inputs[1] = of<std::int64_t>({1, 1, 2}, {0, 1});
+    QVERIFY2(!runKernel(c).ok(), "fewer dimensions than the elements");
+    c.inputs[1] = where;
+    c.attributes["pads"] = Ints{9, 9, 9, 9};
+    QVERIFY2(!runKernel(c).ok(), "nothing is left");
+    c.attributes.erase("kernel_shape");
+    QVERIFY2(!runKernel(c).ok(), "no kernel");
 }
 
 QTEST_APPLESS_MAIN(ComputeKernelsTest)

@@ -74,6 +74,11 @@ void ComputeShapesTest::accepted_data() {
     row("ceil ignores a window behind the input",
         {"MaxPool", {{"kernel_shape", Ints{1}}, {"strides", Ints{2}}, {"ceil_mode", std::int64_t{1}}}, {t({1, 2, 4})}},
         "float32[1,2,2]");
+    row("det", {"Det", {}, {t({batch, 3, 3})}}, "float32[N]");
+    row("max unpool", {"MaxUnpool", {{"kernel_shape", Ints{2}}, {"strides", Ints{3}}}, {t({batch, 2, 5}), t({batch, 2, 5}, DType::i64)}},
+        "float32[N,2,14]");
+    row("max unpool unknown", {"MaxUnpool", {{"kernel_shape", Ints{2}}}, {t({batch, 2, Dim()}), t({batch, 2, Dim()}, DType::i64)}},
+        "float32[N,2,?]");
     row("global pool", {"GlobalAveragePool", {}, {t({batch, 5, Dim(), 3})}}, "float32[N,5,1,1]");
     row("gemm", {"Gemm", {{"transB", std::int64_t{1}}}, {t({batch, 4}), t({10, 4}), t({10})}}, "float32[N,10]");
     row("matmul batched", {"MatMul", {}, {t({batch, 1, 4, 5}), t({3, 5, 6})}}, "float32[N,3,4,6]");
@@ -148,8 +153,10 @@ void ComputeShapesTest::refused_data() {
     row("softmax axis", {"Softmax", {{"axis", std::int64_t{2}}}, {t({2, 3})}}, "axis 2 is out of range");
     row("softmax of a scalar", {"Softmax", {}, {t({})}}, "axis -1 is out of range for rank 0");
     row("batch norm", {"BatchNormalization", {}, {t({2, 3}), t({3}), t({3}), t({3}), t({4})}}, "one value per channel");
-    row("batch norm training", {"BatchNormalization", {{"training_mode", std::int64_t{1}}},
-                                {t({2, 3}), t({3}), t({3}), t({3}), t({3})}}, "export the model for inference");
+    row("batch norm per position", {"BatchNormalization", {{"spatial", std::int64_t{0}}},
+                                    {t({2, 3}), t({3}), t({3}), t({3}), t({3})}, 7}, "spatial = 0");
+    row("det", {"Det", {}, {t({2, 3})}}, "no square matrices");
+    row("det of a vector", {"Det", {}, {t({3})}}, "no square matrices");
     row("layer norm scale", {"LayerNormalization", {}, {t({2, 3}), t({2})}}, "must broadcast to the input");
     row("lrn size", {"LRN", {}, {x}}, "needs the attribute size");
     row("lp norm p", {"LpNormalization", {{"p", std::int64_t{3}}}, {x}}, "p must be 1 or 2");

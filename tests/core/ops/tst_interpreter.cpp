@@ -20,6 +20,7 @@ private slots:
     void branches();
     void loopsUntilTheConditionFails();
     void scansBackwards();
+    void scansBatchesInOpset8();
 };
 
 namespace {
@@ -170,6 +171,35 @@ void InterpreterTest::scansBackwards() { // running sums from the end
     QVERIFY2(result.ok(), result.ok() ? "" : result.error().message.c_str());
     QCOMPARE(valuesOf((*result)[0]), (std::vector<float>{6}));
     QCOMPARE(valuesOf((*result)[1]), (std::vector<float>{3, 5, 6}));
+}
+
+// In opset 8 everything has a batch axis, and sequences have their own lengths; what lies behind the end is zero.
+void InterpreterTest::scansBatchesInOpset8() {
+    GraphBuilder body("body");
+    const ValueId sum = body.addInput("sum", TensorType(DType::f32, Shape{}));
+    const ValueId next = body.addInput("next", TensorType(DType::f32, Shape{}));
+    const ValueId total = body.add("Add", {sum, next});
+    body.setOutputs({total, body.add("Identity", {total})});
+    GraphBuilder builder("m");
+    builder.setOpset({}, 8);
+    const ValueId lengths = builder.addInput("lengths", TensorType(DType::i64, Dims{2}));
+    const ValueId start = builder.addInput("start", TensorType(DType::f32, Dims{2}));
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Dims{2, Dim::named("n")}));
+    std::map<std::string, Attribute> attributes{{"body", shared(body)}, {"num_scan_inputs", std::int64_t(1)}};
+    const ValueId last = builder.add("Scan", {lengths, start, x}, attributes, 2);
+    builder.setOutputs({last, builder.node(NodeId(0)).outputs[1]});
+    const Graph graph = *builder.build();
+    const Tensor starts = floats({2}, {10, 20}), sequences = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+    const auto result = Interpreter(graph).run(std::vector<Tensor>{Tensor::ofInts({3, 1}), starts, sequences});
+    QVERIFY2(result.ok(), result.ok() ? "" : result.error().message.c_str());
+    QCOMPARE(valuesOf((*result)[0]), (std::vector<float>{16, 24}));
+    QCOMPARE((*result)[1].shape(), (Shape{2, 3}));
+    QCOMPARE(valuesOf((*result)[1]), (std::vector<float>{11, 13, 16, 24, 0, 0}));
+    const auto none = Interpreter(graph).run(std::vector<Tensor>{Tensor::ofInts({0, 0}), starts, sequences});
+    QVERIFY2(none.ok(), none.ok() ? "" : none.error().message.c_str());
+    QCOMPARE(valuesOf((*none)[0]), (std::vector<float>{10, 20}));
+    QCOMPARE(valuesOf((*none)[1]), (std::vector<float>(6, 0)));
+    QVERIFY(!Interpreter(graph).run(std::vector<Tensor>{Tensor::ofInts({4, 1}), starts, sequences}).ok());
 }
 
 QTEST_APPLESS_MAIN(InterpreterTest)

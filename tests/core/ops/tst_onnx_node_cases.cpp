@@ -39,7 +39,10 @@ const QHash<QString, QString> kDoubtful{
     {"test_castlike_FLOAT_to_BFLOAT16_expanded", "bfloat16 is stored as uint16"},
     {"test_resize_downsample_scales_cubic_align_corners", "aligns to a fractional size; ONNX Runtime 1.30 aligns to whole extents, as we do"},
     {"test_resize_downsample_scales_linear_align_corners", "aligns to a fractional size; ONNX Runtime 1.30 aligns to whole extents, as we do"},
-    {"test_scan_sum", "Scan of opset 8 had other inputs"},
+    {"test_training_dropout", "which elements are left out is drawn"},
+    {"test_training_dropout_default", "which elements are left out is drawn"},
+    {"test_training_dropout_default_mask", "which elements are left out is drawn"},
+    {"test_training_dropout_mask", "which elements are left out is drawn"},
 };
 
 Result<std::vector<Tensor>> readSet(const QString& folder, const QString& stem) {
@@ -68,7 +71,7 @@ QString mismatch(const std::vector<Tensor>& actual, const std::vector<Tensor>& e
 bool allComputed(const Graph& graph) {
     for (const auto& node : graph.nodes()) {
         const Operator* op = findOperator(node->op, node->domain);
-        if (!op || !op->eval || !op->deterministic)
+        if (!op || !op->eval || (!op->deterministic && node->op != "Dropout"))
             return false;
     }
     return graph.nodeCount() > 0;
