@@ -2,6 +2,7 @@
 #include "core/schedule/tuner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -59,13 +60,14 @@ std::vector<std::size_t> dealOut(std::size_t total, const std::vector<TuneTask>&
         sum += weights.back();
     }
     const std::size_t least = std::min(batch, total / tasks.size());
-    double left = static_cast<double>(total - least * tasks.size());
+    const auto left = static_cast<double>(total - least * tasks.size());
+    double over = 0; // what rounding down and small spaces leave goes to the next
     std::vector<std::size_t> budgets;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-        const double share = left * weights[i] / sum;
-        budgets.push_back(std::max<std::size_t>(1, least + static_cast<std::size_t>(share)));
-        if (const double size = spaceSize(*problems[i]); static_cast<double>(budgets[i]) > size)
-            budgets[i] = std::max<std::size_t>(1, static_cast<std::size_t>(size));
+        const double share = static_cast<double>(least) + left * weights[i] / sum + over;
+        const double most = std::min(std::floor(share + 1e-6), spaceSize(*problems[i]));
+        budgets.push_back(std::max<std::size_t>(1, static_cast<std::size_t>(most)));
+        over = share - static_cast<double>(budgets.back());
     }
     return budgets;
 }

@@ -258,7 +258,8 @@ private slots:
         tuning.trialsPerWorkload.reset();
         tuning.totalTrials = 30;
         const TuneResult result = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
-        QVERIFY2(result.trials >= 28 && result.trials <= 30, qPrintable(QString::number(result.trials)));
+        QVERIFY2(result.trials >= 30 && result.trials <= 32, // all, and perhaps leaders that are measured again
+                 qPrintable(QString::number(result.trials)));
         QVERIFY(result.workloads[0].trials > result.workloads[1].trials && result.workloads[1].trials >= 4);
     }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTemporaryDir>
-#include <QFile>
 #include <QTest>
 #include <fstream>
 #include <set>
@@ -200,7 +199,7 @@ private slots:
         QCOMPARE(report->runs[0].threads, 1);
         QCOMPARE(report->runs[1].threads, coreCount());
         QVERIFY(report->runs[0].run != report->runs[1].run);
-        QVERIFY(report->runs[0].trials >= 6 && report->runs[1].trials >= 6); // and remeasured leaders
+        QVERIFY(report->runs[0].trials >= 6 && report->runs[1].trials >= 7); // a leader may be measured again
         const auto runs = tuningRuns(both.store, model->hash());
         QVERIFY(runs.ok() && runs->size() == 2);
         QVERIFY(runs->front().target != runs->back().target);
@@ -227,7 +226,8 @@ private slots:
         QCOMPARE(resumed->runs.size(), std::size_t(2));
         QCOMPARE(resumed->runs[0].run, stopped->last().run);
         QCOMPARE(resumed->runs[1].threads, coreCount());
-        QVERIFY(resumed->runs[1].trials >= 15); // the budget of the first run, not of the resuming request
+        for (const TunedRun& run : resumed->runs)
+            QVERIFY(run.trials >= 15); // three workloads; a leader may be measured again
         QVERIFY(!resumed->unfinished);
     }
 
