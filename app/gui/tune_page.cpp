@@ -187,6 +187,8 @@ void TunePage::showHistory(const History& history) {
         return; // a run was started meanwhile; what it shows is newer
     runs_ = history.runs.valueOr({});
     run_ = history.run;
+    for (RunSummary& summary : runs_)
+        summary.resumable = summary.resumable || summary.id == broken_;
     board_.clear();
     board_.setTasks(history.tasks.valueOr({}));
     board_.setStored(history.curves);

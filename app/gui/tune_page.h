@@ -77,6 +77,8 @@ private:
     TuneBoard board_;
     std::vector<RunSummary> runs_;
     std::optional<std::int64_t> run_;
+    std::optional<std::int64_t>
+        broken_;                 // a run of this window that failed, perhaps without a store to say so
     std::optional<TuneLeg> leg_; // the one that runs; none before the first has begun
     State state_ = State::idle;
     std::optional<double> beforeMs_, afterMs_; // of the run that is shown

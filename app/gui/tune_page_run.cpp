@@ -85,6 +85,8 @@ void TunePage::launch(std::optional<std::int64_t> resume) {
         request.budget = {}; // the run's own
     leg_.reset();
     runs_.clear(); // read again at the end
+    broken_.reset();
+    run_ = resume; // a fresh one gets its number once it is stored
     afterMs_.reset();
     if (!resume)
         beforeMs_.reset();
@@ -137,7 +139,9 @@ void TunePage::showFinished(const Result<TuneReport>& result) {
     const bool whole = result.ok() && !result->unfinished;
     board_.finish(whole ? WorkloadState::done : WorkloadState::paused);
     table_->setRows(board_.rows());
-    if (result.ok()) {
+    if (!result.ok())
+        broken_ = run_;
+    else {
         beforeMs_ = result->last().beforeMs ? result->last().beforeMs : beforeMs_;
         afterMs_ = result->last().afterMs;
     }

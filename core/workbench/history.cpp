@@ -29,7 +29,7 @@ RunOptions optionsOf(const RunRow& row) {
 }
 
 bool resumable(const RunRow& row, const RunOptions& options, bool followed) {
-    return row.state == RunState::stopped || row.interrupted ||
+    return row.state == RunState::stopped || row.state == RunState::failed || row.interrupted ||
            (row.state == RunState::completed && options.leads && !followed);
 }
 

@@ -41,7 +41,7 @@ struct RunSummary {
     std::int64_t startedAt = 0;                             // ms since 1970
     std::optional<double> beforeMs, afterMs;
     int threads = 1;        // that it tuned for
-    bool resumable = false; // stopped, its process is gone, or the legs after it were not begun
+    bool resumable = false; // stopped, failed, its process is gone, or the legs after it were not begun
 };
 Result<std::vector<RunSummary>> tuningRuns(const std::string& store,
                                            const std::string& modelHash = {}); // newest first
