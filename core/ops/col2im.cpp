@@ -18,7 +18,10 @@ Result<WindowGeometry> geometryOf(const Node& node, const Shape& image, const Sh
             return inputError("image_shape " + shapeText(image) + " and block_shape " + shapeText(block) +
                               " are not possible");
     TS_ASSIGN(const WindowAttributes attributes, readWindows(node, block));
-    return windowGeometry(attributes, image);
+    TS_ASSIGN(WindowGeometry geometry, windowGeometry(attributes, image));
+    if (!checkedElementCount(geometry.output))
+        return inputError("image_shape " + shapeText(image) + " has too many windows");
+    return geometry;
 }
 
 Status inferCol2Im(InferContext& in) {

@@ -11,6 +11,8 @@ namespace {
 
 using namespace loops;
 
+constexpr std::int64_t kMostProducts = std::int64_t{1} << 40; // minutes
+
 Status inferEinsum(InferContext& in) {
     const std::string equation = in.node.stringAttr("equation");
     if (!in.node.has("equation"))
@@ -144,6 +146,11 @@ Status evalEinsum(EvalContext& context) {
     for (const Tensor& input : context.inputs)
         shapes.push_back(input.shape());
     const EinsumPlan plan = planOf(context.node.stringAttr("equation"), shapes);
+    std::vector<std::size_t> labels = plan.output;
+    labels.insert(labels.end(), plan.summed.begin(), plan.summed.end());
+    const auto products = checkedElementCount(extentsOf(plan, labels));
+    if (!products || *products > kMostProducts)
+        return context.error("multiplies more than 2^40 times; split its equation into several");
     visitNumeric(context.outputs[0].type(), [&](auto tag) {
         using T = decltype(tag);
         evaluateProducts<T, std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>>(context, plan);

@@ -52,6 +52,8 @@ Status inferGridSample(InferContext& in) {
     if (x.size() < 3 || grid.size() != x.size() ||
         !mergeEqual(grid.back(), Dim(static_cast<std::int64_t>(x.size()) - 2)))
         return pairError(in, 0, 1, "do not fit: a grid has as many dimensions and one number for each spatial one");
+    if (x.size() > 8)
+        return in.unsupported("images of more than 6 dimensions are not supported, as in " + in.type(0).text());
     const auto batch = mergeEqual(x[0], grid[0]);
     if (!batch)
         return pairError(in, 0, 1, "do not fit: the batches differ");

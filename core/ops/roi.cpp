@@ -11,8 +11,8 @@
 namespace tunesmith::ops {
 namespace {
 
-constexpr std::int64_t kMostPooled = std::int64_t{1} << 20; // extents of the result
-constexpr double kMostSamples = 1 << 28;                    // of one region
+constexpr std::int64_t kMostPooled = std::int64_t{1} << 20;    // extents of the result
+constexpr double kMostAlong = 1 << 20, kMostSamples = 1 << 26; // of one region, along an axis and in all
 
 Status requireMatrix(const OpInputs& in, std::size_t index, std::int64_t columns) {
     const auto& dims = in.type(index).dims;
@@ -165,9 +165,9 @@ template <class T> Status align(EvalContext& context, const AlignAttributes& a) 
             regionAxis(a, static_cast<double>(corners[1]), static_cast<double>(corners[3]), a.height);
         const RegionAxis horizontal =
             regionAxis(a, static_cast<double>(corners[0]), static_cast<double>(corners[2]), a.width);
-        const double samples =
-            static_cast<double>(vertical.samples * a.height) * static_cast<double>(horizontal.samples * a.width);
-        if (samples > kMostSamples)
+        const double down = static_cast<double>(vertical.samples) * static_cast<double>(a.height);
+        const double across = static_cast<double>(horizontal.samples) * static_cast<double>(a.width);
+        if (down > kMostAlong || across > kMostAlong || down * across > kMostSamples)
             return context.error("region " + std::to_string(region) + " is too large to be sampled at every element");
         const auto rows = neighboursAlong(vertical, a.height, height),
                    columns = neighboursAlong(horizontal, a.width, width);

@@ -159,6 +159,8 @@ void EinsumTest::refused_data() {
     row("output twice", einsum("ij->ii", {kMatrix}), "'i' in its output twice");
     row("lost ellipsis", einsum("...i->i", {kMatrix}), "none in its output");
     row("types", einsum("ij,ij->", {kMatrix, kMatrix.cast(DType::f64)}), "must have the same element type");
+    const Tensor many = Tensor::zeros(DType::u8, {20000});
+    row("too much work", einsum("a,b,c->", {many, many, many}), "multiplies more than 2^40 times");
     row("bool", einsum("i->i", {kPair.cast(DType::boolean)}), "must be numeric");
 }
 

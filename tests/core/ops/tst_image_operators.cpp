@@ -236,6 +236,7 @@ void ImageOperatorsTest::refused_data() {
     row("block", columns(floats({1, 3, 2}, {1, 2, 3, 4, 5, 6}), {3}, {2}), "does not hold 2 windows");
     row("ranks", columns(floats({1, 2, 2}, {1, 2, 3, 4}), {3}, {2, 1}), "image_shape has 1 extents and block_shape 2");
     row("empty image", columns(floats({1, 2, 2}, {1, 2, 3, 4}), {0}, {2}), "are not possible");
+    row("too many windows", columns(floats({1, 1, 0}, {}), {1 << 20, 1 << 20, 1 << 20}, {1, 1, 1}, {{"pads", Ints(6, 1 << 30)}}), "has too many windows");
     row("window too large", columns(floats({1, 4, 1}, {1, 2, 3, 4}), {3}, {4}), "does not fit into an extent of 3");
     row("antialias of nearest",
         {"Resize", 18, {{"antialias", std::int64_t{1}}}, {x, Tensor(), floats({4}, {1, 1, 2, 2})}},

@@ -307,6 +307,8 @@ void RegionsTest::refused_data() {
     row("padding", gridSample({0, 0}, {{"padding_mode", Strings("wrap")}}), "padding_mode must be");
     row("components", {"GridSample", 16, {}, {kImage, floats({1, 1, 1, 3}, {0, 0, 0})}}, "do not fit");
     row("batches", {"GridSample", 16, {}, {kImage, floats({2, 1, 1, 2}, {0, 0, 0, 0})}}, "the batches differ");
+    row("too many dimensions", {"GridSample", 20, {}, {Tensor::zeros(DType::f32, Shape(9, 1)), Tensor::zeros(DType::f32, {1, 1, 1, 1, 1, 1, 1, 1, 7})}},
+        "more than 6 dimensions");
     row("no image", {"GridSample", 16, {}, {floats({1, 1, 0, 3}, {}), floats({1, 1, 1, 2}, {0, 0})}},
         "has no elements to sample");
     row("size", {"AffineGrid", 20, {}, {floats({1, 2, 3}, {1, 0, 0, 0, 1, 0}), Tensor::ofInts({1, 2, 3})}},
@@ -322,6 +324,9 @@ void RegionsTest::refused_data() {
         "sampling_ratio cannot be negative");
     row("output", roiAlign({0, 0, 1, 1}, {{"output_width", kZero}}), "cannot make regions of 1x0");
     row("too large", roiAlign({0, 0, 1e8F, 1e8F}, {}), "too large to be sampled");
+    row("too many samples", roiAlign({0, 0, 1, 1}, {{"sampling_ratio", std::numeric_limits<std::int64_t>::max()}}),
+        "too large to be sampled");
+    row("too long", roiAlign({0, 0, 0.5F, 1e8F}, {}), "too large to be sampled");
     OpCase elsewhere = roiAlign({0, 0, 1, 1}, {});
     elsewhere.inputs[2] = Tensor::ofInts({1});
     row("image of a region", elsewhere, "region 0 belongs to image 1 of 1");
