@@ -92,10 +92,10 @@ private:
         if (msSince(begun_) > 1e3 * limits_.maxSeconds)
             return true;
         if (fastMs_ == 0) // not once at full speed: is it worth waiting?
-            return spentMs_ >= (explainable() ? 3 : 1) * limits_.measureMs;
+            return spentMs_ >= (explainable() ? 2 : 1) * limits_.measureMs;
         if (limits_.incumbentMs && lowQuantile(timing_.samples) > kClearlyBehind * *limits_.incumbentMs)
             return true;
-        return fastMs_ >= limits_.measureMs || spentMs_ >= 3 * limits_.measureMs || stable();
+        return fastMs_ >= limits_.measureMs || spentMs_ >= 2 * limits_.measureMs || stable();
     }
 
     bool stable() const {

@@ -11,7 +11,7 @@ namespace tunesmith {
 
 struct TimingLimits {
     std::optional<double> incumbentMs; // low quantile of the best so far; what is clearly worse gets less attention
-    double measureMs = 30;             // of samples in an undisturbed measurement
+    double measureMs = 20;             // of samples in an undisturbed measurement
     double maxSeconds = 10;            // wall clock; the least number of samples is taken all the same
     std::size_t minSamples = 5;
     double sampleMs = 0.02; // short kernels are called several times per sample

@@ -18,7 +18,7 @@ struct KernelWorkerOptions {
     double buildSeconds = 20;   // wall clock limit of one build
     double profileSeconds = 10; // of one profile
     double prepareSeconds = 120; // of the reference result, once per workload
-    double measureMs = 30;      // of samples per candidate
+    double measureMs = 20;      // of samples per candidate
     std::uint64_t seed = 0;     // of the inputs that kernels are checked and timed with
 };
 

@@ -3,6 +3,7 @@
 
 #include "core/codegen/kernel.h"
 #include "core/codegen/llvm/emitter.h"
+#include "core/codegen/llvm/pointer_induction.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
@@ -11,6 +12,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -32,6 +34,8 @@ void initializeLlvm() {
     std::call_once(once, [] {
         llvm::InitializeNativeTarget();
         llvm::InitializeNativeTargetAsmPrinter();
+        const char* const arguments[] = {"tunesmith", "-disable-lsr"}; // PointerInductionPass stands for it
+        llvm::cl::ParseCommandLineOptions(2, arguments);
     });
 }
 
@@ -66,6 +70,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
     passes.addPass(llvm::InstCombinePass());
     passes.addPass(llvm::SimplifyCFGPass());
     passes.addPass(llvm::EarlyCSEPass(true));
+    passes.addPass(llvm::createFunctionToLoopPassAdaptor(PointerInductionPass()));
     for (llvm::Function& function : module)
         if (!function.isDeclaration())
             passes.run(function, functionAnalyses);
