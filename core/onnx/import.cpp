@@ -8,6 +8,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include "core/graph/atomic_file.h"
+#include "core/onnx/functions.h"
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/tensor_proto.h"
@@ -69,9 +70,6 @@ Status checkVersions(const onnx::ModelProto& model) {
         return unsupportedError("it has IR version " + std::to_string(ir) + ", but versions " +
                                 std::to_string(kOldestIr) + " to " + std::to_string(kNewestIr) +
                                 " can be read: convert it with onnx.version_converter");
-    if (model.functions_size() > 0)
-        return unsupportedError("it defines functions of its own ('" + model.functions(0).name() +
-                                "' ...), which are not supported: inline them with onnx.inliner first");
     return {};
 }
 
@@ -91,6 +89,7 @@ Result<std::map<std::string, std::int64_t>> readOpsets(const onnx::ModelProto& m
 Result<Graph> readModel(onnx::ModelProto& model, const std::filesystem::path& folder,
                         const ImportOptions& options) {
     TS_TRY(checkVersions(model));
+    TS_TRY(inlineFunctions(model));
     TS_ASSIGN(const auto opsets, readOpsets(model));
     std::map<std::string, std::string> metadata;
     for (const auto& entry : model.metadata_props())

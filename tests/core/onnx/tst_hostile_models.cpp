@@ -51,7 +51,6 @@ const std::vector<Case>& cases() {
         {"old opset", "opset 0", [](auto& m) { m.mutable_opset_import(0)->set_version(0); }},
         {"future opset", "opset 21", [](auto& m) { m.mutable_opset_import(0)->set_version(21); }},
         {"no opset", "which opset", [](auto& m) { m.clear_opset_import(); }},
-        {"functions", "functions of its own ('f' ...)", [](auto& m) { m.add_functions()->set_name("f"); }},
         {"no outputs", "no outputs", [](auto& m) { graphOf(m).clear_output(); }},
         {"missing output", "output 'z'", [](auto& m) { graphOf(m).mutable_output(0)->set_name("z"); }},
         {"unnamed output", "output without", [](auto& m) { graphOf(m).mutable_output(0)->clear_name(); }},

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/onnx/functions.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <google/protobuf/unknown_field_set.h>
+
+#include "core/onnx/proto.h"
+#include "core/onnx/utf8.h"
+
+namespace tunesmith {
+namespace {
+
+using Names = std::map<std::string, std::string>;
+constexpr int kMostNodes = 1'000'000;
+
+std::string keyOf(const std::string& domain, const std::string& name) { return (domain == "ai.onnx" ? "" : domain) + ":" + name; }
+std::string shown(const std::string& name) { return "'" + (isUtf8(name) ? name : "?") + "'"; }
+
+// Attributes with a default value: a later field than those that Debian's classes know.
+std::vector<onnx::AttributeProto> defaultsOf(const onnx::FunctionProto& function) {
+    constexpr int kField = 11;
+    std::vector<onnx::AttributeProto> defaults;
+    const auto& unknown = function.GetReflection()->GetUnknownFields(function);
+    for (int i = 0; i < unknown.field_count(); ++i)
+        if (const auto& field = unknown.field(i);
+            field.number() == kField && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+            if (!defaults.emplace_back().ParseFromString(field.length_delimited()))
+                defaults.pop_back();
+    return defaults;
+}
+
+// One call: the nodes of its function under names of their own.
+class Call {
+public:
+    Call(const onnx::FunctionProto& function, const onnx::NodeProto& node, std::string prefix)
+        : function_(function), node_(node), prefix_(std::move(prefix)), attributes_(node.attribute().begin(), node.attribute().end()) {
+        for (onnx::AttributeProto& attribute : defaultsOf(function))
+            attributes_.push_back(std::move(attribute)); // found after those of the call
+    }
+
+    Result<std::vector<onnx::NodeProto>> nodes() {
+        if (node_.input_size() > function_.input_size() || node_.output_size() > function_.output_size())
+            return inputError("node " + shown(node_.name()) + " gives or takes more values than its function " + shown(function_.name()) + " has");
+        for (int i = 0; i < function_.input_size(); ++i)
+            names_[function_.input(i)] = i < node_.input_size() ? node_.input(i) : "";
+        for (int i = 0; i < function_.output_size(); ++i)
+            if (i < node_.output_size() && !node_.output(i).empty())
+                nameOutput(function_.output(i), node_.output(i));
+        std::vector<onnx::NodeProto> copies(function_.node().begin(), function_.node().end());
+        for (onnx::NodeProto& copy : copies)
+            rewrite(copy, names_);
+        copies.insert(copies.end(), handedOn_.begin(), handedOn_.end());
+        return copies;
+    }
+
+private:
+    // An output that is an input or another output needs a node that hands it on.
+    void nameOutput(const std::string& inside, const std::string& outside) {
+        if (names_.try_emplace(inside, outside).second)
+            return;
+        onnx::NodeProto same;
+        same.set_op_type("Identity");
+        same.set_name(prefix_ + outside);
+        same.add_input(names_.at(inside));
+        same.add_output(outside);
+        handedOn_.push_back(std::move(same));
+    }
+
+    std::string nameFor(const std::string& inside, Names& names) const {
+        return inside.empty() ? inside : names.try_emplace(inside, prefix_ + inside).first->second;
+    }
+
+    void rewrite(onnx::NodeProto& node, Names& names) const {
+        node.set_name(prefix_ + node.name());
+        for (std::string& input : *node.mutable_input())
+            input = nameFor(input, names);
+        for (std::string& output : *node.mutable_output())
+            output = nameFor(output, names);
+        for (int i = node.attribute_size(); i-- > 0;)
+            rewriteAttribute(node, i, names);
+    }
+
+    // An attribute that refers to one of the call gets its value, or goes when the call does not give it.
+    void rewriteAttribute(onnx::NodeProto& node, int index, const Names& names) const {
+        onnx::AttributeProto& attribute = *node.mutable_attribute(index);
+        if (!attribute.ref_attr_name().empty()) {
+            const auto given = std::find_if(attributes_.begin(), attributes_.end(),
+                                            [&](const auto& each) { return each.name() == attribute.ref_attr_name(); });
+            if (given == attributes_.end()) {
+                node.mutable_attribute()->DeleteSubrange(index, 1);
+                return;
+            }
+            const std::string name = attribute.name();
+            attribute = *given;
+            attribute.set_name(name);
+        } else if (attribute.has_g()) {
+            Names inner = names;
+            for (const auto& input : attribute.g().input())
+                inner[input.name()] = input.name(); // hides what is around
+            for (const auto& initializer : attribute.g().initializer())
+                inner[initializer.name()] = initializer.name();
+            for (onnx::NodeProto& each : *attribute.mutable_g()->mutable_node())
+                rewrite(each, inner);
+            for (auto& output : *attribute.mutable_g()->mutable_output())
+                output.set_name(nameFor(output.name(), inner));
+        }
+    }
+
+    const onnx::FunctionProto& function_;
+    const onnx::NodeProto& node_;
+    std::string prefix_;
+    std::vector<onnx::AttributeProto> attributes_;
+    Names names_;
+    std::vector<onnx::NodeProto> handedOn_;
+};
+
+class Inliner {
+public:
+    explicit Inliner(const onnx::ModelProto& model) {
+        for (const auto& function : model.functions())
+            functions_[keyOf(function.domain(), function.name())] = &function;
+    }
+
+    Status inlineAll(onnx::GraphProto& graph) {
+        google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+        nodes.Swap(graph.mutable_node());
+        for (onnx::NodeProto& node : nodes)
+            TS_TRY(append(graph, std::move(node)));
+        return {};
+    }
+
+private:
+    Status append(onnx::GraphProto& graph, onnx::NodeProto node) {
+        if (++count_ > kMostNodes)
+            return unsupportedError("its functions make more than " + std::to_string(kMostNodes) + " nodes");
+        const auto found = functions_.find(keyOf(node.domain(), node.op_type()));
+        if (found == functions_.end()) {
+            for (auto& attribute : *node.mutable_attribute())
+                if (attribute.has_g())
+                    TS_TRY(inlineAll(*attribute.mutable_g()));
+            *graph.add_node() = std::move(node);
+            return {};
+        }
+        const std::string& key = found->first;
+        if (!open_.insert(key).second)
+            return inputError("the function " + shown(node.op_type()) + " calls itself");
+        TS_ASSIGN(std::vector<onnx::NodeProto> body, Call(*found->second, node, prefixFor(node)).nodes());
+        for (onnx::NodeProto& each : body)
+            TS_TRY(append(graph, std::move(each)));
+        open_.erase(key);
+        return {};
+    }
+
+    std::string prefixFor(const onnx::NodeProto& node) {
+        return (node.name().empty() ? node.op_type() : node.name()) + "#" + std::to_string(calls_++) + "/";
+    }
+
+    std::map<std::string, const onnx::FunctionProto*> functions_;
+    std::set<std::string> open_; // calls that are being written out
+    int count_ = 0, calls_ = 0;
+};
+
+// A function may use domains that the model does not; where both use one, it must be in the same version.
+Status mergeOpsets(onnx::ModelProto& model) {
+    std::map<std::string, std::int64_t> versions;
+    for (const auto& import : model.opset_import())
+        versions[keyOf(import.domain(), "")] = import.version();
+    for (const auto& function : model.functions())
+        for (const auto& import : function.opset_import()) {
+            const auto [place, fresh] = versions.try_emplace(keyOf(import.domain(), ""), import.version());
+            if (fresh)
+                *model.add_opset_import() = import;
+            else if (place->second != import.version())
+                return unsupportedError("its function " + shown(function.name()) + " uses version " + std::to_string(import.version()) +
+                                        " of operators of which the model uses version " + std::to_string(place->second) +
+                                        ": inline it with onnx.inliner first");
+        }
+    return {};
+}
+
+} // namespace
+
+Status inlineFunctions(onnx::ModelProto& model) {
+    if (model.functions_size() == 0)
+        return {};
+    TS_TRY(mergeOpsets(model));
+    TS_TRY(Inliner(model).inlineAll(*model.mutable_graph()));
+    model.clear_functions();
+    return {};
+}
+
+} // namespace tunesmith
