@@ -114,7 +114,12 @@ private:
         const auto slot = slots_.find(group.outputs[0]);
         assert(slot == slots_.end() && "aliases are not placed into concatenations");
         static_cast<void>(slot);
-        buffers_[group.outputs[0]] = buffer;
+        const Value& output = graph_.value(group.outputs[0]);
+        const Layout rows = Layout::rowMajor(output.type.dims->size());
+        const bool part = bytesOf(output.type, rows) != plan_.buffers[buffer].bytes;
+        buffers_[group.outputs[0]] = part ? newValueBuffer(group.outputs[0], rows) : buffer;
+        if (part)
+            parents_[buffers_[group.outputs[0]]] = Parent{buffer, group.offset};
         return {};
     }
 

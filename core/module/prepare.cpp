@@ -4,6 +4,7 @@
 #include "core/module/build.h"
 #include "core/module/fold_batch_norm.h"
 #include "core/module/sub_buffers.h"
+#include "core/ops/expand_nodes.h"
 #include "core/ops/fold_constants.h"
 
 namespace tunesmith {
@@ -11,7 +12,8 @@ namespace tunesmith {
 Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     TS_ASSIGN(const Graph bound, inferShapes(model, dims));
     TS_ASSIGN(const Graph folded, foldConstants(bound, FoldOptions::weights()));
-    TS_ASSIGN(const Graph merged, foldBatchNorms(folded));
+    TS_ASSIGN(const Graph expanded, expandNodes(folded));
+    TS_ASSIGN(const Graph merged, foldBatchNorms(expanded));
     return inferShapes(merged);
 }
 

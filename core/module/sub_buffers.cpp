@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "core/schedule/view.h"
+
 namespace tunesmith {
 
 using loops::Layout;
-
-constexpr std::int64_t kBufferAlignment = 64; // bytes; slices are buffers, too
 
 std::optional<std::vector<std::int64_t>> concatSlices(const Graph& graph, const Node& concat, const LayoutPlan& layouts) {
     const TensorType& type = graph.value(concat.outputs[0]).type;

@@ -2,6 +2,7 @@
 // If, Loop, Scan: their bodies are graphs, run by whoever evaluates the node (EvalContext::runBody).
 #include <algorithm>
 
+#include "core/ops/expand_control_flow.h"
 #include "core/ops/movement.h"
 #include "core/ops/rules.h"
 
@@ -359,8 +360,11 @@ Status evalScan(EvalContext& context, const std::vector<TensorType>&) {
 
 void registerControlFlow(OperatorList& list) {
     addMovement(list, "If", Fusion::opaque, 1, {1, 1, kVariadic}, inferIf, evalIf);
+    list.back().expand = expandIf;
     addMovement(list, "Loop", Fusion::opaque, 1, {0, kVariadic, kVariadic}, inferLoop, evalLoop);
+    list.back().expand = expandLoop;
     addMovement(list, "Scan", Fusion::opaque, 8, {0, kVariadic, kVariadic}, inferScan, evalScan);
+    list.back().expand = expandScan;
 }
 
 } // namespace tunesmith::ops

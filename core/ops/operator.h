@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/graph/graph.h"
+#include "core/graph/graph_builder.h"
 #include "core/loops/program.h"
 
 namespace tunesmith {
@@ -91,6 +91,32 @@ public:
     void finish(std::size_t output, loops::Stage stage) { outputs[output] = add(std::move(stage)); }
 };
 
+// The expansion: the same computation as nodes of other operators, where one loop nest cannot say it. Refuses with an Error
+// of kind unsupported and adds nothing when it is not possible with what is known of the inputs.
+class ExpandContext : public OpInputs {
+public:
+    ExpandContext(GraphBuilder& builder, const Graph& graph, const Node& ofNode, std::int64_t opsetVersion,
+                  std::vector<TensorType> types, std::vector<Tensor> constants)
+        : OpInputs(ofNode, opsetVersion, std::move(types), std::move(constants)), to(builder), outputs(ofNode.outputs.size()),
+          graph_(graph) {}
+
+    GraphBuilder& to;
+    std::vector<ValueId> outputs; // the rule names the value that stands for each node output that is wanted
+    bool wanted(std::size_t index) const { return index < node.outputs.size() && node.outputs[index].valid(); }
+    const TensorType& outputType(std::size_t index) const { return graph_.value(node.outputs[index]).type; }
+    ValueId captured(const std::string& name) const { return graph_.findValue(name); }
+
+    // A new node after this one's name, as GraphBuilder::add.
+    ValueId add(const std::string& op, const std::vector<ValueId>& inputs, std::map<std::string, Attribute> attributes = {});
+    ValueId addConstant(Tensor tensor) { return to.addConstant(node.name + ".constant", std::move(tensor)); }
+    ValueId reshape(ValueId value, const Shape& shape);
+    ValueId unsqueeze(ValueId value, std::int64_t axis);
+    ValueId pick(ValueId value, std::int64_t index, std::int64_t axis = 0); // one slice; its axis goes
+
+private:
+    const Graph& graph_;
+};
+
 // How an operator may take part in a fused kernel.
 enum class Fusion : std::uint8_t {
     opaque,      // alone, or not compiled at all
@@ -109,6 +135,7 @@ struct Operator {
     std::function<Status(LowerContext&)> lower; // empty: not a tensor expression, runs in the runtime or not at all
     // Whether this node (attributes, input types, constants that the lowering needs) can be lowered; empty: always.
     std::function<Status(const OpInputs&)> lowerable;
+    std::function<Status(ExpandContext&)> expand; // empty: no other operators can say it
     bool deterministic = true; // false keeps constant folding away (RandomNormal)
     std::int64_t sinceOpset = 1;
 };

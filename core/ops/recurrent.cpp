@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
-#include <limits>
 
 #include "core/ops/kernel.h"
-#include "core/ops/recurrent_cell.h"
+#include "core/ops/recurrent.h"
 #include "core/ops/rules.h"
 
 // LSTM, GRU and RNN. x is [time, batch, input], or [batch, time, input] with layout = 1; weights, biases and states
@@ -12,42 +11,10 @@
 namespace tunesmith::ops {
 namespace {
 
-struct Kind {
-    std::int64_t gates;
-    std::vector<std::string> functions; // defaults of one direction
-    std::size_t outputs;                // with 3, there is a cell state
-};
-
-constexpr std::size_t kBias = 3, kLengths = 4, kHidden = 5, kCell = 6, kPeepholes = 7;
-
-struct Attributes {
-    std::size_t directions = 1;
-    bool reverse = false, batchFirst = false, linearBeforeReset = false, inputForget = false;
-    double clip = std::numeric_limits<double>::infinity();
-    std::vector<RecurrentFunction> functions;
-    std::size_t timeAxis() const { return batchFirst ? 1 : 0; }
-};
-
-Result<Attributes> readAttributes(const Node& node, const Kind& kind) {
-    Attributes a;
-    const std::string direction = node.stringAttr("direction", "forward");
-    if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-        return inputError("direction must be forward, reverse or bidirectional, not '" + direction + "'");
-    a.directions = direction == "bidirectional" ? 2 : 1;
-    a.reverse = direction == "reverse";
-    const std::int64_t layout = node.intAttr("layout", 0);
-    if (layout != 0 && layout != 1)
-        return inputError("layout must be 0 or 1, not " + std::to_string(layout));
-    a.batchFirst = layout == 1;
-    a.linearBeforeReset = node.intAttr("linear_before_reset", 0) != 0;
-    a.inputForget = node.intAttr("input_forget", 0) != 0;
-    if (node.has("clip"))
-        a.clip = node.floatAttr("clip", 0);
-    if (!(a.clip > 0))
-        return inputError("clip must be above 0");
-    TS_ASSIGN(a.functions, recurrentFunctions(node, kind.functions, a.directions));
-    return a;
-}
+using Kind = RecurrentKind;
+using Attributes = RecurrentAttributes;
+constexpr std::size_t kBias = RecurrentInputs::bias, kLengths = RecurrentInputs::lengths, kHidden = RecurrentInputs::hidden,
+                      kCell = RecurrentInputs::cell, kPeepholes = RecurrentInputs::peepholes;
 
 // Where inputs disagree with each other or with the attributes, and what the dimensions are.
 class Extents {
@@ -139,7 +106,7 @@ Status checkLengths(const InferContext& in, const Dim& time) {
 
 Status inferRecurrent(InferContext& in, const Kind& kind) {
     TS_TRY(requireTypes(in));
-    const auto a = readAttributes(in.node, kind);
+    const auto a = readRecurrentAttributes(in.node, kind);
     if (!a.ok())
         return in.error(a.error().message);
     Extents e(in);
@@ -281,7 +248,7 @@ void writeState(EvalContext& context, std::size_t output, const Run& run, const 
 }
 
 template <class T> Status evalRecurrent(EvalContext& context, const Kind& kind, RecurrentCell<T> cell) {
-    TS_ASSIGN(Attributes attributes, readAttributes(context.node, kind));
+    TS_ASSIGN(Attributes attributes, readRecurrentAttributes(context.node, kind));
     const Run run(context, std::move(attributes));
     for (std::int64_t d = 0; d < run.directions(); ++d) {
         RecurrentLayer<T> layer = makeLayer<T>(context, kind, run, d);
@@ -302,9 +269,31 @@ void addRecurrent(OperatorList& list, const std::string& name, const Kind& kind,
             return context.input(0).type() == DType::f64 ? evalRecurrent<double>(context, kind, dual)
                                                          : evalRecurrent<float>(context, kind, single);
         });
+    list.back().expand = [kind](ExpandContext& context) { return expandRecurrent(context, kind); };
 }
 
 } // namespace
+
+Result<RecurrentAttributes> readRecurrentAttributes(const Node& node, const RecurrentKind& kind) {
+    RecurrentAttributes a;
+    const std::string direction = node.stringAttr("direction", "forward");
+    if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+        return inputError("direction must be forward, reverse or bidirectional, not '" + direction + "'");
+    a.directions = direction == "bidirectional" ? 2 : 1;
+    a.reverse = direction == "reverse";
+    const std::int64_t layout = node.intAttr("layout", 0);
+    if (layout != 0 && layout != 1)
+        return inputError("layout must be 0 or 1, not " + std::to_string(layout));
+    a.batchFirst = layout == 1;
+    a.linearBeforeReset = node.intAttr("linear_before_reset", 0) != 0;
+    a.inputForget = node.intAttr("input_forget", 0) != 0;
+    if (node.has("clip"))
+        a.clip = node.floatAttr("clip", 0);
+    if (!(a.clip > 0))
+        return inputError("clip must be above 0");
+    TS_ASSIGN(a.functions, recurrentFunctions(node, kind.functions, a.directions));
+    return a;
+}
 
 void registerRecurrent(OperatorList& list) {
     addRecurrent(list, "LSTM", {4, {"Sigmoid", "Tanh", "Tanh"}, 3}, 8, lstmCell<float>, lstmCell<double>);

@@ -11,6 +11,7 @@ namespace {
 
 struct KnownFunction {
     const char* name; // in lower case
+    const char* op;
     double (*call)(double x, double alpha, double beta);
     bool hasAlpha, hasBeta, hasDefaults;
     float alpha, beta;
@@ -27,18 +28,18 @@ double softplus(double x, double, double) {
 }
 
 constexpr KnownFunction kFunctions[] = {
-    {"relu", [](double x, double, double) { return x < 0 ? 0 : x; }, false, false, true, 0, 0},
-    {"tanh", hyperbolicTangent, false, false, true, 0, 0},
-    {"sigmoid", sigmoid, false, false, true, 0, 0},
-    {"softsign", [](double x, double, double) { return x / (1 + std::fabs(x)); }, false, false, true, 0, 0},
-    {"softplus", softplus, false, false, true, 0, 0},
-    {"affine", [](double x, double a, double b) { return a * x + b; }, true, true, true, 1, 0},
-    {"leakyrelu", [](double x, double a, double) { return x < 0 ? a * x : x; }, true, false, true, 0.01F, 0},
-    {"thresholdedrelu", [](double x, double a, double) { return x > a ? x : 0; }, true, false, true, 1, 0},
-    {"scaledtanh", [](double x, double a, double b) { return a * std::tanh(b * x); }, true, true, false, 0, 0},
-    {"hardsigmoid", [](double x, double a, double b) { return std::fmin(std::fmax(a * x + b, 0), 1); }, true, true,
+    {"relu", "Relu", [](double x, double, double) { return x < 0 ? 0 : x; }, false, false, true, 0, 0},
+    {"tanh", "Tanh", hyperbolicTangent, false, false, true, 0, 0},
+    {"sigmoid", "Sigmoid", sigmoid, false, false, true, 0, 0},
+    {"softsign", "Softsign", [](double x, double, double) { return x / (1 + std::fabs(x)); }, false, false, true, 0, 0},
+    {"softplus", "Softplus", softplus, false, false, true, 0, 0},
+    {"affine", "Affine", [](double x, double a, double b) { return a * x + b; }, true, true, true, 1, 0},
+    {"leakyrelu", "LeakyRelu", [](double x, double a, double) { return x < 0 ? a * x : x; }, true, false, true, 0.01F, 0},
+    {"thresholdedrelu", "ThresholdedRelu", [](double x, double a, double) { return x > a ? x : 0; }, true, false, true, 1, 0},
+    {"scaledtanh", "ScaledTanh", [](double x, double a, double b) { return a * std::tanh(b * x); }, true, true, false, 0, 0},
+    {"hardsigmoid", "HardSigmoid", [](double x, double a, double b) { return std::fmin(std::fmax(a * x + b, 0), 1); }, true, true,
      true, 0.2F, 0.5F},
-    {"elu", [](double x, double a, double) { return x < 0 ? a * std::expm1(x) : x; }, true, false, true, 1, 0},
+    {"elu", "Elu", [](double x, double a, double) { return x < 0 ? a * std::expm1(x) : x; }, true, false, true, 1, 0},
 };
 
 const KnownFunction* findFunction(std::string name) {
@@ -77,7 +78,7 @@ Result<std::vector<RecurrentFunction>> recurrentFunctions(const Node& node, cons
         if (!known->hasDefaults && (nextAlpha >= alphas.size() || nextBeta >= betas.size()))
             return inputError(name + " needs a value in activation_alpha and in activation_beta");
         const float alpha = takeNext(alphas, nextAlpha, known->hasAlpha, known->alpha);
-        functions.push_back({known->call, alpha, takeNext(betas, nextBeta, known->hasBeta, known->beta)});
+        functions.push_back({known->op, known->call, alpha, takeNext(betas, nextBeta, known->hasBeta, known->beta)});
     }
     return functions;
 }

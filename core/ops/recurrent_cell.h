@@ -12,6 +12,7 @@ namespace tunesmith::ops {
 
 // An entry of the attribute `activations` with its numbers from activation_alpha and activation_beta.
 struct RecurrentFunction {
+    const char* op = nullptr; // the operator that computes it; "Affine" and "ScaledTanh" stand for several
     double (*call)(double x, double alpha, double beta) = nullptr;
     double alpha = 0, beta = 0;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/ops/lower_node.h"
+#include "core/schedule/view.h"
 
 namespace tunesmith {
 namespace {
@@ -30,6 +31,10 @@ private:
         const Operator* op = findOperator(graph_.node(first).op, graph_.node(first).domain);
         if (op && op->fusion == Fusion::alias && sameBytes(first) && checkLowerable(graph_, first).ok()) {
             group.kind = KernelGroup::Kind::alias;
+            take(group, first);
+        } else if (const auto offset = viewOffset(graph_, first)) {
+            group.kind = KernelGroup::Kind::alias;
+            group.offset = *offset;
             take(group, first);
         } else {
             TS_TRY(checkLowerable(graph_, first));

@@ -10,8 +10,9 @@ namespace tunesmith {
 // Which nodes share a kernel. A group is one operator of any kind plus the elementwise operators that follow it, each the
 // only reader of the one before and of the same shape: they join the last stage and cost no memory traffic.
 struct KernelGroup {
-    enum class Kind { kernel, alias }; // alias: the output is the input's bytes under another shape
+    enum class Kind { kernel, alias }; // alias: the output is bytes of the first input under another shape
     Kind kind = Kind::kernel;
+    std::int64_t offset = 0;      // of an alias: where they begin (view.h)
     std::vector<NodeId> nodes;    // in topological order
     std::vector<ValueId> inputs;  // what the group reads from outside, constants included, each once
     std::vector<ValueId> outputs; // of the last node

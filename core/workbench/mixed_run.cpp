@@ -10,6 +10,7 @@
 #include "core/graph/cut_out.h"
 #include "core/graph/graph_builder.h"
 #include "core/module/worker_verbs.h"
+#include "core/ops/expand_nodes.h"
 #include "core/ops/fold_constants.h"
 #include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
@@ -68,7 +69,8 @@ private:
             TS_TRY(inferFrom(std::move(builder)));
         FoldOptions options;
         options.stop = request_.work.stop;
-        TS_ASSIGN(left_, foldConstants(left_, options));
+        TS_ASSIGN(const Graph folded, foldConstants(left_, options));
+        TS_ASSIGN(left_, expandNodes(folded, {.stop = request_.work.stop}));
         for (const ValueId id : left_.outputs())
             if (left_.value(id).isConstant())
                 known_[nameOf(id)] = left_.value(id).constant;

@@ -10,6 +10,7 @@
 #include "core/onnx/import.h"
 #include "core/onnx/samples.h"
 #include "core/ops/coverage.h"
+#include "core/ops/expand_nodes.h"
 #include "core/ops/fold_constants.h"
 #include "core/ops/infer_shapes.h"
 
@@ -47,6 +48,12 @@ Status checkDimensions(const Graph& graph, const Dimensions& dimensions) {
     return {};
 }
 
+// Shape arithmetic folds away, and nodes that can be written with others are.
+Graph compilableForm(const Graph& graph) {
+    const auto folded = foldConstants(graph);
+    return folded.ok() ? expandNodes(*folded).valueOr(*folded) : graph;
+}
+
 ModelInfo describe(const std::string& name, const Graph& graph, std::vector<std::string> open) {
     const Coverage found = coverage(graph);
     ModelInfo info;
@@ -62,8 +69,7 @@ ModelInfo describe(const std::string& name, const Graph& graph, std::vector<std:
     info.flopsComplete = found.flopsComplete;
     info.unsupported = problems(found.notComputed);
     if (open.empty() && !found.notCompiled.empty())
-        info.notCompiled = problems(
-            coverage(foldConstants(graph).valueOr(graph)).notCompiled); // shape arithmetic folds away
+        info.notCompiled = problems(coverage(compilableForm(graph)).notCompiled);
     info.openDimensions = std::move(open);
     return info;
 }

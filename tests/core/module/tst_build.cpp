@@ -133,6 +133,31 @@ const std::vector<std::pair<const char*, Recipe>>& nets() {
         {"zero-sized output", [](Net& n) {
              return std::vector<ValueId>{n.builder.add("Slice", {n.image(3), n.builder.addConstant("", Tensor::ofInts({2})), n.builder.addConstant("", Tensor::ofInts({1}))})};
          }},
+        {"pieces of a product", [](Net& n) {
+             const ValueId x = n.builder.addInput("x", TensorType(DType::f32, Shape{6, 16}));
+             const ValueId all = n.builder.add("Reshape", {n.builder.add("MatMul", {x, n.constant({16, 16})}), n.builder.addConstant("", Tensor::ofInts({3, 2, 16}))});
+             const auto piece = [&](std::int64_t i) { return n.builder.add("Gather", {all, n.builder.addConstant("", Tensor::scalar(i))}); };
+             const ValueId rest = n.builder.add("Slice", {all, n.builder.addConstant("", Tensor::ofInts({1})), n.builder.addConstant("", Tensor::ofInts({9}))});
+             const ValueId sum = n.builder.add("Add", {n.builder.add("Mul", {piece(0), piece(2)}), piece(-2)});
+             return std::vector<ValueId>{sum, n.builder.add("Relu", {rest}), piece(1)};
+         }},
+        {"pieces of the input and of pieces", [](Net& n) {
+             const ValueId x = n.builder.addInput("x", TensorType(DType::f32, Shape{4, 2, 16}));
+             const auto piece = [&](ValueId of, std::int64_t i) { return n.builder.add("Gather", {of, n.builder.addConstant("", Tensor::scalar(i))}); };
+             const ValueId y = n.builder.add("Exp", {x});
+             return std::vector<ValueId>{n.builder.add("Sub", {piece(piece(y, 3), 1), piece(piece(x, 1), 0)})};
+         }},
+        {"recurrent layers", [](Net& n) {
+             const ValueId x = n.builder.addInput("x", TensorType(DType::f32, Shape{5, 2, 16}));
+             const auto layer = [&](const char* op, ValueId in, std::int64_t gates, std::int64_t directions) {
+                 std::map<std::string, Attribute> attributes{{"hidden_size", std::int64_t{16}}};
+                 if (directions == 2)
+                     attributes["direction"] = std::string("bidirectional");
+                 return n.builder.add(op, {in, n.constant({directions, gates * 16, 16}), n.constant({directions, gates * 16, 16}), n.constant({directions, gates * 32})}, attributes);
+             };
+             const ValueId first = n.builder.add("ReduceMean", {layer("LSTM", x, 4, 2)}, {{"axes", Ints{1}}, {"keepdims", std::int64_t{0}}});
+             return std::vector<ValueId>{layer("GRU", first, 3, 1), layer("RNN", first, 1, 1)};
+         }},
         {"scalar", [](Net& n) { return std::vector<ValueId>{n.builder.add("ReduceSum", {n.image(3)}, {{"keepdims", std::int64_t{0}}})}; }},
     };
     return table;
@@ -174,6 +199,18 @@ private slots:
             target.isa = isa;
             compareWithReference(take(inferShapes(take(n.builder.build()))), target);
         }
+    }
+
+    void piecesNeedNoKernel() {
+        Net n;
+        const ValueId x = n.builder.addInput("x", TensorType(DType::f32, Shape{4, 16}));
+        const ValueId y = n.builder.add("MatMul", {x, n.constant({16, 16})});
+        const auto piece = [&](std::int64_t i) { return n.builder.add("Gather", {y, n.builder.addConstant("", Tensor::scalar(i))}); };
+        n.builder.setOutputs({n.builder.add("Add", {piece(1), piece(3)})});
+        BuildOptions options;
+        options.target = take(hostTarget(1));
+        const ModulePlan plan = take(buildModule(take(prepareGraph(take(n.builder.build()))), options));
+        QCOMPARE(plan.steps.size(), std::size_t{2}); // the product and the sum
     }
 
     void samplesComputeTheModel() {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/ops/operator.h"
+
+namespace tunesmith::ops {
+
+// A known choice becomes the branch that is taken, an open one both branches and a choice of results; loops whose turns are
+// known become their turns one after the other.
+Status expandIf(ExpandContext& context);
+Status expandLoop(ExpandContext& context);
+Status expandScan(ExpandContext& context); // since opset 9
+
+} // namespace tunesmith::ops

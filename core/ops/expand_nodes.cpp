@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/expand_nodes.h"
+
+#include "core/ops/evaluate_node.h"
+#include "core/ops/fold_constants.h"
+#include "core/ops/infer_shapes.h"
+
+namespace tunesmith {
+namespace {
+
+ExpandContext contextFor(GraphBuilder& builder, const Graph& graph, const Node& node) {
+    std::vector<TensorType> types(node.inputs.size());
+    std::vector<Tensor> constants(node.inputs.size());
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.hasInput(i)) {
+            types[i] = graph.value(node.inputs[i]).type;
+            constants[i] = graph.value(node.inputs[i]).constant;
+        }
+    return {builder, graph, node, effectiveOpset(graph, node.domain), std::move(types), std::move(constants)};
+}
+
+// Puts what stands for a node in its place; the values keep their ids and names.
+void replace(GraphBuilder& builder, NodeId id, const Node& node, const std::vector<ValueId>& outputs) {
+    builder.removeNode(id);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        if (!node.outputs[i].valid())
+            continue;
+        Node same;
+        same.name = node.name + ".is";
+        same.op = "Identity";
+        same.inputs = {outputs[i]};
+        same.outputs = {node.outputs[i]};
+        builder.addNode(std::move(same));
+    }
+}
+
+// One pass over the graph; no value when nothing could be expanded.
+Result<std::optional<Graph>> expandOnce(const Graph& graph, const ExpandOptions& options) {
+    GraphBuilder builder(graph);
+    bool expanded = false;
+    for (std::size_t n = 0; n < graph.nodeCount() && builder.nodeCount() < options.mostNodes; ++n) {
+        const Node& node = *graph.nodes()[n];
+        const Operator* op = findOperator(node.op, node.domain);
+        if (!op || !op->expand)
+            continue;
+        if (options.stop.stopRequested())
+            return cancelledError();
+        ExpandContext context = contextFor(builder, graph, node);
+        const Status status = op->expand(context);
+        if (!status.ok() && status.error().kind != ErrorKind::unsupported)
+            return status.error();
+        if (!status.ok())
+            continue;
+        replace(builder, NodeId(static_cast<std::int64_t>(n)), node, context.outputs);
+        expanded = true;
+    }
+    if (!expanded)
+        return std::optional<Graph>();
+    TS_ASSIGN(Graph built, builder.build());
+    return std::optional<Graph>(std::move(built));
+}
+
+} // namespace
+
+ValueId ExpandContext::add(const std::string& op, const std::vector<ValueId>& inputs, std::map<std::string, Attribute> attributes) {
+    return to.add(op, inputs, std::move(attributes), 1, node.name + "." + op);
+}
+
+ValueId ExpandContext::reshape(ValueId value, const Shape& shape) {
+    return add("Reshape", {value, addConstant(Tensor::ofInts(shape))});
+}
+
+ValueId ExpandContext::unsqueeze(ValueId value, std::int64_t axis) {
+    return opset < 13 ? add("Unsqueeze", {value}, {{"axes", std::vector<std::int64_t>{axis}}})
+                      : add("Unsqueeze", {value, addConstant(Tensor::ofInts({axis}))});
+}
+
+ValueId ExpandContext::pick(ValueId value, std::int64_t index, std::int64_t axis) {
+    return add("Gather", {value, addConstant(Tensor::scalar(index))}, {{"axis", axis}});
+}
+
+Result<Graph> expandNodes(const Graph& graph, const ExpandOptions& options) {
+    constexpr int kDeepest = 16; // bodies within bodies
+    Graph current = graph;
+    for (int depth = 0; depth < kDeepest; ++depth) {
+        TS_ASSIGN(const std::optional<Graph> next, expandOnce(current, options));
+        if (!next)
+            return current;
+        TS_ASSIGN(const Graph typed, inferShapes(*next));
+        FoldOptions folding = FoldOptions::weights();
+        folding.stop = options.stop;
+        TS_ASSIGN(const Graph folded, foldConstants(typed, folding));
+        TS_ASSIGN(current, inferShapes(folded));
+    }
+    return current;
+}
+
+Status checkExpandable(const Graph& graph, NodeId id) {
+    const Node& node = graph.node(id);
+    const Operator* op = findOperator(node.op, node.domain);
+    if (!op || !op->expand)
+        return unsupportedError("node '" + node.name + "' (" + node.op + ") is not written with other operators");
+    GraphBuilder scratch(graph);
+    ExpandContext context = contextFor(scratch, graph, node);
+    return op->expand(context);
+}
+
+} // namespace tunesmith

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/schedule/view.h"
+
+#include <algorithm>
+
+#include "core/ops/evaluate_node.h"
+#include "core/ops/movement.h"
+
+namespace tunesmith {
+namespace {
+
+struct Run {
+    std::size_t axis;
+    std::int64_t first; // index on the axis
+};
+
+OpInputs inputsOf(const Graph& graph, const Node& node) {
+    std::vector<TensorType> types(node.inputs.size());
+    std::vector<Tensor> constants(node.inputs.size());
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.hasInput(i)) {
+            types[i] = graph.value(node.inputs[i]).type;
+            constants[i] = graph.value(node.inputs[i]).constant;
+        }
+    return {node, effectiveOpset(graph, node.domain), std::move(types), std::move(constants)};
+}
+
+std::int64_t fromFront(std::int64_t index, std::int64_t extent) { return index < 0 ? index + extent : index; }
+
+std::optional<Run> gatheredRun(const OpInputs& in, const Shape& shape) {
+    const auto axis = static_cast<std::size_t>(fromFront(in.node.intAttr("axis", 0), static_cast<std::int64_t>(shape.size())));
+    if (!in.isConstant(1) || in.constant(1).count() != 1 || axis >= shape.size())
+        return std::nullopt;
+    return Run{axis, fromFront(in.constant(1).asInt(0), shape[axis])};
+}
+
+std::optional<Run> slicedRun(const OpInputs& in, const Shape& shape) {
+    const bool attributes = in.opset < 10;
+    const ops::IntList starts = ops::intList(in, "starts", 1), axes = ops::intList(in, "axes", 3);
+    const ops::IntList steps = attributes ? ops::IntList{} : ops::intList(in, "steps", 4);
+    const bool plain = starts.known && axes.known && steps.known && starts.values.size() == 1 && axes.values.size() <= 1 &&
+                       (!steps.given || steps.values == std::vector<std::int64_t>{1});
+    if (!plain)
+        return std::nullopt;
+    const std::int64_t given = axes.given ? axes.values[0] : 0;
+    const auto axis = static_cast<std::size_t>(fromFront(given, static_cast<std::int64_t>(shape.size())));
+    if (axis >= shape.size())
+        return std::nullopt;
+    return Run{axis, std::clamp<std::int64_t>(fromFront(starts.values[0], shape[axis]), 0, shape[axis])};
+}
+
+// Whether a kernel computes the value, perhaps seen through nodes that move nothing.
+bool computed(const Graph& graph, ValueId id) {
+    for (;;) {
+        const Value& value = graph.value(id);
+        if (value.isConstant() || !value.producer.valid())
+            return false;
+        const Node& node = graph.node(value.producer);
+        const Operator* op = findOperator(node.op, node.domain);
+        const bool moves = op && (op->fusion == Fusion::alias || node.op == "Gather" || node.op == "Slice");
+        if (!moves)
+            return true;
+        id = node.inputs[0];
+    }
+}
+
+} // namespace
+
+std::optional<std::int64_t> viewOffset(const Graph& graph, NodeId id) {
+    const Node& node = graph.node(id);
+    if ((node.op != "Gather" && node.op != "Slice") || !node.domain.empty() || !node.hasInput(0) || !node.outputs[0].valid())
+        return std::nullopt;
+    const TensorType &from = graph.value(node.inputs[0]).type, &to = graph.value(node.outputs[0]).type;
+    if (!from.isStatic() || !to.isStatic() || from.dims->size() == 4 || elementCount(to.shape()) == 0 || !computed(graph, node.inputs[0]))
+        return std::nullopt;
+    const Shape shape = from.shape();
+    const OpInputs in = inputsOf(graph, node);
+    const auto run = node.op == "Gather" ? gatheredRun(in, shape) : slicedRun(in, shape);
+    if (!run || std::any_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(run->axis), [](std::int64_t extent) { return extent != 1; }))
+        return std::nullopt;
+    const std::int64_t inner = elementCount(std::span(shape).subspan(run->axis + 1));
+    const std::int64_t offset = run->first * inner * static_cast<std::int64_t>(byteSize(from.dtype));
+    return offset % kBufferAlignment == 0 ? std::optional(offset) : std::nullopt;
+}
+
+} // namespace tunesmith
