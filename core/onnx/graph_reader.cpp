@@ -56,7 +56,7 @@ TensorType readType(const onnx::TypeProto& proto) {
     const int element = proto.tensor_type().elem_type();
     TensorType type(element > 0 && element < 256 ? static_cast<DType>(element) : DType::undefined);
     if (byteSize(type.dtype) == 0 && type.dtype != DType::string)
-        type.dtype = DType::undefined;
+        return {}; // what has no element type that we know is not written back either
     if (!proto.tensor_type().has_shape())
         return type;
     type.dims.emplace();

@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/expand_nodes.h"
 
-#include "core/ops/evaluate_node.h"
 #include "core/ops/fold_constants.h"
 #include "core/ops/infer_shapes.h"
 
 namespace tunesmith {
 namespace {
-
-ExpandContext contextFor(GraphBuilder& builder, const Graph& graph, const Node& node) {
-    std::vector<TensorType> types(node.inputs.size());
-    std::vector<Tensor> constants(node.inputs.size());
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-        if (node.hasInput(i)) {
-            types[i] = graph.value(node.inputs[i]).type;
-            constants[i] = graph.value(node.inputs[i]).constant;
-        }
-    return {builder, graph, node, effectiveOpset(graph, node.domain), std::move(types), std::move(constants)};
-}
 
 // Puts what stands for a node in its place; the values keep their ids and names.
 void replace(GraphBuilder& builder, NodeId id, const Node& node, const std::vector<ValueId>& outputs) {
@@ -45,7 +33,7 @@ Result<std::optional<Graph>> expandOnce(const Graph& graph, const ExpandOptions&
             continue;
         if (options.stop.stopRequested())
             return cancelledError();
-        ExpandContext context = contextFor(builder, graph, node);
+        ExpandContext context(builder, graph, node);
         const Status status = op->expand(context);
         if (!status.ok() && status.error().kind != ErrorKind::unsupported)
             return status.error();
@@ -101,7 +89,7 @@ Status checkExpandable(const Graph& graph, NodeId id) {
     if (!op || !op->expand)
         return unsupportedError("node '" + node.name + "' (" + node.op + ") is not written with other operators");
     GraphBuilder scratch(graph);
-    ExpandContext context = contextFor(scratch, graph, node);
+    ExpandContext context(scratch, graph, node);
     return op->expand(context);
 }
 

@@ -6,22 +6,6 @@
 namespace tunesmith {
 namespace {
 
-std::vector<TensorType> inputTypes(const Graph& graph, const Node& node) {
-    std::vector<TensorType> types(node.inputs.size());
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-        if (node.hasInput(i))
-            types[i] = graph.value(node.inputs[i]).type;
-    return types;
-}
-
-std::vector<Tensor> constants(const Graph& graph, const Node& node) {
-    std::vector<Tensor> values(node.inputs.size());
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-        if (node.hasInput(i))
-            values[i] = graph.value(node.inputs[i]).constant;
-    return values;
-}
-
 Status checkStatic(const Graph& graph, const std::vector<ValueId>& ids, const LowerContext& context) {
     for (const ValueId id : ids) {
         if (!id.valid())
@@ -46,15 +30,11 @@ Status prepare(const Graph& graph, const Node& node, const LowerContext& context
     return op->lowerable ? op->lowerable(context) : Status();
 }
 
-LowerContext contextFor(const Graph& graph, const Node& node) {
-    return {node, effectiveOpset(graph, node.domain), inputTypes(graph, node), constants(graph, node)};
-}
-
 } // namespace
 
 Result<loops::Program> lowerNode(const Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
-    LowerContext context = contextFor(graph, node);
+    LowerContext context(graph, node);
     TS_TRY(prepare(graph, node, context));
     loops::Program program;
     program.name = node.name;
@@ -81,7 +61,7 @@ Status checkComputable(const Graph& graph, NodeId id) {
     const Operator* op = findOperator(node.op, node.domain);
     if (!op || !op->eval)
         return unknownOperator(node);
-    InferContext context(node, effectiveOpset(graph, node.domain), inputTypes(graph, node), constants(graph, node));
+    InferContext context(graph, node);
     context.outputs.resize(node.outputs.size());
     context.values.resize(node.outputs.size());
     return op->infer ? op->infer(context) : Status();
@@ -89,7 +69,7 @@ Status checkComputable(const Graph& graph, NodeId id) {
 
 Status checkLowerable(const Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
-    LowerContext context = contextFor(graph, node);
+    LowerContext context(graph, node);
     return prepare(graph, node, context);
 }
 

@@ -43,10 +43,20 @@ void lowerElementwise(LowerContext& context, const std::string& name,
                               [&](const Indices& indices) { return narrow(type, body(indices)); }));
 }
 
+bool isLongSum(DType type, Reduction reduction, const Shape& shape, const std::vector<std::size_t>& axes) {
+    constexpr std::int64_t kLong = 4096;
+    return reduction == Reduction::sum && isFloat(type) && axes.size() > 1 && countOver(shape, axes) > kLong;
+}
+
 TensorRef reduceOver(LowerContext& context, const std::string& name, DType type, Reduction reduction, const Shape& shape,
                      const std::vector<std::size_t>& axes, const std::function<Expr(const Indices&)>& body) {
     if (axes.empty())
         return context.add(compute(name, type, shape, body));
+    if (isLongSum(type, reduction, shape, axes)) {
+        const TensorRef part = reduceOver(context, name + "_part", type, reduction, shape, {axes.back()}, body);
+        return reduceOver(context, name, type, reduction, part->shape, {axes.begin(), axes.end() - 1},
+                          [&](const Indices& i) { return load(part, i); });
+    }
     Shape kept = shape, extents;
     for (const std::size_t axis : axes) {
         kept[axis] = 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/operator.h"
 
+#include "core/ops/evaluate_node.h"
+
 namespace tunesmith {
 namespace {
 
@@ -9,6 +11,15 @@ std::string nodeText(const Node& node, const std::string& what) {
 }
 
 } // namespace
+
+OpInputs::OpInputs(const Graph& graph, const Node& ofNode)
+    : node(ofNode), opset(effectiveOpset(graph, ofNode.domain)), types_(ofNode.inputs.size()), constants_(ofNode.inputs.size()) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.hasInput(i)) {
+            types_[i] = graph.value(node.inputs[i]).type;
+            constants_[i] = graph.value(node.inputs[i]).constant;
+        }
+}
 
 Error OpInputs::error(const std::string& what) const { return inputError(nodeText(node, what)); }
 

@@ -18,6 +18,7 @@ class OpInputs {
 public:
     OpInputs(const Node& ofNode, std::int64_t opsetVersion, std::vector<TensorType> types, std::vector<Tensor> constants)
         : node(ofNode), opset(opsetVersion), types_(std::move(types)), constants_(std::move(constants)) {}
+    OpInputs(const Graph& graph, const Node& ofNode); // as the graph has them
 
     const Node& node;
     const std::int64_t opset;
@@ -95,10 +96,8 @@ public:
 // of kind unsupported and adds nothing when it is not possible with what is known of the inputs.
 class ExpandContext : public OpInputs {
 public:
-    ExpandContext(GraphBuilder& builder, const Graph& graph, const Node& ofNode, std::int64_t opsetVersion,
-                  std::vector<TensorType> types, std::vector<Tensor> constants)
-        : OpInputs(ofNode, opsetVersion, std::move(types), std::move(constants)), to(builder), outputs(ofNode.outputs.size()),
-          graph_(graph) {}
+    ExpandContext(GraphBuilder& builder, const Graph& graph, const Node& ofNode)
+        : OpInputs(graph, ofNode), to(builder), outputs(ofNode.outputs.size()), graph_(graph) {}
 
     GraphBuilder& to;
     std::vector<ValueId> outputs; // the rule names the value that stands for each node output that is wanted

@@ -213,18 +213,25 @@ Indices keptIndices(const Indices& out, std::size_t rank, const Axes& axes) {
 }
 
 // The reduction with the node's own output shape, so that without a finishing step it is a single stage.
-Stage reduceStage(const LowerContext& context, Kind kind, const std::string& name, const Axes& axes) {
+Stage reduceStage(LowerContext& context, Kind kind, const std::string& name, const Axes& axes) {
     const TensorRef& x = context.inputs[0];
+    const DType type = computeType(x->type);
+    const auto term = [&](const Indices& i) { return termOf(kind, read(x, i)); };
+    Axes left = axes;
+    TensorRef part;
+    if (isLongSum(type, reductionOf(kind), x->shape, axes)) {
+        part = reduceOver(context, name + "_part", type, reductionOf(kind), x->shape, {axes.back()}, term);
+        left.pop_back();
+    }
     Shape extents;
-    for (const std::size_t axis : axes)
+    for (const std::size_t axis : left)
         extents.push_back(x->shape[axis]);
-    return reduce(name, computeType(x->type), context.outputShape(), reductionOf(kind), extents,
-                  [&](const Indices& o, const Indices& r) {
-                      Indices at = keptIndices(o, x->shape.size(), axes);
-                      for (std::size_t i = 0; i < axes.size(); ++i)
-                          at[axes[i]] = r[i];
-                      return ReductionBody{termOf(kind, read(x, at)), {}};
-                  });
+    return reduce(name, type, context.outputShape(), reductionOf(kind), extents, [&](const Indices& o, const Indices& r) {
+        Indices at = keptIndices(o, x->shape.size(), axes);
+        for (std::size_t i = 0; i < left.size(); ++i)
+            at[left[i]] = r[i];
+        return ReductionBody{part ? load(part, at) : term(at), {}};
+    });
 }
 
 void lowerLogSumExp(LowerContext& context, const Axes& axes) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/ops/evaluate_node.h"
 #include "core/ops/movement.h"
 
 namespace tunesmith {
@@ -13,17 +12,6 @@ struct Run {
     std::size_t axis;
     std::int64_t first; // index on the axis
 };
-
-OpInputs inputsOf(const Graph& graph, const Node& node) {
-    std::vector<TensorType> types(node.inputs.size());
-    std::vector<Tensor> constants(node.inputs.size());
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-        if (node.hasInput(i)) {
-            types[i] = graph.value(node.inputs[i]).type;
-            constants[i] = graph.value(node.inputs[i]).constant;
-        }
-    return {node, effectiveOpset(graph, node.domain), std::move(types), std::move(constants)};
-}
 
 std::int64_t fromFront(std::int64_t index, std::int64_t extent) { return index < 0 ? index + extent : index; }
 
@@ -74,7 +62,7 @@ std::optional<std::int64_t> viewOffset(const Graph& graph, NodeId id) {
     if (!from.isStatic() || !to.isStatic() || from.dims->size() == 4 || elementCount(to.shape()) == 0 || !computed(graph, node.inputs[0]))
         return std::nullopt;
     const Shape shape = from.shape();
-    const OpInputs in = inputsOf(graph, node);
+    const OpInputs in(graph, node);
     const auto run = node.op == "Gather" ? gatheredRun(in, shape) : slicedRun(in, shape);
     if (!run || std::any_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(run->axis), [](std::int64_t extent) { return extent != 1; }))
         return std::nullopt;

@@ -133,6 +133,12 @@ const std::vector<std::pair<const char*, Recipe>>& nets() {
         {"zero-sized output", [](Net& n) {
              return std::vector<ValueId>{n.builder.add("Slice", {n.image(3), n.builder.addConstant("", Tensor::ofInts({2})), n.builder.addConstant("", Tensor::ofInts({1}))})};
          }},
+        {"sums of very many terms", [](Net& n) {
+             const ValueId x = n.builder.addInput("x", TensorType(DType::f32, Shape{1, 1, 700, 700}));
+             const ValueId norm = n.builder.add("InstanceNormalization", {x, n.constant({1}), n.constant({1})});
+             const ValueId mean = n.builder.add("ReduceMean", {x}, {{"axes", Ints{2, 3}}}), square = n.builder.add("ReduceSumSquare", {x}, {{"keepdims", std::int64_t{0}}});
+             return std::vector<ValueId>{norm, mean, square, n.builder.add("GlobalAveragePool", {x})};
+         }},
         {"pieces of a product", [](Net& n) {
              const ValueId x = n.builder.addInput("x", TensorType(DType::f32, Shape{6, 16}));
              const ValueId all = n.builder.add("Reshape", {n.builder.add("MatMul", {x, n.constant({16, 16})}), n.builder.addConstant("", Tensor::ofInts({3, 2, 16}))});
