@@ -45,7 +45,7 @@ void lowerElementwise(LowerContext& context, const std::string& name,
 
 bool isLongSum(DType type, Reduction reduction, const Shape& shape, const std::vector<std::size_t>& axes) {
     constexpr std::int64_t kLong = 4096;
-    return reduction == Reduction::sum && isFloat(type) && axes.size() > 1 && countOver(shape, axes) > kLong;
+    return reduction == Reduction::sum && type == DType::f32 && axes.size() > 1 && countOver(shape, axes) > kLong;
 }
 
 TensorRef reduceOver(LowerContext& context, const std::string& name, DType type, Reduction reduction, const Shape& shape,
@@ -53,9 +53,11 @@ TensorRef reduceOver(LowerContext& context, const std::string& name, DType type,
     if (axes.empty())
         return context.add(compute(name, type, shape, body));
     if (isLongSum(type, reduction, shape, axes)) {
-        const TensorRef part = reduceOver(context, name + "_part", type, reduction, shape, {axes.back()}, body);
-        return reduceOver(context, name, type, reduction, part->shape, {axes.begin(), axes.end() - 1},
-                          [&](const Indices& i) { return load(part, i); });
+        const TensorRef part = reduceOver(context, name + "_part", DType::f64, reduction, shape, {axes.back()},
+                                          [&](const Indices& i) { return cast(DType::f64, body(i)); });
+        const TensorRef whole = reduceOver(context, name + "_wide", DType::f64, reduction, part->shape,
+                                           {axes.begin(), axes.end() - 1}, [&](const Indices& i) { return load(part, i); });
+        return context.add(compute(name, type, whole->shape, [&](const Indices& i) { return cast(type, load(whole, i)); }));
     }
     Shape kept = shape, extents;
     for (const std::size_t axis : axes) {

@@ -24,8 +24,8 @@ void lowerElementwise(LowerContext& context, const std::string& name,
 loops::TensorRef reduceOver(LowerContext& context, const std::string& name, DType type, loops::Reduction reduction,
                             const Shape& shape, const std::vector<std::size_t>& axes,
                             const std::function<loops::Expr(const loops::Indices&)>& body);
-// The rounding errors of a sum grow with the number of its terms: where they are many, reduceOver() sums along the last axis
-// first and then the sums.
+// The rounding errors of a sum grow with the number of its terms: where they are many, reduceOver() sums in double
+// precision, along the last axis first and then the sums.
 bool isLongSum(DType type, loops::Reduction reduction, const Shape& shape, const std::vector<std::size_t>& axes);
 // The element of a tensor made by reduceOver() that belongs to an index into the shape before.
 loops::Expr readReduced(const loops::TensorRef& tensor, loops::Indices indices, const std::vector<std::size_t>& axes);

@@ -217,20 +217,18 @@ Stage reduceStage(LowerContext& context, Kind kind, const std::string& name, con
     const TensorRef& x = context.inputs[0];
     const DType type = computeType(x->type);
     const auto term = [&](const Indices& i) { return termOf(kind, read(x, i)); };
-    Axes left = axes;
-    TensorRef part;
     if (isLongSum(type, reductionOf(kind), x->shape, axes)) {
-        part = reduceOver(context, name + "_part", type, reductionOf(kind), x->shape, {axes.back()}, term);
-        left.pop_back();
+        const TensorRef sum = reduceOver(context, name + "_long", type, reductionOf(kind), x->shape, axes, term);
+        return compute(name, type, context.outputShape(), [&](const Indices& o) { return load(sum, keptIndices(o, x->shape.size(), axes)); });
     }
     Shape extents;
-    for (const std::size_t axis : left)
+    for (const std::size_t axis : axes)
         extents.push_back(x->shape[axis]);
     return reduce(name, type, context.outputShape(), reductionOf(kind), extents, [&](const Indices& o, const Indices& r) {
         Indices at = keptIndices(o, x->shape.size(), axes);
-        for (std::size_t i = 0; i < left.size(); ++i)
-            at[left[i]] = r[i];
-        return ReductionBody{part ? load(part, at) : term(at), {}};
+        for (std::size_t i = 0; i < axes.size(); ++i)
+            at[axes[i]] = r[i];
+        return ReductionBody{term(at), {}};
     });
 }
 
