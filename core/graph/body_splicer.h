@@ -10,7 +10,7 @@
 
 namespace tunesmith {
 
-// Puts copies of a body (of an If, Loop, Scan or function) into the graph that is being built, as nodes among others. The
+// Puts copies of a body (of an If, Loop or Scan) into the graph that is being built, as nodes among others. The
 // copies share the body's constants. Types of what the body computes are forgotten but for their element type, for each
 // copy may have other shapes.
 class BodySplicer {

@@ -2,13 +2,8 @@
 #include "core/codegen/kernel.h"
 #include "core/codegen/llvm/llvm_headers.h"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Support/TargetSelect.h>
-#pragma GCC diagnostic pop
 
 namespace tunesmith {
 namespace {

@@ -138,7 +138,6 @@ struct ProgramRun {
 inline ProgramRun runTool(const QString& program, const QStringList& arguments,
                           const QProcessEnvironment& environment = QProcessEnvironment::systemEnvironment()) {
     QProcess process;
-    process.setChildProcessModifier([] {}); // with fork: the thread sanitizer loses its way after Qt's vfork
     process.setProcessEnvironment(environment);
     process.start(program, arguments);
     if (!process.waitForStarted() || !process.waitForFinished(60000))

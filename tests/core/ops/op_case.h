@@ -121,6 +121,22 @@ inline QString difference(const Tensor& actual, const Tensor& expected, double t
     return {};
 }
 
+// Kernel against a known first output; empty when they agree.
+inline QString answerDifference(const OpCase& c, const Tensor& expected, double tolerance = 1e-5) {
+    const auto actual = runKernel(c);
+    return actual.ok() ? difference(actual->front(), expected, tolerance) : "kernel: " + QString::fromStdString(actual.error().message);
+}
+
+// Empty when the kernel refuses the case in a sentence that begins with the node and holds `words`.
+inline QString refusalDifference(const OpCase& c, const QString& words) {
+    const auto result = runKernel(c);
+    if (result.ok())
+        return "not refused";
+    const QString message = QString::fromStdString(result.error().message);
+    const bool fits = message.startsWith("node 'n' (" + QString::fromStdString(c.op) + "): ") && message.contains(words);
+    return fits ? QString() : message;
+}
+
 // Kernel against lowering; empty when they agree.
 inline QString compareLowering(const OpCase& c, double tolerance = 1e-4) {
     const auto expected = runKernel(c);

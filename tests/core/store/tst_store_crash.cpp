@@ -13,7 +13,6 @@ using namespace tunesmith;
 namespace {
 
 void startChild(QProcess& child, const QString& verb, const QString& path) {
-    child.setChildProcessModifier([] {}); // with fork: the thread sanitizer loses its way after Qt's vfork
     child.start(QCoreApplication::applicationDirPath() + "/store_child", {verb, path});
     child.waitForStarted();
 }

@@ -394,7 +394,6 @@ void TestStoreFiles::anotherWriterIsNamed() {
     write(path, content_);
     const auto store = Store::open(path, StoreMode::readWrite, {.busyTimeoutMs = 200}).value();
     QProcess child;
-    child.setChildProcessModifier([] {}); // with fork: the thread sanitizer loses its way after Qt's vfork
     child.start(QCoreApplication::applicationDirPath() + "/store_child",
                 {"hold", QString::fromStdString(path)});
     QVERIFY(child.waitForReadyRead());
