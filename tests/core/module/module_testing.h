@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <QProcess>
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
@@ -11,6 +10,7 @@
 #include "core/loops/schedule.h"
 #include "core/module/export.h"
 #include "core/module/loaded_module.h"
+#include "tests/child_process.h"
 
 // QVERIFY for a Result or Status, with its sentence.
 #define VERIFY_OK(result) QVERIFY2((result).ok(), (result).ok() ? "" : (result).error().message.c_str())
@@ -136,15 +136,10 @@ struct ProgramRun {
 };
 
 inline ProgramRun runTool(const QString& program, const QStringList& arguments,
-                          const QProcessEnvironment& environment = QProcessEnvironment::systemEnvironment()) {
-    QProcess process;
-    process.setProcessEnvironment(environment);
-    process.start(program, arguments);
-    if (!process.waitForStarted() || !process.waitForFinished(60000))
-        return {-1, {}, process.errorString()};
-    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -2,
-            QString::fromUtf8(process.readAllStandardOutput()),
-            QString::fromUtf8(process.readAllStandardError())};
+                          const std::optional<QStringList>& environment = std::nullopt) {
+    ChildProcess process(program, arguments, environment);
+    const int status = process.wait();
+    return {status, QString::fromUtf8(process.takeOutput()), QString::fromUtf8(process.takeErrors())};
 }
 
 } // namespace tunesmith::testing

@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QFile>
-#include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "tests/child_process.h"
 #include "tests/core/store/store_samples.h"
 
 using namespace tunesmith;
+using tunesmith::testing::ChildProcess;
 
 #define REQUIRE_OK(result) QVERIFY2((result).ok(), (result).ok() ? "" : (result).error().message.c_str())
 
 namespace {
 
-void startChild(QProcess& child, const QString& verb, const QString& path) {
-    child.start(QCoreApplication::applicationDirPath() + "/store_child", {verb, path});
-    child.waitForStarted();
+ChildProcess startChild(const QString& verb, const QString& path) {
+    return ChildProcess(QCoreApplication::applicationDirPath() + "/store_child", {verb, path});
 }
 
 // Complete lines only: the last one may be cut by the kill.
-QList<QByteArray> linesOf(QProcess& child) {
-    const QByteArray text = child.readAllStandardOutput();
+QList<QByteArray> linesOf(ChildProcess& child) {
+    const QByteArray text = child.takeOutput();
     return text.left(text.lastIndexOf('\n') + 1).split('\n');
-}
-
-void killChild(QProcess& child) {
-    child.kill(); // SIGKILL
-    child.waitForFinished();
 }
 
 } // namespace
@@ -47,12 +42,11 @@ void TestStoreCrash::reportedTrialsSurvive() {
     int reported = 0;
     std::int64_t lastTrials = 0;
     for (int round = 0; round < 20; ++round) {
-        QProcess child;
-        startChild(child, "trials", path);
-        QVERIFY2(child.waitForReadyRead(), child.readAllStandardError().constData());
+        ChildProcess child = startChild("trials", path);
+        QVERIFY2(child.waitForOutput(), child.takeErrors().constData());
         QTest::qSleep(static_cast<int>(+rng.below(150)));
-        QVERIFY2(child.state() == QProcess::Running, child.readAllStandardError().constData());
-        killChild(child);
+        QVERIFY2(child.running(), child.takeErrors().constData());
+        child.kill();
         const auto store =
             Store::open(path.toStdString(), round % 2 ? StoreMode::readWrite : StoreMode::readOnly);
         REQUIRE_OK(store);
@@ -83,14 +77,13 @@ void TestStoreCrash::creationSurvives() {
     Rng rng(7);
     for (int round = 0; round < 20; ++round) {
         const QString path = folder_.filePath(QString("new%1.db").arg(round));
-        QProcess child;
-        startChild(child, "trials", path);
-        while (!QFile::exists(path) && child.state() == QProcess::Running)
+        ChildProcess child = startChild("trials", path);
+        while (!QFile::exists(path) && child.running())
             QTest::qSleep(0);
         const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(rng.below(6000));
         while (std::chrono::steady_clock::now() < until) {
         }
-        killChild(child);
+        child.kill();
         const auto store = Store::open(path.toStdString());
         REQUIRE_OK(store);
         QVERIFY(store.value()->check().value().ok);
@@ -100,9 +93,8 @@ void TestStoreCrash::creationSurvives() {
 
 void TestStoreCrash::killedRunIsSeenAndResumed() {
     const QString path = folder_.filePath("resume.db");
-    QProcess child;
-    startChild(child, "sleep", path);
-    QVERIFY(child.waitForReadyRead());
+    ChildProcess child = startChild("sleep", path);
+    QVERIFY(child.waitForOutput());
     const RunId run(linesOf(child).at(0).toLongLong());
     const auto store = Store::open(path.toStdString());
     REQUIRE_OK(store);
@@ -111,7 +103,7 @@ void TestStoreCrash::killedRunIsSeenAndResumed() {
     QVERIFY(!early.ok() && early.error().message.find("another process") != std::string::npos);
     QVERIFY(!store.value()->addTrial(samples::trial(run, 0, 0)).ok());
     QVERIFY(!store.value()->removeRun(run).ok());
-    killChild(child);
+    child.kill();
     QVERIFY(store.value()->run(run).value().interrupted);
     QVERIFY(store.value()->check().value().ok);
     REQUIRE_OK(store.value()->resumeRun(run));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QDir>
 #include <QFile>
-#include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/store/schema.h"
+#include "tests/child_process.h"
 #include "tests/core/store/store_samples.h"
 
 using namespace tunesmith;
@@ -393,10 +393,9 @@ void TestStoreFiles::anotherWriterIsNamed() {
     const auto path = file("held.db");
     write(path, content_);
     const auto store = Store::open(path, StoreMode::readWrite, {.busyTimeoutMs = 200}).value();
-    QProcess child;
-    child.start(QCoreApplication::applicationDirPath() + "/store_child",
-                {"hold", QString::fromStdString(path)});
-    QVERIFY(child.waitForReadyRead());
+    testing::ChildProcess child(QCoreApplication::applicationDirPath() + "/store_child",
+                                {"hold", QString::fromStdString(path)});
+    QVERIFY(child.waitForOutput());
     const auto blocked = store->addWorkload(samples::workload(9));
     QVERIFY(!blocked.ok());
     QVERIFY(blocked.error().kind == ErrorKind::timeout);
@@ -404,7 +403,6 @@ void TestStoreFiles::anotherWriterIsNamed() {
     QCOMPARE(store->stats().value().trials, std::int64_t(200)); // reading goes on
     REQUIRE_OK(Store::open(path, StoreMode::readWrite, {.busyTimeoutMs = 200}));
     child.kill();
-    child.waitForFinished();
     REQUIRE_OK(store->addWorkload(samples::workload(9)));
 }
 
