@@ -12,8 +12,12 @@ namespace tunesmith {
 // unwinds like an error, but is never shown as one.
 enum class ErrorKind { input, unsupported, io, cancelled, timeout, internal };
 
-// One clear sentence for the person at the screen: what, where (file, node, option) and what to do about it.
+// One clear sentence for the person at the screen: what, where (file, node, option) and what to do about it. It stays
+// on one line: names out of files may hold line breaks and worse, control characters become spaces.
 struct Error {
+    Error() = default;
+    Error(ErrorKind itsKind, std::string sentence);
+
     ErrorKind kind = ErrorKind::input;
     std::string message;
 

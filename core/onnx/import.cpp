@@ -101,23 +101,15 @@ Result<Graph> readModel(onnx::ModelProto& model, const std::filesystem::path& fo
     return upgradeOpset(graph);
 }
 
-// Names out of files may hold line breaks and worse.
-Error onOneLine(Error error) {
-    std::ranges::replace_if(
-        error.message, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; }, ' ');
-    return error;
-}
-
 // Names the file in errors that do not do so by themselves, and turns what libraries throw into one.
 template <class Body> auto guarded(const std::string& name, Body body) -> decltype(body()) {
     try {
         auto result = body();
         if (result.ok() || result.error().isCancelled())
             return result;
-        const Error error = onOneLine(result.error());
-        if (error.message.find("'" + name + "'") != std::string::npos)
-            return error;
-        return error.within("'" + name + "'");
+        if (result.error().message.find("'" + name + "'") != std::string::npos)
+            return result.error();
+        return result.error().within("'" + name + "'");
     } catch (const std::bad_alloc&) {
         return ioError("'" + name + "': there is not enough memory to load it");
     } catch (const std::exception& exception) {

@@ -41,6 +41,11 @@ private slots:
         QCOMPARE(result.valueOr(1), 7);
     }
 
+    void errorsStayOnOneLine() {
+        const Error error = inputError("node 'a\nb\t\x7f \xc3\xa9' of\r\n").within("odd\nname.onnx");
+        QCOMPARE(error.message, std::string("odd name.onnx: node 'a b   \xc3\xa9' of  "));
+    }
+
     void holdsAnError() {
         const Result<int> result = parseDigit('x');
         QVERIFY(!result.ok());
