@@ -7,21 +7,6 @@
 namespace tunesmith {
 namespace {
 
-// Puts what stands for a node in its place; the values keep their ids and names.
-void replace(GraphBuilder& builder, NodeId id, const Node& node, const std::vector<ValueId>& outputs) {
-    builder.removeNode(id);
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-        if (!node.outputs[i].valid())
-            continue;
-        Node same;
-        same.name = node.name + ".is";
-        same.op = "Identity";
-        same.inputs = {outputs[i]};
-        same.outputs = {node.outputs[i]};
-        builder.addNode(std::move(same));
-    }
-}
-
 // One pass over the graph; no value when nothing could be expanded.
 Result<std::optional<Graph>> expandOnce(const Graph& graph, const ExpandOptions& options) {
     GraphBuilder builder(graph);
@@ -39,7 +24,7 @@ Result<std::optional<Graph>> expandOnce(const Graph& graph, const ExpandOptions&
             return status.error();
         if (!status.ok())
             continue;
-        replace(builder, NodeId(static_cast<std::int64_t>(n)), node, context.outputs);
+        replaceByIdentities(builder, NodeId(static_cast<std::int64_t>(n)), context.outputs);
         expanded = true;
     }
     if (!expanded)
@@ -49,6 +34,21 @@ Result<std::optional<Graph>> expandOnce(const Graph& graph, const ExpandOptions&
 }
 
 } // namespace
+
+void replaceByIdentities(GraphBuilder& builder, NodeId id, const std::vector<ValueId>& stand) {
+    const Node node = builder.node(id);
+    builder.removeNode(id);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+        if (!node.outputs[i].valid())
+            continue;
+        Node same;
+        same.name = node.name + ".is";
+        same.op = "Identity";
+        same.inputs = {stand[i]};
+        same.outputs = {node.outputs[i]};
+        builder.addNode(std::move(same));
+    }
+}
 
 ValueId ExpandContext::add(const std::string& op, const std::vector<ValueId>& inputs, std::map<std::string, Attribute> attributes) {
     return to.add(op, inputs, std::move(attributes), 1, node.name + "." + op);

@@ -15,6 +15,9 @@ struct ExpandOptions {
 };
 Result<Graph> expandNodes(const Graph& graph, const ExpandOptions& options = {});
 
+// Removes a node; Identity nodes give its outputs, with their ids and names, the values of `stand` instead.
+void replaceByIdentities(GraphBuilder& builder, NodeId id, const std::vector<ValueId>& stand);
+
 // Why a node is not expanded; no Error where it can be.
 Status checkExpandable(const Graph& graph, NodeId id);
 

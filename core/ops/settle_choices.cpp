@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/settle_choices.h"
+
+#include <algorithm>
+
+#include "core/graph/body_splicer.h"
+#include "core/ops/expand_nodes.h"
+#include "core/ops/infer_shapes.h"
+
+namespace tunesmith {
+namespace {
+
+using Body = std::shared_ptr<const Graph>;
+
+constexpr std::size_t kDeepest = 64;               // bodies within bodies, choices within choices
+constexpr std::int64_t kMostCopiedElements = 4096; // shapes and flags; weights stay where they are
+
+// A graph among those around it, the nearest first: what bodies read by name.
+struct Scope {
+    const Graph& graph;
+    const Scope* outer = nullptr;
+
+    std::size_t depth() const { return outer ? outer->depth() + 1 : 0; }
+    Tensor constant(const std::string& name) const {
+        if (const ValueId id = graph.findValue(name); id.valid() && !isCapture(id))
+            return graph.value(id).constant;
+        return outer ? outer->constant(name) : Tensor();
+    }
+
+private:
+    bool isCapture(ValueId id) const {
+        return std::ranges::find(graph.captures(), id) != graph.captures().end();
+    }
+};
+
+const Graph* takenBranch(const Graph& graph, const Node& node) {
+    if (node.op != "If" || !node.domain.empty() || !node.hasInput(0))
+        return nullptr;
+    const Tensor& condition = graph.value(node.inputs[0]).constant;
+    if (condition.absent() || condition.count() != 1)
+        return nullptr;
+    const auto found = node.attributes.find(condition.asInt(0) != 0 ? "then_branch" : "else_branch");
+    const Body* branch = found == node.attributes.end() ? nullptr : std::get_if<Body>(&found->second);
+    return branch && *branch && (*branch)->outputs().size() == node.outputs.size() ? branch->get() : nullptr;
+}
+
+// Small constants of the graphs around a body become its own, so that it folds with them.
+Result<Graph> withOwnConstants(const Graph& body, const Scope& around, const std::string& prefix) {
+    GraphBuilder builder(body);
+    for (const ValueId id : body.captures()) {
+        const Tensor constant = around.constant(body.value(id).name);
+        if (!constant.absent() && constant.count() <= kMostCopiedElements)
+            builder.replaceUses(id, builder.addConstant(prefix + "/" + body.value(id).name, constant));
+    }
+    return builder.build();
+}
+
+// One pass; no value where no choice is known.
+Result<std::optional<Graph>> settleOnce(const Graph& graph) {
+    GraphBuilder builder(graph);
+    std::map<std::string, ValueId> captures;
+    bool settled = false;
+    for (std::size_t n = 0; n < graph.nodeCount(); ++n) {
+        const Node& node = *graph.nodes()[n];
+        const Graph* branch = takenBranch(graph, node);
+        if (!branch)
+            continue;
+        const auto captured = [&](const std::string& name) {
+            if (const ValueId own = graph.findValue(name); own.valid())
+                return own;
+            const ValueId inBranch = branch->findValue(name);
+            const auto [found, fresh] = captures.try_emplace(name);
+            if (fresh)
+                found->second =
+                    builder.addCapture(name, inBranch.valid() ? branch->value(inBranch).type : TensorType());
+            return found->second;
+        };
+        TS_ASSIGN(const auto results, BodySplicer(builder, *branch, node.name + "/", captured).splice({}));
+        replaceByIdentities(builder, NodeId(static_cast<std::int64_t>(n)), results);
+        settled = true;
+    }
+    if (!settled)
+        return std::optional<Graph>();
+    TS_ASSIGN(Graph built, builder.build());
+    return std::optional<Graph>(std::move(built));
+}
+
+Result<Graph> settle(const Graph& graph, const Scope* around, const FoldOptions& options);
+
+Result<Graph> settleBodies(const Graph& graph, const Scope* around, const FoldOptions& options) {
+    const Scope scope{graph, around};
+    GraphBuilder builder(graph);
+    for (std::size_t n = 0; n < graph.nodeCount(); ++n) {
+        Node node = *graph.nodes()[n];
+        bool changed = false;
+        for (auto& [key, attribute] : node.attributes)
+            if (auto* body = std::get_if<Body>(&attribute); body && *body && scope.depth() < kDeepest) {
+                TS_ASSIGN(const Graph own, withOwnConstants(**body, scope, node.name + "." + key));
+                auto settled = settle(own, &scope, options);
+                if (!settled.ok() && settled.error().isCancelled())
+                    return settled.error();
+                if (!settled.ok()) // a branch that cannot work with these shapes, and whether it is taken is
+                                   // not known
+                    continue;
+                *body = std::make_shared<const Graph>(std::move(settled).value());
+                changed = true;
+            }
+        if (changed)
+            builder.replaceNode(NodeId(static_cast<std::int64_t>(n)), std::move(node));
+    }
+    return builder.build();
+}
+
+Result<Graph> settle(const Graph& graph, const Scope* around, const FoldOptions& options) {
+    TS_ASSIGN(Graph current, foldConstants(graph, options));
+    for (std::size_t turn = 0; turn < kDeepest; ++turn) {
+        TS_ASSIGN(const std::optional<Graph> next, settleOnce(current));
+        if (!next)
+            break;
+        TS_ASSIGN(current, foldConstants(*next, options));
+    }
+    return settleBodies(current, around, options);
+}
+
+} // namespace
+
+Result<Graph> settleChoices(const Graph& graph, const FoldOptions& options) {
+    TS_ASSIGN(const Graph settled, settle(graph, nullptr, options));
+    return inferShapes(settled);
+}
+
+} // namespace tunesmith
