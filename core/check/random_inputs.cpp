@@ -89,6 +89,8 @@ template <class T> T draw(Rng& rng, std::int64_t bound) {
 
 Status requireDrawable(const std::string& inputName, const TensorType& type) {
     const std::string name = "input '" + inputName + "'";
+    if (type.opaque)
+        return unsupportedError(name + " is " + type.text() + ", and only tensors are computed");
     if (!type.dims)
         return inputError(name + " has no known rank, so no value can be drawn for it");
     for (std::size_t axis = 0; axis < type.dims->size(); ++axis)

@@ -36,6 +36,8 @@ std::uint64_t hashType(const TensorType& type) {
     if (type.dims)
         for (const Dim& dim : *type.dims)
             hasher.add(dim.extent).add(std::string_view(dim.symbol));
+    if (type.opaque)
+        hasher.add(std::string_view(type.opaque->encoded));
     return hasher.value();
 }
 

@@ -25,7 +25,15 @@ Shape TensorType::shape() const {
     return shape;
 }
 
+bool TensorType::operator==(const TensorType& other) const {
+    if (!opaque || !other.opaque)
+        return opaque == other.opaque && dtype == other.dtype && dims == other.dims;
+    return opaque->encoded == other.opaque->encoded;
+}
+
 std::string TensorType::text() const {
+    if (opaque)
+        return opaque->text;
     std::string text(dtypeName(dtype));
     if (!dims)
         return text + "[...]";

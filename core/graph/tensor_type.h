@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,10 +30,17 @@ using Dims = std::vector<Dim>;
 std::string dimText(const Dim& dim); // "224", "batch" or "?"
 Dims knownDims(const Shape& shape);
 
+// A value that is no tensor (a sequence, an optional value, a map): carried along as it is, never computed on.
+struct OpaqueType {
+    std::string text;    // "a sequence of float32[2,?]"
+    std::string encoded; // as the model has it, an onnx.TypeProto
+};
+
 // What is known of a value before it is computed. No dims: not even the rank is known.
 struct TensorType {
     DType dtype = DType::undefined;
     std::optional<Dims> dims;
+    std::shared_ptr<const OpaqueType> opaque; // then there is neither dtype nor dims
 
     TensorType() = default;
     TensorType(DType type) : dtype(type) {}
@@ -42,7 +50,7 @@ struct TensorType {
     bool isStatic() const;    // rank and every extent known
     Shape shape() const;      // of a static type
     std::string text() const; // "float32[1,3,H,224]", "int64[?]" for an unknown rank
-    bool operator==(const TensorType&) const = default;
+    bool operator==(const TensorType& other) const;
 };
 
 } // namespace tunesmith

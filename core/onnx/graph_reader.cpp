@@ -50,9 +50,28 @@ std::set<std::string> freeNames(const onnx::GraphProto& graph) {
     return read;
 }
 
+TensorType readType(const onnx::TypeProto& proto);
+
+// "a sequence of float32[2,?]"; empty for what says nothing that we know.
+std::string opaqueText(const onnx::TypeProto& proto) {
+    const auto of = [](const onnx::TypeProto& element) {
+        const TensorType type = readType(element);
+        return type.opaque || type.dtype != DType::undefined ? type.text() : std::string("something unknown");
+    };
+    if (proto.has_sequence_type())
+        return "a sequence of " + of(proto.sequence_type().elem_type());
+    if (proto.has_optional_type())
+        return "an optional value: " + of(proto.optional_type().elem_type());
+    return proto.has_map_type() ? "a map to " + of(proto.map_type().value_type()) : "";
+}
+
 TensorType readType(const onnx::TypeProto& proto) {
-    if (!proto.has_tensor_type())
-        return {};
+    if (!proto.has_tensor_type()) {
+        TensorType type;
+        if (std::string text = opaqueText(proto); !text.empty())
+            type.opaque = std::make_shared<const OpaqueType>(OpaqueType{std::move(text), proto.SerializeAsString()});
+        return type;
+    }
     const int element = proto.tensor_type().elem_type();
     TensorType type(element > 0 && element < 256 ? static_cast<DType>(element) : DType::undefined);
     if (byteSize(type.dtype) == 0 && type.dtype != DType::string)
@@ -69,15 +88,9 @@ TensorType readType(const onnx::TypeProto& proto) {
     return type;
 }
 
-std::string kindText(const onnx::TypeProto& proto) {
-    return proto.has_sequence_type()        ? "a sequence, which is not supported"
-           : proto.has_optional_type()      ? "an optional value, which is not supported"
-           : proto.has_map_type()           ? "a map, which is not supported"
-           : proto.has_sparse_tensor_type() ? "a sparse tensor, which is not supported"
-                                            : "not a tensor of a supported type";
-}
-
 bool contradicts(const TensorType& declared, const Tensor& tensor) {
+    if (declared.opaque)
+        return true;
     if (declared.dtype != DType::undefined && declared.dtype != tensor.type())
         return true;
     if (!declared.dims)
@@ -169,8 +182,8 @@ private:
                 continue;
             }
             TS_TRY(requireNew(input.name(), "an input"));
-            if (!outer_ && type.dtype == DType::undefined)
-                return unsupportedError("input '" + input.name() + "' is " + kindText(input.type()));
+            if (!outer_ && type.dtype == DType::undefined && !type.opaque)
+                return unsupportedError("input '" + input.name() + "' is not a tensor of a supported type");
             ids_[input.name()] = builder_.addInput(input.name(), type);
         }
         return {};

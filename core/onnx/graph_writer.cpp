@@ -11,6 +11,8 @@ namespace {
 
 void writeInfo(const Value& value, onnx::ValueInfoProto& proto) {
     proto.set_name(value.name);
+    if (value.type.opaque)
+        proto.mutable_type()->ParseFromString(value.type.opaque->encoded);
     if (value.type.dtype == DType::undefined)
         return;
     auto* tensor = proto.mutable_type()->mutable_tensor_type();
@@ -119,7 +121,7 @@ Status writeGraph(const Graph& graph, onnx::GraphProto& proto, ExternalSink* sin
         const Value& value = *graph.values()[i];
         const bool isOutput = std::find(graph.outputs().begin(), graph.outputs().end(),
                                         ValueId(static_cast<std::int64_t>(i))) != graph.outputs().end();
-        if (value.producer.valid() && value.type.dtype != DType::undefined && !isOutput)
+        if (value.producer.valid() && (value.type.dtype != DType::undefined || value.type.opaque) && !isOutput)
             writeInfo(value, *proto.add_value_info());
     }
     for (const auto& node : graph.nodes())

@@ -13,6 +13,8 @@ const TensorType& outputType(const Graph& body, std::size_t index) { return body
 
 // What holds for both: the rank if it is the same, extents that are the same.
 TensorType commonType(const TensorType& a, const TensorType& b) {
+    if (a.opaque)
+        return a == b ? a : TensorType();
     TensorType common(a.dtype == b.dtype ? a.dtype : DType::undefined);
     if (!a.dims || !b.dims || a.dims->size() != b.dims->size())
         return common;

@@ -340,6 +340,12 @@ std::vector<std::string> bindableDims(const Graph& graph) {
 Result<TensorType> mergeTypes(const TensorType& preferred, const TensorType& other) {
     const Error contradiction = inputError(preferred.text() + " contradicts " + other.text());
     TensorType merged = preferred;
+    if (preferred.opaque || other.opaque) {
+        const TensorType& tensor = preferred.opaque ? other : preferred;
+        if (!tensor.opaque && (tensor.dims || tensor.dtype != DType::undefined))
+            return contradiction;
+        return preferred.opaque ? preferred : other;
+    }
     if (merged.dtype == DType::undefined)
         merged.dtype = other.dtype;
     else if (other.dtype != DType::undefined && other.dtype != merged.dtype)

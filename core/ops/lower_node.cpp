@@ -61,6 +61,11 @@ Status checkComputable(const Graph& graph, NodeId id) {
     const Operator* op = findOperator(node.op, node.domain);
     if (!op || !op->eval)
         return unknownOperator(node);
+    for (const auto* ids : {&node.inputs, &node.outputs})
+        for (const ValueId value : *ids)
+            if (value.valid() && graph.value(value).type.opaque)
+                return unsupportedError("node '" + node.name + "' (" + node.op + "): '" + graph.value(value).name + "' is " +
+                                        graph.value(value).type.text() + ", and only tensors are computed");
     InferContext context(graph, node);
     context.outputs.resize(node.outputs.size());
     context.values.resize(node.outputs.size());

@@ -56,10 +56,14 @@ const std::vector<Case>& cases() {
         {"unnamed output", "output without", [](auto& m) { graphOf(m).mutable_output(0)->clear_name(); }},
         {"unnamed input", "has no name", [](auto& m) { graphOf(m).mutable_input(0)->clear_name(); }},
         {"input twice", "listed twice", [](auto& m) { *graphOf(m).add_input() = graphOf(m).input(0); }},
-        {"sequence input", "'x' is a sequence",
-         [](auto& m) { graphOf(m).mutable_input(0)->mutable_type()->mutable_sequence_type(); }},
-        {"optional input", "'x' is an optional value",
-         [](auto& m) { graphOf(m).mutable_input(0)->mutable_type()->mutable_optional_type(); }},
+        {"sparse input", "not a tensor",
+         [](auto& m) { graphOf(m).mutable_input(0)->mutable_type()->mutable_sparse_tensor_type(); }},
+        {"initializer that is declared a sequence", "declared as a sequence of something unknown",
+         [](auto& m) {
+             auto* input = graphOf(m).add_input();
+             input->set_name("w");
+             input->mutable_type()->mutable_sequence_type();
+         }},
         {"input without a type", "not a tensor", [](auto& m) { graphOf(m).mutable_input(0)->clear_type(); }},
         {"initializer twice", "'w' is given to two values",
          [](auto& m) { *graphOf(m).add_initializer() = graphOf(m).initializer(0); }},
