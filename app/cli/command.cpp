@@ -25,6 +25,25 @@ void Session::addDimensions(CLI::App& command) {
         ->type_name("NAME=N,...");
 }
 
+void Session::addDimensionRanges(CLI::App& command) {
+    command
+        .add_option_function<std::string>(
+            "--dims",
+            [this](const std::string& text) {
+                auto parsed = parseDimensionRanges(text);
+                if (!parsed.ok())
+                    throw CLI::ValidationError("--dims", parsed.error().message);
+                ranges = std::move(parsed).value();
+                for (const auto& [name, range] : ranges)
+                    if (range.isFixed())
+                        dimensions[name] = range.low;
+            },
+            "Values for symbolic dimensions: name=value,... With a range, name=low..high, one module for "
+            "each of "
+            "several values")
+        ->type_name("NAME=N|N..M,...");
+}
+
 void Session::addThreads(CLI::App& command, const std::string& byDefault) {
     command.add_option("--threads", threads, "Threads of the target (default: " + byDefault + ")")
         ->check(CLI::Range(1, 1024));

@@ -28,6 +28,7 @@ public:
     // Each adds the option of its name to a command.
     void addJson(CLI::App& command);
     void addDimensions(CLI::App& command);
+    void addDimensionRanges(CLI::App& command); // instead of addDimensions
     void addThreads(CLI::App& command, const std::string& byDefault = "all cores");
     void addBuilders(CLI::App& command);
     void addSeed(CLI::App& command);
@@ -48,6 +49,7 @@ public:
     ProgressLine progress;
     bool json = false;
     Dimensions dimensions;
+    DimensionRanges ranges; // of addDimensionRanges; dimensions then has those of one value
     int threads = 0, builders = 0;
     std::uint64_t seed = 1;
     std::string store;

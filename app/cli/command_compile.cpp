@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
-#include "core/workbench/compile.h"
+#include "core/workbench/family.h"
 
 namespace tunesmith::cli {
 namespace {
@@ -33,6 +33,29 @@ std::string compileText(const CompileResult& result) {
            "Checked: " + result.check.text + "\n";
 }
 
+Json familyJson(const FamilyResult& family) {
+    Json modules = Json::array(), mixing = Json::object();
+    for (const FamilyResult::Member& member : family.members) {
+        Json module = compileJson(member.module);
+        module["extents"] = member.extents;
+        modules.push_back(std::move(module));
+    }
+    for (const auto& [name, why] : family.mixing)
+        mixing[name] = why;
+    return {{"folder", family.folder.string()}, {"modules", modules}, {"mixing", mixing}};
+}
+
+std::string familyText(const FamilyResult& family) {
+    std::string text;
+    for (const FamilyResult::Member& member : family.members)
+        text += compileText(member.module) + "\n";
+    for (const auto& [name, why] : family.mixing)
+        text += "Other values of " + name + " are compiled when they first occur: " + why + "\n";
+    if (family.mixing.empty())
+        text += "Rows are independent: for values between these, a larger module runs padded inputs.\n";
+    return text;
+}
+
 } // namespace
 
 void addCompile(CLI::App& app, Session& session) {
@@ -46,7 +69,7 @@ void addCompile(CLI::App& app, Session& session) {
     command.add_option("model", options->model, "ONNX file or sample")->required();
     command.add_option("-o,--output", options->folder, "Folder to write")->required()->type_name("DIR");
     command.add_flag("--untuned", options->untuned, "Ignore the store's records");
-    session.addDimensions(command);
+    session.addDimensionRanges(command);
     session.addThreads(command);
     session.addBuilders(command);
     session.addSeed(command);
@@ -54,9 +77,13 @@ void addCompile(CLI::App& app, Session& session) {
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
-            TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
             CompileRequest request{options->folder,  session.store, session.threads, session.builders,
                                    options->untuned, session.seed,  session.work()};
+            if (session.dimensions.size() < session.ranges.size()) {
+                TS_ASSIGN(const FamilyResult family, compileFamily(options->model, session.ranges, request));
+                return session.print(familyJson(family), familyText(family));
+            }
+            TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
             TS_ASSIGN(const CompileResult result, compileModel(model, request));
             return session.print(compileJson(result), compileText(result));
         };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
-#include "core/workbench/run.h"
+#include "core/workbench/family.h"
 
 #include <cstdio>
 
@@ -18,6 +18,12 @@ std::string firstValues(const Tensor& tensor) {
         text += (i == 0 ? "" : "  ") + std::string(number);
     }
     return text + (tensor.count() > 6 ? "  ..." : "");
+}
+
+const char* howName(FamilyChoice::How how) {
+    return how == FamilyChoice::How::exact    ? "exact"
+           : how == FamilyChoice::How::padded ? "padded"
+                                              : "compiled";
 }
 
 Json runJson(const RunResult& result) {
@@ -55,7 +61,7 @@ void addRun(CLI::App& app, Session& session) {
     };
     const auto options = std::make_shared<Options>();
     CLI::App& command = *app.add_subcommand("run", "One inference of a model or of an exported module");
-    command.add_option("model", options->subject, "ONNX file, sample, or folder of an exported module")
+    command.add_option("model", options->subject, "ONNX file, sample, or folder of exported modules")
         ->required();
     command.add_option("--engine", options->engine, "What computes a model")
         ->check(CLI::IsMember({"reference", "compiled"}))
@@ -76,6 +82,12 @@ void addRun(CLI::App& app, Session& session) {
             request.store = session.store;
             request.saveFolder = options->folder;
             request.work = session.work();
+            if (isModuleFamily(options->subject)) {
+                TS_ASSIGN(const FamilyRun run, runFamily(options->subject, session.dimensions, request));
+                Json json = runJson(run.result);
+                json["module"] = {{"folder", run.choice.folder.string()}, {"how", howName(run.choice.how)}};
+                return session.print(json, runText(run.result) + "\n" + run.choice.text + "\n");
+            }
             const auto compute = [&]() -> Result<RunResult> {
                 if (isExportedModule(options->subject))
                     return runExportedModule(options->subject, request);

@@ -22,7 +22,8 @@ struct ModelWorkload {
     std::vector<std::string> nodes; // names, one entry per occurrence
     std::size_t count() const { return nodes.size(); }
 };
-// The distinct workloads of a prepared graph, those of most FLOPs first. Layout conversions are not among them.
+// The distinct workloads of a prepared graph, those of most FLOPs first. Layout conversions are not among them, nor what is
+// no kernel (compiled_parts.h).
 Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const Target& target);
 
 struct ChosenConfig {

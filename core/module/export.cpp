@@ -43,20 +43,6 @@ std::map<std::string, std::string> exportedFunctions(std::string_view interface,
     return functions;
 }
 
-Result<fs::path> replaceable(const fs::path& folder) {
-    std::error_code error;
-    const auto status = fs::symlink_status(folder, error);
-    if (!fs::exists(status))
-        return folder;
-    if (fs::is_symlink(status))
-        return replaceable(fs::weakly_canonical(folder, error));
-    if (!fs::is_directory(status))
-        return inputError(folder.string() + " is a file; name a folder for the module");
-    if (!fs::is_empty(folder, error) && !isModuleFolder(folder))
-        return inputError(folder.string() + " holds other things than a module; name a new or empty folder");
-    return folder;
-}
-
 std::vector<std::byte> weightBytes(const ModulePlan& plan) {
     std::vector<std::byte> weights(static_cast<std::size_t>(plan.weightBytes));
     for (const PlanConstant& constant : plan.constants) {
@@ -160,7 +146,7 @@ private:
 
 Result<ExportSummary> exportModule(const ModulePlan& plan, const fs::path& folder, const ExportInfo& info) {
     TS_TRY(checkPlan(plan));
-    TS_ASSIGN(const fs::path place, replaceable(folder));
+    TS_ASSIGN(const fs::path place, replaceableFolder(folder, isModuleFolder));
     TS_ASSIGN(StagingFolder staging, StagingFolder::create(place));
     return Exporter(plan, info, staging).run();
 }

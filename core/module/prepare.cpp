@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/module/build.h"
+#include "core/module/compiled_parts.h"
 #include "core/module/fold_batch_norm.h"
 #include "core/module/sub_buffers.h"
 #include "core/ops/expand_nodes.h"
@@ -17,22 +18,36 @@ Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     return inferShapes(merged);
 }
 
-Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const Target& target) {
-    TS_ASSIGN(const std::vector<KernelGroup> groups, groupNodes(prepared));
-    const LayoutPlan layouts = chooseLayouts(prepared, groups, target);
-    std::vector<ModelWorkload> found;
-    std::map<std::string, std::size_t> byKey;
+namespace {
+
+using PlaceOfKey = std::map<std::string, std::size_t>;
+
+Status addWorkloads(const Graph& part, const Target& target, PlaceOfKey& places, std::vector<ModelWorkload>& found) {
+    TS_ASSIGN(const std::vector<KernelGroup> groups, groupNodes(part));
+    const LayoutPlan layouts = chooseLayouts(part, groups, target);
     for (const KernelGroup& group : groups) {
-        if (group.kind == KernelGroup::Kind::alias || isSlicedConcat(prepared, group, layouts))
+        if (group.kind == KernelGroup::Kind::alias || isSlicedConcat(part, group, layouts))
             continue;
-        TS_ASSIGN(ExtractedWorkload extracted, extractWorkload(prepared, group, layouts));
-        const auto [place, fresh] = byKey.try_emplace(extracted.workload.key, found.size());
+        TS_ASSIGN(ExtractedWorkload extracted, extractWorkload(part, group, layouts));
+        const auto [place, fresh] = places.try_emplace(extracted.workload.key, found.size());
         if (fresh)
             found.push_back({std::move(extracted.workload), {}});
-        found[place->second].nodes.push_back(prepared.node(group.nodes.front()).name);
+        found[place->second].nodes.push_back(part.node(group.nodes.front()).name);
     }
+    return {};
+}
+
+} // namespace
+
+Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const Target& target) {
+    TS_ASSIGN(const std::vector<Graph> parts, compiledParts(prepared));
+    std::vector<ModelWorkload> found;
+    PlaceOfKey places;
+    for (const Graph& part : parts)
+        TS_TRY(addWorkloads(part, target, places, found));
     std::stable_sort(found.begin(), found.end(), [](const ModelWorkload& a, const ModelWorkload& b) {
-        return a.workload.flops * static_cast<std::int64_t>(a.count()) > b.workload.flops * static_cast<std::int64_t>(b.count());
+        return a.workload.flops * static_cast<std::int64_t>(a.count()) >
+               b.workload.flops * static_cast<std::int64_t>(b.count());
     });
     return found;
 }

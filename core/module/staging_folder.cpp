@@ -49,6 +49,20 @@ Status syncFolder(const fs::path& folder) {
 
 } // namespace
 
+Result<fs::path> replaceableFolder(const fs::path& folder, const std::function<bool(const fs::path&)>& isExport) {
+    std::error_code error;
+    const auto status = fs::symlink_status(folder, error);
+    if (!fs::exists(status))
+        return folder;
+    if (fs::is_symlink(status))
+        return replaceableFolder(fs::weakly_canonical(folder, error), isExport);
+    if (!fs::is_directory(status))
+        return inputError(folder.string() + " is a file; name a folder for the module");
+    if (!fs::is_empty(folder, error) && !isExport(folder))
+        return inputError(folder.string() + " holds other things than a module; name a new or empty folder");
+    return folder;
+}
+
 Result<StagingFolder> StagingFolder::create(const fs::path& target) {
     StagingFolder folder;
     std::error_code error;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,11 @@
 #include "core/base/result.h"
 
 namespace tunesmith {
+
+// Where an export may go: a place where there is nothing yet, an empty folder, or an earlier export, which `isExport` tells.
+// Links are followed; anything else is refused.
+Result<std::filesystem::path> replaceableFolder(const std::filesystem::path& folder,
+                                                const std::function<bool(const std::filesystem::path&)>& isExport);
 
 // A folder that appears whole or not at all: filled beside its place under a hidden name, then renamed by
 // commit(). Destroyed without commit(), it leaves nothing behind, not even parents that it had to make.

@@ -6,6 +6,7 @@
 #include "core/module/worker_verbs.h"
 #include "core/stats/quantiles.h"
 #include "core/stats/verdict.h"
+#include "core/workbench/family.h"
 #include "core/workbench/machine.h"
 #include "core/workbench/measure_module.h"
 #include "core/workbench/read_inputs.h"
@@ -92,6 +93,11 @@ Result<Subject> compiledSubject(const Model& model, const PlanRequest& plan, con
 Result<Subject> openSubject(const std::string& what, const BenchRequest& request) {
     if (isModuleFolder(what))
         return subjectAt(what, request.inputs, request.threads);
+    if (isModuleFamily(what)) {
+        const CompileRequest compiling{{}, request.store, request.threads, 0, request.untuned, 1, request.work};
+        TS_ASSIGN(const FamilyChoice choice, chooseMember(what, request.dimensions, compiling));
+        return subjectAt(choice.folder, request.inputs, request.threads);
+    }
     TS_ASSIGN(const Model model, openModel(what, request.dimensions, request.work));
     return compiledSubject(model, {request.store, request.threads, 0, request.untuned, request.work},
                            request.inputs);

@@ -27,6 +27,8 @@ Status checkNames(const std::vector<WantedInput>& wanted, const InputChoice& cho
 }
 
 Result<Tensor> readInput(const WantedInput& wanted, const std::filesystem::path& file) {
+    if (wanted.type.opaque)
+        return unsupportedError("input '" + wanted.name + "' is " + wanted.type.text() + ", and only tensors are computed");
     TS_ASSIGN(const Tensor tensor, readNpy(file));
     const TensorType type(tensor.type(), tensor.shape());
     if (!mergeTypes(wanted.type, type).ok())

@@ -11,8 +11,8 @@
 #include "core/onnx/samples.h"
 #include "core/ops/coverage.h"
 #include "core/ops/expand_nodes.h"
-#include "core/ops/fold_constants.h"
 #include "core/ops/infer_shapes.h"
+#include "core/ops/settle_choices.h"
 
 namespace tunesmith {
 namespace {
@@ -48,6 +48,13 @@ Status checkDimensions(const Graph& graph, const Dimensions& dimensions) {
     return {};
 }
 
+std::optional<std::int64_t> positiveNumber(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = !text.empty() && error == std::errc() && last == text.data() + text.size();
+    return whole && number >= 1 ? std::optional(number) : std::nullopt;
+}
+
 // Shape arithmetic folds away, and nodes that can be written with others are.
 Graph compilableForm(const Graph& graph) {
     const auto folded = foldConstants(graph);
@@ -76,20 +83,33 @@ ModelInfo describe(const std::string& name, const Graph& graph, std::vector<std:
 
 } // namespace
 
-Result<Dimensions> parseDimensions(const std::string& text) {
-    Dimensions dimensions;
+Result<DimensionRanges> parseDimensionRanges(const std::string& text) {
+    DimensionRanges ranges;
     std::istringstream parts(text);
     for (std::string part; std::getline(parts, part, ',');) {
         const auto equals = part.rfind('=');
-        std::int64_t extent = 0;
-        const char* end = part.data() + part.size();
-        const char* begin = equals == std::string::npos ? end : part.data() + equals + 1;
-        const auto [last, error] = std::from_chars(begin, end, extent);
-        if (equals == 0 || begin == end || error != std::errc() || last != end || extent < 1)
+        const std::string_view values = equals == std::string::npos ? "" : std::string_view(part).substr(equals + 1);
+        const auto dots = values.find("..");
+        const auto low = positiveNumber(values.substr(0, dots));
+        const auto high = dots == std::string_view::npos ? low : positiveNumber(values.substr(dots + 2));
+        if (equals == 0 || !low || !high)
             return inputError(
                 "'" + part +
                 "' is no dimension; write name=value with a positive number, as in batch=1,height=224");
-        dimensions[part.substr(0, equals)] = extent;
+        if (*low > *high)
+            return inputError("the range '" + part + "' ends before it begins");
+        ranges[part.substr(0, equals)] = {*low, *high};
+    }
+    return ranges;
+}
+
+Result<Dimensions> parseDimensions(const std::string& text) {
+    TS_ASSIGN(const DimensionRanges ranges, parseDimensionRanges(text));
+    Dimensions dimensions;
+    for (const auto& [name, range] : ranges) {
+        if (!range.isFixed())
+            return inputError("dimension '" + name + "' needs one value here, not a range");
+        dimensions[name] = range.low;
     }
     return dimensions;
 }
@@ -104,7 +124,7 @@ std::string TensorSpec::shapeText() const {
 }
 
 TensorSpec specOf(const std::string& name, const TensorType& type) {
-    return {name, std::string(dtypeName(type.dtype)), type.dims};
+    return {name, type.opaque ? type.text() : std::string(dtypeName(type.dtype)), type.dims};
 }
 
 std::string Model::hash() const {
@@ -156,7 +176,7 @@ Status exportModel(const Model& model, const std::filesystem::path& file, const 
     work.report("folding constants");
     FoldOptions options;
     options.stop = work.stop;
-    TS_ASSIGN(const Graph folded, foldConstants(model.graph(), options));
+    TS_ASSIGN(const Graph folded, settleChoices(model.graph(), options));
     work.report("writing " + file.string());
     return exportOnnx(folded, file);
 }

@@ -19,6 +19,15 @@ namespace tunesmith {
 using Dimensions = std::map<std::string, std::int64_t>;
 Result<Dimensions> parseDimensions(const std::string& text); // "batch=1,height=224"; empty text: none
 
+// Extents from low to high; one value is a range of one.
+struct DimensionRange {
+    std::int64_t low = 1, high = 1;
+    bool isFixed() const { return low == high; }
+    bool contains(std::int64_t extent) const { return low <= extent && extent <= high; }
+};
+using DimensionRanges = std::map<std::string, DimensionRange>;
+Result<DimensionRanges> parseDimensionRanges(const std::string& text); // "batch=1..8,height=224"
+
 // A named tensor as people and --json see it. A dimension is a number or a name; no dims: not even the rank
 // is known.
 struct TensorSpec {

@@ -75,6 +75,8 @@ public:
     ModelPicture draw() {
         for (const NodeProblem& problem : model_.info().unsupported)
             problems_[problem.node] = problem.reason;
+        for (const NodeProblem& problem : model_.info().notCompiled)
+            notCompiled_.emplace(drawnName(problem.node), problem.reason);
         for (const ValueId id : graph_.inputs())
             drawInput(id);
         for (std::size_t i = 0; i < graph_.nodeCount(); ++i)
@@ -85,6 +87,17 @@ public:
     }
 
 private:
+    // Nodes that another one was written with are called after it: "loop/NonZero_3", "loop.Where".
+    std::string drawnName(std::string name) const {
+        while (!graph_.findNode(name).valid()) {
+            const auto cut = name.find_last_of("./");
+            if (cut == std::string::npos)
+                break;
+            name.resize(cut);
+        }
+        return name;
+    }
+
     TensorSpec spec(ValueId id) const { return specOf(graph_.value(id).name, graph_.value(id).type); }
 
     std::size_t add(PictureNode node) {
@@ -98,12 +111,12 @@ private:
     }
 
     void drawInput(ValueId id) {
-        PictureNode node{graph_.value(id).name, "input", Category::io, {}, {}, {}, {spec(id)}, 0, {}};
+        PictureNode node{graph_.value(id).name, "input", Category::io, {}, {}, {}, {spec(id)}, 0};
         makers_[id] = add(std::move(node));
     }
 
     void drawOutput(ValueId id) {
-        PictureNode node{graph_.value(id).name, "output", Category::io, {}, {spec(id)}, {}, {}, 0, {}};
+        PictureNode node{graph_.value(id).name, "output", Category::io, {}, {spec(id)}, {}, {}, 0};
         connect(id, add(std::move(node)));
     }
 
@@ -142,6 +155,8 @@ private:
             drawn.flops = loops::flopCount(*program);
         if (const auto problem = problems_.find(node.name); problem != problems_.end())
             drawn.problem = problem->second;
+        if (const auto reason = notCompiled_.find(node.name); reason != notCompiled_.end())
+            drawn.notCompiled = reason->second;
         const std::size_t place = add(std::move(drawn));
         for (const ValueId input : node.inputs)
             if (input.valid())
@@ -155,8 +170,8 @@ private:
     const Graph& graph_;
     ModelPicture picture_;
     std::map<ValueId, std::size_t> makers_;
-    std::set<ValueId> computed_; // by nodes that read nothing but constants
-    std::map<std::string, std::string> problems_;
+    std::set<ValueId> computed_;                                // by nodes that read nothing but constants
+    std::map<std::string, std::string> problems_, notCompiled_; // by the node's name
 };
 
 } // namespace

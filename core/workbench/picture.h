@@ -19,7 +19,8 @@ struct PictureNode {
     std::vector<std::pair<std::string, std::string>> attributes;
     std::vector<TensorSpec> inputs, weights, outputs; // weights: constants that it reads
     std::int64_t flops = 0;
-    std::string problem; // why no engine computes it; empty when one does
+    std::string problem = {};     // why no engine computes it; empty when one does
+    std::string notCompiled = {}; // why only the reference engine computes it; empty when it is compiled
 };
 
 struct PictureEdge {

@@ -111,6 +111,18 @@ Status requireComputable(const Model& model) {
     return unsupportedError(model.name() + ": " + first.reason);
 }
 
+Result<std::vector<ModelWorkload>> workloadsOf(const Model& model, const Target& target) {
+    TS_TRY(requireComputable(model));
+    if (!model.info().openDimensions.empty())
+        return inputError(model.name() + ": dimension '" + model.info().openDimensions.front() +
+                          "' is open; give it a value with --dims");
+    auto prepared = prepareGraph(model.graph());
+    if (!prepared.ok())
+        return prepared.error().within(model.name());
+    auto workloads = modelWorkloads(*prepared, target);
+    return workloads.ok() ? std::move(workloads) : workloads.error().within(model.name());
+}
+
 Result<PlannedModel> planModel(const Model& model, const PlanRequest& request) {
     TS_TRY(requireComputable(model));
     TS_ASSIGN(PlannedModel planned, planGraph(model.graph(), model.name(), request));

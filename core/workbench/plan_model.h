@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/module/build.h"
 #include "core/module/export.h"
 #include "core/module/plan.h"
 #include "core/workbench/model.h"
@@ -29,6 +30,8 @@ struct PlannedModel {
 Result<PlannedModel> planModel(const Model& model, const PlanRequest& request);
 // The same for a graph that is not a whole model; module.json then describes little of it.
 Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, const PlanRequest& request);
+// What there is to tune in a model whose dimensions are all bound.
+Result<std::vector<ModelWorkload>> workloadsOf(const Model& model, const Target& target);
 Status requireComputable(const Model& model); // an Error names the first node that no engine can run
 Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder,
                                     nlohmann::json check = nullptr);

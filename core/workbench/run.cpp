@@ -9,18 +9,13 @@
 #include "core/ops/interpreter.h"
 #include "core/workbench/mixed_run.h"
 #include "core/workbench/read_inputs.h"
+#include "core/workbench/run_parts.h"
 #include "core/workbench/session.h"
 
 namespace tunesmith {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Computed {
-    std::vector<Tensor> outputs;
-    double seconds = 0;
-    std::vector<NodeProblem> byReference = {};
-};
 
 Result<Computed> runReference(const Model& model, const std::vector<Tensor>& inputs, const Work& work) {
     RunOptions options;
@@ -39,20 +34,11 @@ Result<Computed> runReference(const Model& model, const std::vector<Tensor>& inp
                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
 }
 
-Result<Computed> runFolder(const fs::path& folder, std::vector<Tensor> inputs, int threads,
-                           const Work& work) {
-    work.report("running the module");
+Result<Computed> runCompiled(const Model& model, const std::vector<Tensor>& inputs,
+                             const RunRequest& request) {
     TS_ASSIGN(const auto worker, startWorker());
-    const ModuleCall call{folder, threads, std::move(inputs)};
-    const auto begin = std::chrono::steady_clock::now();
-    TS_ASSIGN(std::vector<Tensor> outputs, runModule(*worker, call, kPatience, work.stop));
-    return Computed{std::move(outputs),
-                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
-}
-
-Result<Computed> runCompiled(const Model& model, const std::vector<Tensor>& inputs, const RunRequest& request) {
-    TS_ASSIGN(const auto worker, startWorker());
-    TS_ASSIGN(MixedRun run, runMixed(model, inputs, {request.store, request.threads, 0, false, request.work}, *worker));
+    TS_ASSIGN(MixedRun run,
+              runMixed(model, inputs, {request.store, request.threads, 0, false, request.work}, *worker));
     return Computed{std::move(run.outputs), run.seconds, std::move(run.byReference)};
 }
 
@@ -86,8 +72,21 @@ Status save(std::vector<RunOutput>& outputs, const fs::path& folder) {
     return {};
 }
 
-Result<RunResult> collect(Computed computed, const std::vector<std::string>& names,
-                          const fs::path& saveFolder) {
+} // namespace
+
+Result<Computed> computeModule(const fs::path& folder, std::vector<Tensor> inputs, int threads,
+                               const Work& work) {
+    work.report("running the module");
+    TS_ASSIGN(const auto worker, startWorker());
+    const ModuleCall call{folder, threads, std::move(inputs)};
+    const auto begin = std::chrono::steady_clock::now();
+    TS_ASSIGN(std::vector<Tensor> outputs, runModule(*worker, call, kPatience, work.stop));
+    return Computed{std::move(outputs),
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+}
+
+Result<RunResult> collectOutputs(Computed computed, const std::vector<std::string>& names,
+                                 const fs::path& saveFolder) {
     RunResult result;
     result.seconds = computed.seconds;
     result.byReference = std::move(computed.byReference);
@@ -99,8 +98,6 @@ Result<RunResult> collect(Computed computed, const std::vector<std::string>& nam
         TS_TRY(save(result.outputs, saveFolder));
     return result;
 }
-
-} // namespace
 
 const char* engineName(Engine engine) {
     return engine == Engine::reference ? "reference" : "compiled";
@@ -121,17 +118,17 @@ Result<RunResult> runModel(const Model& model, const RunRequest& request) {
     std::vector<std::string> names;
     for (const TensorSpec& output : model.info().outputs)
         names.push_back(output.name);
-    return collect(std::move(computed), names, request.saveFolder);
+    return collectOutputs(std::move(computed), names, request.saveFolder);
 }
 
 Result<RunResult> runExportedModule(const fs::path& folder, const RunRequest& request) {
     TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
     TS_ASSIGN(std::vector<Tensor> inputs, readInputs(wantedInputs(module), request.inputs));
-    TS_ASSIGN(Computed computed, runFolder(folder, std::move(inputs), request.threads, request.work));
+    TS_ASSIGN(Computed computed, computeModule(folder, std::move(inputs), request.threads, request.work));
     std::vector<std::string> names;
     for (const ModuleTensor& output : module.outputs)
         names.push_back(output.name);
-    return collect(std::move(computed), names, request.saveFolder);
+    return collectOutputs(std::move(computed), names, request.saveFolder);
 }
 
 bool isExportedModule(const fs::path& path) {

@@ -2,20 +2,15 @@
 #include "core/workbench/tasks.h"
 
 #include "core/measure/machine.h"
-#include "core/module/build.h"
+#include "core/workbench/plan_model.h"
 
 namespace tunesmith {
 
 Result<std::vector<TuningTask>> tuningTasks(const Model& model, int threads) {
     TS_ASSIGN(const Target target, hostTarget(threads > 0 ? threads : coreCount()));
-    auto prepared = prepareGraph(model.graph());
-    if (!prepared.ok())
-        return prepared.error().within(model.name());
-    auto workloads = modelWorkloads(*prepared, target);
-    if (!workloads.ok())
-        return workloads.error().within(model.name());
+    TS_ASSIGN(const std::vector<ModelWorkload> workloads, workloadsOf(model, target));
     std::vector<TuningTask> tasks;
-    for (const ModelWorkload& entry : *workloads) {
+    for (const ModelWorkload& entry : workloads) {
         const Workload& workload = entry.workload;
         TS_ASSIGN(const ScheduleSpace space, ScheduleSpace::make(workload, target));
         tasks.push_back({workload.key, workload.name, workload.op, workload.shapeText(), entry.count(),

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "core/measure/machine.h"
-#include "core/module/build.h"
 #include "core/workbench/measure_module.h"
 #include "core/workbench/version.h"
 
@@ -91,13 +90,8 @@ public:
 
 private:
     Status listTasks() {
-        auto prepared = prepareGraph(model_.graph());
-        if (!prepared.ok())
-            return prepared.error().within(model_.name());
-        auto workloads = modelWorkloads(*prepared, target_);
-        if (!workloads.ok())
-            return workloads.error().within(model_.name());
-        for (ModelWorkload& entry : *workloads)
+        TS_ASSIGN(std::vector<ModelWorkload> workloads, workloadsOf(model_, target_));
+        for (ModelWorkload& entry : workloads)
             work_.push_back({std::move(entry.workload), static_cast<int>(entry.count())});
         TS_ASSIGN(std::vector<TuningTask> tasks, tuningTasks(model_, target_.threads));
         for (const TuningTask& task : tasks)
@@ -171,8 +165,10 @@ private:
     }
 
     // Until here before and after were sums over the kernels; now the whole model, untuned and tuned in
-    // turns.
+    // turns. What is not compiled as a whole keeps the sums.
     Status measureModel(RunId id, TunedRun& run) {
+        if (!model_.info().notCompiled.empty())
+            return {};
         const Work work{request_.stop, [this](const Progress& progress) { listener_.onProgress(progress); }};
         const auto subject = [&](bool untuned) {
             return compiledSubject(model_, {request_.store, target_.threads, request_.builders, untuned, work}, {});

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/tensor_type.h"
+#include "core/module/independent_rows.h"
+#include "core/workbench/model.h"
+
+namespace tunesmith {
+
+// Inside core/workbench only: family.json of a folder that holds modules of one model for several extents of
+// its dimensions.
+struct FamilyMember {
+    Dimensions extents; // of the ranged dimensions
+    std::string folder; // within the family's folder: "batch-4"
+    std::map<std::string, RowAxes>
+        rows; // of dimensions that may be padded, the others being as they are here
+};
+
+struct FamilyTensor {
+    std::string name;
+    TensorType type; // ranged dimensions are named
+    std::int64_t bound = 1;
+};
+
+struct FamilyInfo {
+    std::filesystem::path folder;
+    std::string name;
+    Dimensions fixed;
+    DimensionRanges ranges;
+    std::map<std::string, std::string> mixing; // dimensions that cannot be padded: why
+    std::vector<FamilyTensor> inputs;
+    std::vector<std::string> outputs;
+    std::vector<FamilyMember> members;
+
+    std::string modelFile() const; // "resnet18.onnx", with its open dimensions
+    std::filesystem::path model() const { return folder / modelFile(); }
+};
+
+inline constexpr const char* kFamilyFile = "family.json";
+
+std::string
+memberFolder(const Dimensions& extents); // "batch-4", a file name whatever the dimensions are called
+std::string extentsText(const Dimensions& extents); // "batch=4, time=100"
+
+std::string toJsonText(const FamilyInfo& family);
+// Errors: not there, not ours, newer, damaged: one sentence that names the file.
+Result<FamilyInfo> readFamily(const std::filesystem::path& folder);
+
+} // namespace tunesmith

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/workbench/run.h"
+
+namespace tunesmith {
+
+// Inside core/workbench only: the halves of a run, for those that do something between them.
+struct Computed {
+    std::vector<Tensor> outputs;
+    double seconds = 0;
+    std::vector<NodeProblem> byReference = {};
+};
+
+// threads: 0 takes what the module was tuned for.
+Result<Computed> computeModule(const std::filesystem::path& folder, std::vector<Tensor> inputs, int threads,
+                               const Work& work);
+// Saves the outputs where a folder is given: all of them or none.
+Result<RunResult> collectOutputs(Computed computed, const std::vector<std::string>& names,
+                                 const std::filesystem::path& saveFolder);
+
+} // namespace tunesmith
