@@ -40,8 +40,13 @@ bool applyTheme(const QCommandLineParser& options) {
 
 // Starts once the tasks are known and the stored runs are shown.
 void tuneWhenOpen(MainWindow& window) {
-    QObject::connect(window.tunePage(), &TunePage::historyShown, window.tunePage(), &TunePage::start,
-                     Qt::SingleShotConnection);
+    QObject::connect(
+        window.tunePage(), &TunePage::historyShown, &window,
+        [&window] {
+            window.showPage(MainWindow::Page::tune);
+            window.tunePage()->start();
+        },
+        Qt::SingleShotConnection);
 }
 
 MainWindow& openWindow(const QCommandLineParser& options) {

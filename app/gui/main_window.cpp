@@ -176,13 +176,18 @@ void MainWindow::adopt(const OpenModelPtr& model, bool file, const QString& path
 
 void MainWindow::noticeAbout(const OpenModel& model) {
     const ModelInfo& info = model.model.info();
+    const auto showFirst = [this](std::string PictureNode::*reason) {
+        const auto& nodes = model_->picture.nodes;
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+            if (!(nodes[i].*reason).empty())
+                return graph_->view()->select(static_cast<qint64>(i));
+    };
     if (!info.unsupported.empty())
-        return notify(NoticeBar::Kind::warning, ModelText::unsupported(info), tr("Show node"), [this] {
-            const auto& nodes = model_->picture.nodes;
-            for (std::size_t i = 0; i < nodes.size(); ++i)
-                if (!nodes[i].problem.empty())
-                    return graph_->view()->select(static_cast<qint64>(i));
-        });
+        return notify(NoticeBar::Kind::warning, ModelText::unsupported(info), tr("Show node"),
+                      [=] { showFirst(&PictureNode::problem); });
+    if (!info.notCompiled.empty())
+        return notify(NoticeBar::Kind::info, ModelText::notCompiled(info), tr("Show node"),
+                      [=] { showFirst(&PictureNode::notCompiled); });
     if (info.openDimensions.empty())
         return;
     QStringList names;

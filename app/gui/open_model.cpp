@@ -106,12 +106,10 @@ QString ModelText::summary(const ModelInfo& info) {
     return size + QStringLiteral(" · ") + flops(static_cast<double>(info.flops));
 }
 
-QString ModelText::unsupported(const ModelInfo& info) {
-    if (info.unsupported.empty())
-        return {};
+QString ModelText::operatorNames(const std::vector<NodeProblem>& nodes) {
     std::map<std::string, int> operators;
-    for (const NodeProblem& problem : info.unsupported)
-        ++operators[problem.op];
+    for (const NodeProblem& node : nodes)
+        ++operators[node.op];
     constexpr int kNamed = 5;
     QStringList names;
     for (const auto& [name, times] : operators)
@@ -119,10 +117,25 @@ QString ModelText::unsupported(const ModelInfo& info) {
             names << tr("%1 (%2)").arg(oneLine(name, 40)).arg(times);
     if (operators.size() > kNamed)
         names << tr("and others");
+    return names.join(QStringLiteral(", "));
+}
+
+QString ModelText::unsupported(const ModelInfo& info) {
+    if (info.unsupported.empty())
+        return {};
     return tr("%1 of %2 nodes cannot be computed: %3. The graph can be looked at, but not tuned or exported.")
         .arg(info.unsupported.size())
         .arg(info.nodes)
-        .arg(names.join(QStringLiteral(", ")));
+        .arg(operatorNames(info.unsupported));
+}
+
+QString ModelText::notCompiled(const ModelInfo& info) {
+    if (info.notCompiled.empty())
+        return {};
+    return tr("Not compiled, so computed by the reference engine only: %1. All else is tuned, but a module "
+              "cannot be "
+              "exported.")
+        .arg(operatorNames(info.notCompiled));
 }
 
 GraphNode ModelText::card(const PictureNode& node) {
@@ -138,6 +151,8 @@ GraphNode ModelText::card(const PictureNode& node) {
         card.details.push_back({text(name), text(value)});
     if (!node.problem.empty())
         card.badge = tr("not supported");
+    else if (!node.notCompiled.empty())
+        card.badge = tr("not compiled");
     else if (node.flops > 0)
         card.badge = flops(static_cast<double>(node.flops));
     return card;
@@ -148,6 +163,9 @@ NodeProperties ModelText::properties(const PictureNode& node) {
     if (!node.problem.empty())
         shown.sections.push_back(
             {tr("Not supported"), {{tr("reason"), oneLine(node.problem, kValueLength), {}}}});
+    if (!node.notCompiled.empty())
+        shown.sections.push_back(
+            {tr("Not compiled"), {{tr("reason"), oneLine(node.notCompiled, kValueLength), {}}}});
     PropertySection attributes{tr("Attributes"), {}};
     for (const auto& [name, value] : node.attributes)
         attributes.rows.push_back({text(name), oneLine(value, kValueLength), {}});

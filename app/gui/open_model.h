@@ -24,12 +24,16 @@ struct ModelText {
 public:
     static QString summary(const ModelInfo& info); // "71 nodes · 11.7 M parameters · 3.64 GFLOP"
     static QString
-    unsupported(const ModelInfo& info);  // "2 of 40 nodes cannot be computed: Foo (2)"; empty: all can
-    static QString count(double number); // "11.7 M"
+    unsupported(const ModelInfo& info); // "2 of 40 nodes cannot be computed: Foo (2)"; empty: all can
+    static QString notCompiled(const ModelInfo& info); // likewise for the compiled engine
+    static QString count(double number);               // "11.7 M"
     static QString flops(double number);
     static QString shape(const TensorSpec& tensor); // "float32 1 × 3 × 224 × 224"
     static NodeProperties properties(const PictureNode& node);
     static GraphNode card(const PictureNode& node);
+
+private:
+    static QString operatorNames(const std::vector<NodeProblem>& nodes); // "NonZero (2), Loop (1)"
 };
 
 // Off the window's thread; all of it. The font is the view's.

@@ -15,6 +15,7 @@
 #include <QComboBox>
 #include <QDockWidget>
 #include <QDropEvent>
+#include <QFile>
 #include <QLabel>
 #include <QMenuBar>
 #include <QMimeData>
@@ -23,7 +24,6 @@
 #include <QSignalSpy>
 #include <QSpinBox>
 #include <QStandardPaths>
-#include <QFile>
 #include <QTest>
 
 using namespace tunesmith;
@@ -159,6 +159,28 @@ private slots:
         QCOMPARE(view->selectedNode()->title, QStringLiteral("Wobble"));
         QVERIFY(!fixture.window().tunePage()->commands().front()->isEnabled());
         QVERIFY(!fixture.window().exportPage()->form()->problem().isEmpty());
+    }
+
+    void whatIsNotCompiledIsNamed() {
+        WindowFixture fixture;
+        const QString file = fixture.path(QStringLiteral("random.onnx"));
+        write(file, tinyOnnx("RandomNormalLike", "4"));
+        QVERIFY(fixture.open(file));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("RandomNormalLike (1)")),
+                 qPrintable(fixture.notice()));
+        GraphView* view = fixture.window().graphPage()->view();
+        int badges = 0;
+        for (const GraphNode& node : view->scene().nodes)
+            badges += node.badge == QStringLiteral("not compiled");
+        QCOMPARE(badges, 1);
+        QTest::mouseClick(
+            fixture.window().findChild<NoticeBar*>()->findChild<QPushButton*>(QStringLiteral("show")),
+            Qt::LeftButton);
+        QVERIFY(view->selectedNode());
+        QCOMPARE(view->selectedNode()->title, QStringLiteral("RandomNormalLike"));
+        const QString properties = fixture.window().graphPage()->findChild<PropertiesPanel*>()->asTsv();
+        QVERIFY2(properties.contains(QStringLiteral("Not compiled\treason\tnode 'the_node'")),
+                 qPrintable(properties));
     }
 
     void computedConstantsAreRowsOfTheirReader() {
