@@ -11,6 +11,7 @@
 #include "core/ops/coverage.h"
 #include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
+#include "core/ops/settle_choices.h"
 
 namespace tunesmith::fuzz {
 namespace {
@@ -78,8 +79,12 @@ void roundTrip(std::span<const std::byte> bytes) {
     require(twice.ok() && *twice == *written, "the bytes come back");
     const auto typed = inferShapes(*graph), typedAgain = inferShapes(*again);
     require(typed.ok() == typedAgain.ok(), "the types come back");
-    if (typed.ok() && isSmall(*typed))
-        compareResults(*typed, *typedAgain);
+    if (!typed.ok() || !isSmall(*typed))
+        return;
+    compareResults(*typed, *typedAgain);
+    const auto settled = settleChoices(*typed);
+    require(settled.ok(), settled.ok() ? "" : "choices are settled: " + settled.error().message);
+    compareResults(*typed, *settled);
 }
 
 } // namespace tunesmith::fuzz
