@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/lower_node.h"
 
+#include <algorithm>
+
 #include "core/ops/evaluate_node.h"
 
 namespace tunesmith {
@@ -30,6 +32,26 @@ Status prepare(const Graph& graph, const Node& node, const LowerContext& context
     return op->lowerable ? op->lowerable(context) : Status();
 }
 
+// Of all outputs, also of those that are left out: rules may be written in terms of the first.
+Result<std::vector<TensorType>> outputTypes(const Graph& graph, const Node& node, const LowerContext& context) {
+    std::vector<TensorType> types;
+    for (const ValueId output : node.outputs)
+        types.push_back(output.valid() ? graph.value(output).type : TensorType());
+    if (std::ranges::all_of(node.outputs, [](ValueId output) { return output.valid(); }))
+        return types;
+    InferContext inferred(graph, node);
+    inferred.outputs.resize(node.outputs.size());
+    inferred.values.resize(node.outputs.size());
+    TS_TRY(findOperator(node.op, node.domain)->infer(inferred));
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        if (!node.outputs[i].valid())
+            types[i] = inferred.outputs[i];
+        if (!types[i].isStatic() || byteSize(types[i].dtype) == 0)
+            return context.unsupported("what an output is that nobody reads is not known");
+    }
+    return types;
+}
+
 } // namespace
 
 Result<loops::Program> lowerNode(const Graph& graph, NodeId id) {
@@ -45,8 +67,7 @@ Result<loops::Program> lowerNode(const Graph& graph, NodeId id) {
         if (context.inputs.back())
             program.inputs.push_back(context.inputs.back());
     }
-    for (const ValueId output : node.outputs)
-        context.outputTypes.push_back(output.valid() ? graph.value(output).type : TensorType());
+    TS_ASSIGN(context.outputTypes, outputTypes(graph, node, context));
     context.outputs.resize(node.outputs.size());
     TS_TRY(findOperator(node.op, node.domain)->lower(context));
     program.stages = std::move(context.stages);
