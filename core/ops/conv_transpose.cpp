@@ -110,7 +110,8 @@ Status inferConvTranspose(InferContext& in) {
         return pairError(in, 0, 1, "do not fit: both must have the same rank of at least 3");
     const std::int64_t group = in.node.intAttr("group", 1);
     TS_TRY(checkChannels(in, x, w, group));
-    const Dim channels = w[1].known() ? Dim(w[1].extent * group) : Dim();
+    std::int64_t product = 0;
+    const Dim channels = w[1].known() && !__builtin_mul_overflow(w[1].extent, group, &product) ? Dim(product) : Dim();
     if (in.has(2) && in.type(2).dims && (in.type(2).dims->size() != 1 || !mergeEqual((*in.type(2).dims)[0], channels)))
         return pairError(in, 1, 2, "do not fit: the bias must have one value per output channel");
     in.outputs[0].dims = Dims{x[0], channels};

@@ -21,8 +21,11 @@ Status checkField(const InferContext& in, std::size_t index, std::int64_t perTap
         return {};
     const Dims& w = *in.type(1).dims;
     Dim channels;
-    if (w[2].known() && w[3].known())
-        channels = Dim(offsetGroups(in.node) * perTap * w[2].extent * w[3].extent);
+    std::int64_t product = 0;
+    if (w[2].known() && w[3].known() && !__builtin_mul_overflow(w[2].extent, w[3].extent, &product) &&
+        !__builtin_mul_overflow(product, offsetGroups(in.node), &product) &&
+        !__builtin_mul_overflow(product, perTap, &product))
+        channels = Dim(product);
     const Dims wanted{out[0], channels, out[2], out[3]};
     const Dims& dims = *in.type(index).dims;
     bool fits = dims.size() == 4;

@@ -13,6 +13,11 @@ namespace {
 // Only shape computations are followed by value here; weights are the business of constant folding.
 constexpr std::int64_t kMaxFollowedInputs = 1 << 16; // elements
 constexpr std::int64_t kMaxFollowedOutputs = 4096;
+constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40; // the rules add extents to attributes without fear
+
+bool isTooLarge(const TensorType& type) {
+    return type.dims && std::ranges::any_of(*type.dims, [](const Dim& dim) { return dim.extent > kLargestExtent; });
+}
 
 std::string positionName(const Value& input, std::size_t index) { return input.name + "." + std::to_string(index); }
 
@@ -124,6 +129,9 @@ public:
             if (graph_.values()[i]->isConstant())
                 known_[i] = graph_.values()[i]->constant;
         TS_TRY(takeCaptures());
+        for (std::size_t i = 0; i < graph_.valueCount(); ++i)
+            if (isTooLarge(types_[i]))
+                return inputError("value '" + graph_.values()[i]->name + "' is too large: " + types_[i].text());
         for (std::size_t i = 0; i < graph_.nodeCount(); ++i)
             TS_TRY(inferNode(NodeId(static_cast<std::int64_t>(i))));
         return {};
@@ -261,7 +269,7 @@ private:
             return inputError("node '" + node.name + "' (" + node.op + "): its output '" + graph_.value(id).name + "' is " +
                               inferred.text() + " but the model declares " + type.text());
         type = *merged;
-        if (type.isStatic() && !byteSizeOf(type))
+        if (isTooLarge(type) || (type.isStatic() && !byteSizeOf(type)))
             return inputError("node '" + node.name + "' (" + node.op + "): its output " + type.text() + " is too large");
         if (!value.absent()) {
             known_[id.index()] = value;

@@ -12,11 +12,11 @@ namespace {
 struct Factors {
     std::int64_t known = 1;
     std::vector<std::string> symbols;
-    bool opaque = false; // holds a dimension that has not even a name
+    bool opaque = false; // holds a dimension that has not even a name, or more elements than can be counted
 
     void add(const Dim& dim) {
         if (dim.known())
-            known *= dim.extent;
+            opaque = __builtin_mul_overflow(known, dim.extent, &known) || opaque;
         else if (dim.symbol.empty())
             opaque = true;
         else
