@@ -47,7 +47,8 @@ std::string runText(const RunResult& result) {
     std::string text = table.text();
     if (!result.byReference.empty()) {
         const NodeProblem& first = result.byReference.front();
-        text += "\nWith the reference kernels: " + std::to_string(result.byReference.size()) + " nodes, as " +
+        text += "\nWith the reference kernels: " + std::to_string(result.byReference.size()) +
+                (result.byReference.size() == 1 ? " node, " : " nodes, as ") +
                 (first.reason.empty() ? first.node : first.reason) + "\n";
     }
     return text;

@@ -39,14 +39,16 @@ bool isSmall(const Graph& graph) {
     return elements < 1 << 16 && graph.nodeCount() < 64;
 }
 
-void compareResults(const Graph& graph, const Graph& again) {
+// Without dead nodes a graph may run that fails with them.
+enum class Failures { same, fewer };
+void compareResults(const Graph& graph, const Graph& again, Failures failures = Failures::same) {
     const auto inputs = randomInputs(graph, 1);
     if (!inputs.ok())
         return;
     RunOptions options;
     options.memoryLimit = std::int64_t(64) << 20;
     const auto first = Interpreter(graph).run(*inputs, options), second = Interpreter(again).run(*inputs, options);
-    require(first.ok() == second.ok(), "one of both graphs runs");
+    require(first.ok() == second.ok() || (failures == Failures::fewer && second.ok()), "one of both graphs runs");
     if (!first.ok())
         return;
     const Status same = requireEquivalent(*first, *second);
@@ -84,7 +86,7 @@ void roundTrip(std::span<const std::byte> bytes) {
     compareResults(*typed, *typedAgain);
     const auto settled = settleChoices(*typed);
     require(settled.ok(), settled.ok() ? "" : "choices are settled: " + settled.error().message);
-    compareResults(*typed, *settled);
+    compareResults(*typed, *settled, Failures::fewer);
 }
 
 } // namespace tunesmith::fuzz

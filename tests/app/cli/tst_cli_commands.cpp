@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "cli_process.h"
+#include "tests/app/gui/tiny_onnx.h"
 
 using namespace tunesmith::testing;
 
@@ -47,6 +48,31 @@ class TestCliCommands : public QObject {
     }
 
 private slots:
+    void rangesOfDimensions() {
+        QFile file(path("open.onnx"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(tunesmith::tinyOnnx("Relu", "n"));
+        file.close();
+        const QString folder = path("relus");
+        const CliResult made =
+            runCli({"compile", file.fileName(), "--dims", "n=2..4", "-o", folder, "--untuned", "--json"});
+        QVERIFY2(made.status == 0, made.errors.constData());
+        QCOMPARE(made.json()["modules"].toArray().size(), 2); // 2 and 4
+        QVERIFY(made.json()["mixing"].toObject().isEmpty());
+        const CliResult run = runCli({"run", folder, "--dims", "n=3", "--json"});
+        QVERIFY2(run.status == 0, run.errors.constData());
+        verifyKeys(run.json(), {"outputs", "seconds", "by_reference", "module"});
+        QCOMPARE(run.json()["module"].toObject()["how"].toString(), QString("padded"));
+        QCOMPARE(run.json()["outputs"].toArray()[0].toObject()["shape"].toArray(), QJsonArray{3});
+        const CliResult bench = runCli({"bench", folder, "--dims", "n=4", "--seconds", "0.1", "--json"});
+        QVERIFY2(bench.status == 0, bench.errors.constData());
+        const CliResult outside = runCli({"run", folder, "--dims", "n=5"});
+        QCOMPARE(outside.status, 1);
+        QVERIFY2(outside.sentence().contains("outside of 2..4"), outside.errors.constData());
+        const CliResult ranges = runCli({"run", file.fileName(), "--dims", "n=2..4"});
+        QCOMPARE(ranges.status, 2);
+    }
+
     void usage_data() {
         QTest::addColumn<QStringList>("arguments");
         QTest::addColumn<int>("status");
