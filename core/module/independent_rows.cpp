@@ -11,36 +11,35 @@
 namespace tunesmith {
 namespace {
 
-// The two extents that are compared; values by their position in a pair of graphs, programs or stages.
-constexpr std::int64_t kFewer = 2, kMore = 3;
-
-std::optional<RowAxis> rowAxisOf(const Shape& fewer, const Shape& more) {
+std::optional<RowAxis> rowAxisOf(const Shape& fewer, const Shape& more, const RowQuestion& question) {
     RowAxis found;
     if (fewer.size() != more.size())
         return std::nullopt;
     for (std::size_t i = 0; i < fewer.size(); ++i) {
         if (fewer[i] == more[i])
             continue;
-        const std::int64_t block = fewer[i] / kFewer;
-        if (found.carried() || fewer[i] != block * kFewer || more[i] != block * kMore)
+        const std::int64_t block = fewer[i] / question.fewer;
+        if (found.carried() || block < 1 || fewer[i] != block * question.fewer ||
+            more[i] != block * question.more)
             return std::nullopt;
         found = {static_cast<int>(i), block};
     }
     return found;
 }
 
-// Equal as far as both have the element.
+// Equal in the rows that both have.
 bool agree(const Tensor& fewer, const Tensor& more, const RowAxis& rows) {
     if (fewer.type() != more.type() || fewer.type() == DType::string)
         return false;
     if (!rows.carried())
         return std::ranges::equal(fewer.bytes(), more.bytes());
     const auto axis = static_cast<std::size_t>(rows.axis);
-    std::size_t inner = byteSize(fewer.type());
-    for (std::size_t i = axis; i < fewer.rank(); ++i)
-        inner *= static_cast<std::size_t>(fewer.shape()[i]);
-    const std::size_t innerMore = inner / kFewer * kMore;
-    for (std::size_t outer = 0; outer * inner < fewer.byteCount(); ++outer)
+    std::size_t each = byteSize(fewer.type());
+    for (std::size_t i = axis + 1; i < fewer.rank(); ++i)
+        each *= static_cast<std::size_t>(fewer.shape()[i]);
+    const std::size_t inner = each * static_cast<std::size_t>(fewer.shape()[axis]);
+    const std::size_t innerMore = each * static_cast<std::size_t>(more.shape()[axis]);
+    for (std::size_t outer = 0; inner > 0 && outer * inner < fewer.byteCount(); ++outer)
         if (std::memcmp(fewer.bytes().data() + outer * inner, more.bytes().data() + outer * innerMore,
                         inner) != 0)
             return false;
@@ -78,20 +77,63 @@ loops::Expr withSimpleIndices(const loops::Expr& e, const loops::VarRanges& rang
     return args.empty() ? e : loops::rebuild(e, std::move(args));
 }
 
-// What a stage says, but for how many rows it has.
-std::string textOf(const loops::Stage& stage) {
+// A stage as the proof reads it.
+loops::Stage simplified(const loops::Stage& given) {
+    loops::Stage stage = withoutUnitAxes(given);
     const loops::VarRanges ranges = rangesOf(stage);
-    std::string text = std::to_string(static_cast<int>(stage.reduction));
-    for (const loops::Axis& axis : stage.reduceAxes)
-        text += " over " + std::to_string(axis.extent);
+    stage.body = withSimpleIndices(stage.body, ranges);
     if (stage.guard.valid())
-        text += " if " + loops::toText(loops::simplify(stage.guard, ranges));
-    return text + ": " + loops::toText(withSimpleIndices(stage.body, ranges));
+        stage.guard = loops::simplify(stage.guard, ranges);
+    return stage;
 }
+
+// Whether two stages say the same but for how many rows there are.
+class Twins {
+public:
+    // Tensors that stand for each other are added as their programs name them.
+    void add(const loops::TensorRef& a, const loops::TensorRef& b) { tensors_[a] = b; }
+
+    bool same(const loops::Stage& a, const loops::Stage& b) {
+        if (a.reduction != b.reduction || a.axes.size() != b.axes.size() ||
+            a.reduceAxes.size() != b.reduceAxes.size() || a.guard.valid() != b.guard.valid())
+            return false;
+        for (std::size_t i = 0; i < a.axes.size(); ++i)
+            vars_[a.axes[i].var] = b.axes[i].var;
+        for (std::size_t i = 0; i < a.reduceAxes.size(); ++i) {
+            vars_[a.reduceAxes[i].var] = b.reduceAxes[i].var;
+            if (a.reduceAxes[i].extent != b.reduceAxes[i].extent)
+                return false;
+        }
+        return same(a.body, b.body) && (!a.guard.valid() || same(a.guard, b.guard));
+    }
+
+private:
+    bool same(const loops::Expr& a, const loops::Expr& b) const {
+        if (a->op != b->op || a->type != b->type || a->args.size() != b->args.size() ||
+            a->intValue != b->intValue ||
+            std::memcmp(&a->floatValue, &b->floatValue, sizeof a->floatValue) != 0)
+            return false;
+        if (a->op == loops::Op::var) {
+            const auto found = vars_.find(a->var);
+            return found != vars_.end() && found->second == b->var;
+        }
+        if (a->op == loops::Op::load) {
+            const auto found = tensors_.find(a->tensor);
+            if (found == tensors_.end() || found->second != b->tensor)
+                return false;
+        }
+        return std::ranges::equal(a->args, b->args,
+                                  [this](const auto& x, const auto& y) { return same(x, y); });
+    }
+
+    std::map<loops::TensorRef, loops::TensorRef> tensors_;
+    std::map<loops::Var, loops::Var> vars_;
+};
 
 class RowProof {
 public:
-    RowProof(const Graph& fewer, const Graph& more) : fewer_(fewer), more_(more), rows_(fewer.valueCount()) {}
+    RowProof(const Graph& fewer, const Graph& more, const RowQuestion& question)
+        : fewer_(fewer), more_(more), question_(question), rows_(fewer.valueCount()) {}
 
     Result<RowAxes> run() {
         if (fewer_.nodeCount() != more_.nodeCount() || fewer_.valueCount() != more_.valueCount())
@@ -100,6 +142,10 @@ public:
             TS_TRY(addValue(i));
         for (std::size_t i = 0; i < fewer_.nodeCount(); ++i)
             TS_TRY(proveNode(NodeId(static_cast<std::int64_t>(i))));
+        for (const ValueId id : fewer_.outputs())
+            if (const Value& value = fewer_.value(id);
+                value.isConstant() && !agree(value.constant, more_.value(id).constant, rows_[id.index()]))
+                return unsupportedError("output '" + value.name + "' is another one for other extents");
         return RowAxes{axesOf(fewer_.inputs()), axesOf(fewer_.outputs())};
     }
 
@@ -114,7 +160,7 @@ private:
             return refused("is another one for other extents");
         if (!fewer.type.isStatic() || !more.type.isStatic())
             return refused("has a shape that depends on data");
-        const auto rows = rowAxisOf(fewer.type.shape(), more.type.shape());
+        const auto rows = rowAxisOf(fewer.type.shape(), more.type.shape(), question_);
         if (!rows)
             return refused("does not have its rows along one axis");
         rows_[index] = *rows;
@@ -140,19 +186,22 @@ private:
         if (fewer.stages.size() != more.stages.size())
             return refused("is computed in another way for other extents");
         std::map<loops::TensorRef, RowAxis> rows;
+        Twins twins;
         std::size_t position = 0;
         for (const ValueId input : node.inputs)
-            if (input.valid())
+            if (input.valid()) {
+                twins.add(fewer.inputs[position], more.inputs[position]);
                 rows[fewer.inputs[position++]] = rows_[input.index()];
+            }
         for (std::size_t s = 0; s < fewer.stages.size(); ++s) {
-            const loops::Stage stage = withoutUnitAxes(fewer.stages[s]),
-                               other = withoutUnitAxes(more.stages[s]);
-            if (textOf(stage) != textOf(other))
+            const loops::Stage stage = simplified(fewer.stages[s]), other = simplified(more.stages[s]);
+            if (!twins.same(stage, other))
                 return refused("computes something else for other extents");
-            const auto own = rowAxisOf(stage.output->shape, other.output->shape);
+            const auto own = rowAxisOf(stage.output->shape, other.output->shape, question_);
             if (!own || !staysInRow(stage, *own, rows))
                 return refused("mixes rows");
             rows[stage.output] = *own;
+            twins.add(stage.output, other.output);
         }
         return constantsAgree(fewer, node) ? Status()
                                            : refused("reads constants that are others for other extents");
@@ -214,18 +263,19 @@ private:
     }
 
     const Graph &fewer_, &more_;
+    const RowQuestion& question_;
     std::vector<RowAxis> rows_;
 };
 
 } // namespace
 
-Result<RowAxes> independentRows(const Graph& model, const std::string& name, const DimBindings& others) {
-    DimBindings bindings = others;
-    bindings[name] = kFewer;
+Result<RowAxes> independentRows(const Graph& model, const RowQuestion& question) {
+    DimBindings bindings = question.others;
+    bindings[question.name] = question.fewer;
     TS_ASSIGN(const Graph fewer, prepareGraph(model, bindings));
-    bindings[name] = kMore;
+    bindings[question.name] = question.more;
     TS_ASSIGN(const Graph more, prepareGraph(model, bindings));
-    return RowProof(fewer, more).run();
+    return RowProof(fewer, more, question).run();
 }
 
 } // namespace tunesmith

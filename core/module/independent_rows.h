@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <string>
 #include <vector>
 
 #include "core/ops/infer_shapes.h"
@@ -7,8 +8,7 @@
 namespace tunesmith {
 
 // Where a tensor has the rows of a dimension: `block` consecutive indices of `axis` belong to one row (a
-// batch of sequences that was reshaped to N*T tokens has blocks of T). No axis: the tensor is the same for
-// every extent.
+// batch of sequences that was reshaped to N*T tokens has blocks of T). No axis: the tensor has no rows.
 struct RowAxis {
     int axis = -1;
     std::int64_t block = 1;
@@ -20,12 +20,18 @@ struct RowAxes {
     std::vector<RowAxis> inputs, outputs; // of the graph
 };
 
-// Whether each row of the open dimension `name` is computed from the same row of the inputs and from nothing
-// that depends on how many rows there are: then a module for more rows serves fewer, padded. Proven on the
-// tensor expressions of all nodes, lowered for two extents: every load of a tensor with rows must be in the
-// row of the element that is computed, and the expressions must not differ otherwise. The Error names the
-// node that mixes rows; of what the proof does not understand it says the same. `others` binds the other open
-// dimensions.
-Result<RowAxes> independentRows(const Graph& model, const std::string& name, const DimBindings& others);
+// Two extents of the open dimension `name`; `others` binds the other open dimensions.
+struct RowQuestion {
+    std::string name;
+    std::int64_t fewer = 2, more = 3;
+    DimBindings others;
+};
+
+// Whether a module for `more` rows gives what one for `fewer` rows gives, in its first rows, when its inputs
+// begin with the same rows. Proven on the tensor expressions of all nodes, lowered for both extents: every
+// load of a tensor with rows is in the row of the element that is computed, and the expressions do not differ
+// otherwise. Holds for these two extents and says nothing of others. The Error names the node that mixes
+// rows, or what the proof does not understand.
+Result<RowAxes> independentRows(const Graph& model, const RowQuestion& question);
 
 } // namespace tunesmith

@@ -7,7 +7,7 @@ namespace tunesmith {
 
 // The tensor with `rows` rows along its axis: the first ones where it has more, the last one repeated where
 // it has fewer (any value would do, one that occurs anyway cannot divide by zero). A tensor without rows
-// comes back as it is.
-Tensor withRows(const Tensor& tensor, const RowAxis& axis, std::int64_t rows);
+// comes back as it is; none where the tensor cannot have rows there.
+std::optional<Tensor> withRows(const Tensor& tensor, const RowAxis& axis, std::int64_t rows);
 
 } // namespace tunesmith

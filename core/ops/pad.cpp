@@ -69,7 +69,7 @@ Status inferPad(InferContext& in) {
             continue;
         }
         constexpr std::int64_t kMost = std::int64_t(1) << 40;
-        if (std::max(std::abs(pads.before[d]), std::abs(pads.after[d])) > kMost)
+        if (std::min(pads.before[d], pads.after[d]) < -kMost || std::max(pads.before[d], pads.after[d]) > kMost)
             return in.error("a pad is too large");
         if (!dims[d].known()) {
             dims[d] = pads.before[d] == 0 && pads.after[d] == 0 ? dims[d] : Dim();

@@ -44,9 +44,13 @@ const Graph* takenBranch(const Graph& graph, const Node& node) {
     return branch && *branch && (*branch)->outputs().size() == node.outputs.size() ? branch->get() : nullptr;
 }
 
-// Small constants of the graphs around a body become its own, so that it folds with them.
+// Small constants of the graphs around a body become its own, so that it folds with them. What a loop carries
+// may change its shape from turn to turn, whatever its body declares.
 Result<Graph> withOwnConstants(const Graph& body, const Scope& around, const std::string& prefix) {
     GraphBuilder builder(body);
+    for (const ValueId id : body.inputs())
+        if (!body.value(id).type.opaque)
+            builder.setType(id, TensorType(body.value(id).type.dtype));
     for (const ValueId id : body.captures()) {
         const Tensor constant = around.constant(body.value(id).name);
         if (!constant.absent() && constant.count() <= kMostCopiedElements)

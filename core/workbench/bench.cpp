@@ -94,9 +94,14 @@ Result<Subject> openSubject(const std::string& what, const BenchRequest& request
     if (isModuleFolder(what))
         return subjectAt(what, request.inputs, request.threads);
     if (isModuleFamily(what)) {
-        const CompileRequest compiling{{}, request.store, request.threads, 0, request.untuned, 1, request.work};
-        TS_ASSIGN(const FamilyChoice choice, chooseMember(what, request.dimensions, compiling));
-        return subjectAt(choice.folder, request.inputs, request.threads);
+        const CompileRequest compiling{{}, request.store, request.threads, 0, request.untuned,
+                                       1,  request.work};
+        TS_ASSIGN(const FamilyChoice choice,
+                  chooseMember(what, request.dimensions, request.inputs, compiling));
+        const bool padded =
+            choice.how == FamilyChoice::How::padded; // then files do not fit; values do not matter
+        return subjectAt(choice.folder, padded ? InputChoice{{}, request.inputs.seed} : request.inputs,
+                         request.threads);
     }
     TS_ASSIGN(const Model model, openModel(what, request.dimensions, request.work));
     return compiledSubject(model, {request.store, request.threads, 0, request.untuned, request.work},

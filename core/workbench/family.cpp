@@ -2,9 +2,11 @@
 #include "core/workbench/family.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/graph/atomic_file.h"
 #include "core/graph/npy.h"
+#include "core/module/independent_rows.h"
 #include "core/module/pad_rows.h"
 #include "core/module/staging_folder.h"
 #include "core/onnx/export.h"
@@ -22,9 +24,9 @@ constexpr std::size_t kMostMembers = 16;
 // The ends of the range and the powers of two between them.
 std::vector<std::int64_t> chosenExtents(const DimensionRange& range) {
     std::vector<std::int64_t> extents{range.low};
-    for (std::int64_t power = 1; power < range.high; power *= 2)
-        if (power > range.low)
-            extents.push_back(power);
+    for (std::int64_t power = 1; power <= (range.high - 1) / 2; power *= 2)
+        if (power * 2 > range.low)
+            extents.push_back(power * 2);
     if (!range.isFixed())
         extents.push_back(range.high);
     return extents;
@@ -54,27 +56,23 @@ Dimensions joined(Dimensions a, const Dimensions& b) {
     return a;
 }
 
-// Says for each ranged dimension whether a member may serve fewer rows, all others being as they are in it.
-void addRows(FamilyMember& member, const Graph& model, FamilyInfo& family) {
-    for (const auto& [name, extent] : member.extents) {
-        Dimensions others = joined(member.extents, family.fixed);
-        others.erase(name);
-        const auto known = std::ranges::find_if(family.members, [&](const FamilyMember& earlier) {
-            Dimensions theirs = joined(earlier.extents, family.fixed);
-            theirs.erase(name);
-            return theirs == others;
-        });
-        if (known != family.members.end()) {
-            if (const auto rows = known->rows.find(name); rows != known->rows.end())
-                member.rows.insert(*rows);
-            continue;
+// The dimensions whose rows a larger module cannot serve, as far as the gaps between the modules tell, and
+// why.
+std::map<std::string, std::string> mixingDimensions(const FamilyInfo& family, const Graph& model) {
+    std::map<std::string, std::string> mixing;
+    for (const auto& [name, range] : family.ranges) {
+        const std::vector<std::int64_t> extents = chosenExtents(range);
+        for (std::size_t i = 1; i < extents.size() && !mixing.contains(name); ++i) {
+            if (extents[i] == extents[i - 1] + 1)
+                continue; // nothing between them
+            RowQuestion question{name, extents[i - 1] + 1, extents[i],
+                                 joined(family.members.front().extents, family.fixed)};
+            question.others.erase(name);
+            if (const auto rows = independentRows(model, question); !rows.ok())
+                mixing.emplace(name, rows.error().message);
         }
-        auto rows = independentRows(model, name, others);
-        if (rows.ok())
-            member.rows.emplace(name, std::move(rows).value());
-        else
-            family.mixing.emplace(name, rows.error().message);
     }
+    return mixing;
 }
 
 // The dimensions that stay open are named as bindings name them.
@@ -98,7 +96,7 @@ std::vector<FamilyTensor> inputsOf(const Model& model, const DimensionRanges& ra
 
 Result<FamilyInfo> describeFamily(const Model& model, const DimensionRanges& ranges) {
     FamilyInfo family;
-    family.name = model.name();
+    family.name = safeFileName(model.name());
     family.ranges = ranges;
     for (const auto& [name, range] : ranges)
         if (range.isFixed())
@@ -115,14 +113,14 @@ Result<FamilyInfo> describeFamily(const Model& model, const DimensionRanges& ran
     return family;
 }
 
-std::string readmeOf(const FamilyInfo& family) {
+std::string readmeOf(const FamilyInfo& family, const std::map<std::string, std::string>& mixing) {
     std::string text = "# " + family.name +
                        "\n\nOne module per line, each whole in itself; `tunesmith-cli run` on this folder "
                        "takes whichever serves its inputs.\n\n| extents | folder |\n|---|---|\n";
     for (const FamilyMember& member : family.members)
         text += "| " + extentsText(member.extents) + " | " + member.folder + " |\n";
     for (const auto& [name, range] : family.ranges)
-        if (const auto why = family.mixing.find(name); why != family.mixing.end())
+        if (const auto why = mixing.find(name); why != mixing.end())
             text += "\nOther extents of " + name + " need a module of their own: " + why->second + ".\n";
         else if (!range.isFixed())
             text +=
@@ -141,7 +139,7 @@ Result<CompileResult> compileMember(const FamilyInfo& family, const std::string&
 Status checkExtents(const FamilyInfo& family, const Dimensions& extents) {
     for (const auto& [name, extent] : extents)
         if (const auto range = family.ranges.find(name); range == family.ranges.end())
-            return inputError("'" + family.folder.string() + "' has no open dimension '" + name + "'");
+            return inputError("'" + family.folder.string() + "' has no dimension '" + name + "'");
         else if (!range->second.contains(extent))
             return inputError(name + "=" + std::to_string(extent) + " is outside of " +
                               std::to_string(range->second.low) + ".." + std::to_string(range->second.high) +
@@ -188,55 +186,100 @@ Result<Dimensions> extentsOf(const FamilyInfo& family, Dimensions extents, const
     return extents;
 }
 
-// The smallest member that is larger in one dimension alone, and may be padded there.
+// A member that is larger in one dimension alone, and what proves that it serves.
 struct Padded {
     const FamilyMember* member = nullptr;
     std::string dimension;
+    RowAxes rows;
 };
-Padded findPadded(const FamilyInfo& family, const Dimensions& extents) {
-    Padded best;
+
+// The smallest one. Proven for the very extents, which takes preparing the model twice.
+Result<std::optional<Padded>> findPadded(const FamilyInfo& family, const Dimensions& extents,
+                                         const Work& work) {
+    std::vector<Padded> larger;
     for (const FamilyMember& member : family.members)
-        for (const auto& [name, rows] : member.rows) {
+        for (const auto& [name, extent] : member.extents) {
             Dimensions fewer = member.extents;
             fewer[name] = extents.at(name);
-            if (fewer == extents && member.extents.at(name) > extents.at(name) &&
-                (!best.member || member.extents.at(name) < best.member->extents.at(best.dimension)))
-                best = {&member, name};
+            if (fewer == extents && extent > extents.at(name))
+                larger.push_back({&member, name, {}});
         }
-    return best;
+    std::ranges::sort(larger, {},
+                      [](const Padded& padded) { return padded.member->extents.at(padded.dimension); });
+    if (larger.empty())
+        return std::optional<Padded>();
+    TS_ASSIGN(const Model model, openModel(family.model().string(), joined(extents, family.fixed), work));
+    for (Padded& padded : larger) {
+        RowQuestion question{padded.dimension, extents.at(padded.dimension),
+                             padded.member->extents.at(padded.dimension), joined(extents, family.fixed)};
+        question.others.erase(padded.dimension);
+        auto rows = independentRows(model.original(), question);
+        if (!rows.ok())
+            continue;
+        padded.rows = std::move(rows).value();
+        return std::optional<Padded>(std::move(padded));
+    }
+    return std::optional<Padded>();
 }
 
-Result<FamilyChoice> compileMissing(FamilyInfo& family, const Dimensions& extents,
-                                    const CompileRequest& request) {
-    FamilyMember member{extents, memberFolder(extents), {}};
-    TS_TRY(compileMember(family, family.model().string(), extents, request, family.folder / member.folder));
-    TS_ASSIGN(const Model model,
-              openModel(family.model().string(), joined(extents, family.fixed), request.work));
-    addRows(member, model.original(), family);
-    family.members.push_back(std::move(member));
+Status writeFamily(const FamilyInfo& family) {
     TS_ASSIGN(AtomicFile file, AtomicFile::create(family.folder / kFamilyFile));
     const std::string text = toJsonText(family);
     TS_TRY(file.write(std::as_bytes(std::span(text))));
-    TS_TRY(file.commit());
-    return FamilyChoice{FamilyChoice::How::compiled, family.folder / memberFolder(extents),
-                        extentsText(extents) + ": compiled, there was no module for it"};
+    return file.commit();
 }
 
-Result<FamilyChoice> choose(FamilyInfo& family, const Dimensions& extents, const CompileRequest& request) {
+// Another process may have added a module meanwhile: what is there is read again.
+Status addMember(const FamilyInfo& family, const FamilyMember& member) {
+    TS_ASSIGN(FamilyInfo now, readFamily(family.folder));
+    if (std::ranges::find(now.members, member.extents, &FamilyMember::extents) != now.members.end())
+        return {};
+    now.members.push_back(member);
+    return writeFamily(now);
+}
+
+struct Chosen {
+    FamilyChoice choice;
+    std::optional<Padded> padded;
+};
+
+Result<Chosen> choose(const FamilyInfo& family, const Dimensions& extents, const CompileRequest& request) {
+    const std::string asked = extentsText(extents);
     const auto exact = std::ranges::find(family.members, extents, &FamilyMember::extents);
     if (exact != family.members.end())
-        return FamilyChoice{FamilyChoice::How::exact, family.folder / exact->folder,
-                            extentsText(extents) + ": the module " + exact->folder};
-    if (const Padded padded = findPadded(family, extents); padded.member)
-        return FamilyChoice{FamilyChoice::How::padded, family.folder / padded.member->folder,
-                            extentsText(extents) + ": the module " + padded.member->folder + ", padded"};
-    return compileMissing(family, extents, request);
+        return Chosen{{FamilyChoice::How::exact, family.folder / exact->folder,
+                       asked + ": the module " + exact->folder},
+                      {}};
+    TS_ASSIGN(std::optional<Padded> padded, findPadded(family, extents, request.work));
+    if (padded) {
+        const std::string& folder = padded->member->folder;
+        return Chosen{{FamilyChoice::How::padded, family.folder / folder,
+                       asked + ": the module " + folder + ", padded"},
+                      std::move(padded)};
+    }
+    const FamilyMember member{extents, memberFolder(extents)};
+    TS_TRY(compileMember(family, family.model().string(), extents, request, family.folder / member.folder));
+    TS_TRY(addMember(family, member));
+    return Chosen{{FamilyChoice::How::compiled, family.folder / member.folder,
+                   asked + ": compiled, there was no module for it"},
+                  {}};
+}
+
+bool withRows(std::vector<Tensor>& tensors, const std::vector<RowAxis>& axes, std::int64_t rows) {
+    if (tensors.size() != axes.size())
+        return false;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        auto changed = tunesmith::withRows(tensors[i], axes[i], rows);
+        if (!changed)
+            return false;
+        tensors[i] = std::move(*changed);
+    }
+    return true;
 }
 
 // Runs a larger module on inputs that are padded to it, and cuts the outputs.
-Result<RunResult> runPadded(const FamilyInfo& family, const Dimensions& extents, const RunRequest& request) {
-    const Padded padded = findPadded(family, extents);
-    const RowAxes& rows = padded.member->rows.at(padded.dimension);
+Result<RunResult> runPadded(const FamilyInfo& family, const Dimensions& extents, const Padded& padded,
+                            const RunRequest& request) {
     std::vector<WantedInput> wanted;
     for (const FamilyTensor& input : family.inputs) {
         wanted.push_back({input.name, input.type, input.bound});
@@ -245,12 +288,17 @@ Result<RunResult> runPadded(const FamilyInfo& family, const Dimensions& extents,
                 dim = Dim(extents.at(dim.symbol));
     }
     TS_ASSIGN(std::vector<Tensor> inputs, readInputs(wanted, request.inputs));
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-        inputs[i] = withRows(inputs[i], rows.inputs[i], padded.member->extents.at(padded.dimension));
+    const Error other = inputError("'" + family.folder.string() +
+                                   "' holds another model than its modules were made of; "
+                                   "export the modules again");
+    const std::int64_t more = padded.member->extents.at(padded.dimension);
+    if (!withRows(inputs, padded.rows.inputs, more))
+        return other;
     TS_ASSIGN(Computed computed, computeModule(family.folder / padded.member->folder, std::move(inputs),
                                                request.threads, request.work));
-    for (std::size_t i = 0; i < computed.outputs.size(); ++i)
-        computed.outputs[i] = withRows(computed.outputs[i], rows.outputs[i], extents.at(padded.dimension));
+    if (computed.outputs.size() != family.outputs.size() ||
+        !withRows(computed.outputs, padded.rows.outputs, extents.at(padded.dimension)))
+        return other;
     return collectOutputs(std::move(computed), family.outputs, request.saveFolder);
 }
 
@@ -273,40 +321,38 @@ Result<FamilyResult> compileFamily(const std::string& fileOrSample, const Dimens
                                                       staging.path() / memberFolder(member)));
         module.folder = staging.target() / memberFolder(member);
         result.members.push_back({member, std::move(module)});
-        FamilyMember entry{member, memberFolder(member), {}};
-        addRows(entry, model.original(), family);
-        family.members.push_back(std::move(entry));
+        family.members.push_back({member, memberFolder(member)});
     }
     TS_TRY(exportOnnx(model.original(), staging.path() / family.modelFile()));
     TS_TRY(staging.write(kFamilyFile, toJsonText(family)));
-    TS_TRY(staging.write("README.md", readmeOf(family)));
     result.folder = staging.target();
-    result.mixing = family.mixing;
+    result.mixing = mixingDimensions(family, model.original());
+    TS_TRY(staging.write("README.md", readmeOf(family, result.mixing)));
     TS_TRY(staging.commit());
     return result;
 }
 
 bool isModuleFamily(const fs::path& path) {
     std::error_code error;
-    return fs::is_regular_file(path / kFamilyFile, error);
+    return fs::is_regular_file(path / kFamilyFile, error) && isFamilyFile(path / kFamilyFile);
 }
 
 Result<FamilyRun> runFamily(const fs::path& folder, const Dimensions& dimensions, const RunRequest& request) {
-    TS_ASSIGN(FamilyInfo family, readFamily(folder));
+    TS_ASSIGN(const FamilyInfo family, readFamily(folder));
     TS_ASSIGN(const Dimensions extents, extentsOf(family, dimensions, request.inputs));
     const CompileRequest compiling{{}, request.store, request.threads, 0, false, 1, request.work};
-    TS_ASSIGN(FamilyChoice choice, choose(family, extents, compiling));
-    TS_ASSIGN(RunResult result, choice.how == FamilyChoice::How::padded
-                                    ? runPadded(family, extents, request)
-                                    : runExportedModule(choice.folder, request));
-    return FamilyRun{std::move(result), std::move(choice)};
+    TS_ASSIGN(Chosen chosen, choose(family, extents, compiling));
+    TS_ASSIGN(RunResult result, chosen.padded ? runPadded(family, extents, *chosen.padded, request)
+                                              : runExportedModule(chosen.choice.folder, request));
+    return FamilyRun{std::move(result), std::move(chosen.choice)};
 }
 
 Result<FamilyChoice> chooseMember(const fs::path& folder, const Dimensions& dimensions,
-                                  const CompileRequest& request) {
-    TS_ASSIGN(FamilyInfo family, readFamily(folder));
-    TS_ASSIGN(const Dimensions extents, extentsOf(family, dimensions, {}));
-    return choose(family, extents, request);
+                                  const InputChoice& inputs, const CompileRequest& request) {
+    TS_ASSIGN(const FamilyInfo family, readFamily(folder));
+    TS_ASSIGN(const Dimensions extents, extentsOf(family, dimensions, inputs));
+    TS_ASSIGN(Chosen chosen, choose(family, extents, request));
+    return std::move(chosen.choice);
 }
 
 } // namespace tunesmith

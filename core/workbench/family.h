@@ -46,6 +46,6 @@ Result<FamilyRun> runFamily(const std::filesystem::path& folder, const Dimension
 
 // The module that serves these extents, compiled if there is none yet.
 Result<FamilyChoice> chooseMember(const std::filesystem::path& folder, const Dimensions& dimensions,
-                                  const CompileRequest& request);
+                                  const InputChoice& inputs, const CompileRequest& request);
 
 } // namespace tunesmith

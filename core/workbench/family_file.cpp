@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/family_file.h"
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,26 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kMarker = "tunesmith_family"; // its value is the format
 constexpr int kFormat = 1;
-
-json toJson(const std::vector<RowAxis>& axes) {
-    json list = json::array();
-    for (const RowAxis& axis : axes)
-        list.push_back({axis.axis, axis.block});
-    return list;
-}
-
-std::vector<RowAxis> rowAxesFrom(const json& list, std::size_t count) {
-    std::vector<RowAxis> axes;
-    for (const json& entry : list) {
-        axes.push_back({entry.at(0).get<int>(), entry.at(1).get<std::int64_t>()});
-        if (axes.back().axis < -1 || axes.back().axis > 64 || axes.back().block < 1)
-            throw std::out_of_range("rows along an axis that cannot be");
-    }
-    if (axes.size() != count)
-        throw std::out_of_range("rows of other tensors than there are");
-    return axes;
-}
 
 json toJson(const Dims& dims) {
     json list = json::array();
@@ -48,40 +31,63 @@ Dims dimsFrom(const json& list) {
     return dims;
 }
 
-json toJson(const FamilyMember& member) {
-    json rows = json::object();
-    for (const auto& [name, axes] : member.rows)
-        rows[name] = {{"inputs", toJson(axes.inputs)}, {"outputs", toJson(axes.outputs)}};
-    return {{"folder", member.folder}, {"extents", member.extents}, {"rows", rows}};
+constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40;
+
+void require(bool holds, const std::string& otherwise) {
+    if (!holds)
+        throw std::out_of_range(otherwise);
+}
+
+bool isRanged(const FamilyInfo& family, const std::string& name) {
+    const auto range = family.ranges.find(name);
+    return range != family.ranges.end() && !range->second.isFixed();
+}
+
+DimensionRanges rangesFrom(const json& document) {
+    DimensionRanges ranges;
+    for (const auto& [name, range] : document.items()) {
+        ranges[name] = {range.at(0).get<std::int64_t>(), range.at(1).get<std::int64_t>()};
+        require(ranges[name].low >= 1 && ranges[name].low <= ranges[name].high &&
+                    ranges[name].high <= kLargestExtent,
+                "an impossible range of '" + name + "'");
+    }
+    return ranges;
+}
+
+FamilyTensor inputFrom(const json& entry, const FamilyInfo& family) {
+    const auto type = dtypeFromName(entry.at("type").get<std::string>());
+    FamilyTensor input{entry.at("name").get<std::string>(), TensorType(type, dimsFrom(entry.at("shape"))),
+                       std::max<std::int64_t>(entry.at("bound").get<std::int64_t>(), 1)};
+    require(byteSize(type) > 0, "an input of unknown type");
+    for (const Dim& dim : *input.type.dims)
+        require((dim.known() && dim.extent <= kLargestExtent) || isRanged(family, dim.symbol),
+                "an impossible shape of input '" + input.name + "'");
+    return input;
 }
 
 FamilyMember memberFrom(const json& entry, const FamilyInfo& family) {
-    FamilyMember member{entry.at("extents").get<Dimensions>(), entry.at("folder").get<std::string>(), {}};
-    if (member.folder != memberFolder(member.extents))
-        throw std::out_of_range("a module in the folder '" + member.folder + "'");
-    for (const auto& [name, rows] : entry.at("rows").items())
-        member.rows[name] = {rowAxesFrom(rows.at("inputs"), family.inputs.size()),
-                             rowAxesFrom(rows.at("outputs"), family.outputs.size())};
+    FamilyMember member{entry.at("extents").get<Dimensions>(), entry.at("folder").get<std::string>()};
+    require(member.folder == memberFolder(member.extents), "a module in the folder '" + member.folder + "'");
+    std::size_t ranged = 0;
+    for (const auto& [name, range] : family.ranges)
+        ranged += !range.isFixed();
+    require(member.extents.size() == ranged, "a module for other dimensions");
+    for (const auto& [name, extent] : member.extents)
+        require(isRanged(family, name) && extent >= 1 && extent <= kLargestExtent,
+                "a module for other dimensions");
     return member;
 }
 
 FamilyInfo familyFrom(const json& document) {
     FamilyInfo family;
     family.name = document.at("name").get<std::string>();
-    family.fixed = document.at("fixed").get<Dimensions>();
-    for (const auto& [name, range] : document.at("ranges").items()) {
-        family.ranges[name] = {range.at(0).get<std::int64_t>(), range.at(1).get<std::int64_t>()};
-        if (range.size() > 2)
-            family.mixing[name] = range.at(2).get<std::string>();
-    }
-    for (const json& input : document.at("inputs")) {
-        const auto type = dtypeFromName(input.at("type").get<std::string>());
-        if (byteSize(type) == 0)
-            throw std::out_of_range("an input of unknown type");
-        family.inputs.push_back({input.at("name").get<std::string>(),
-                                 TensorType(type, dimsFrom(input.at("shape"))),
-                                 input.at("bound").get<std::int64_t>()});
-    }
+    require(family.name == safeFileName(family.name), "a name that is none of a file");
+    family.ranges = rangesFrom(document.at("ranges"));
+    for (const auto& [name, range] : family.ranges)
+        if (range.isFixed())
+            family.fixed[name] = range.low;
+    for (const json& input : document.at("inputs"))
+        family.inputs.push_back(inputFrom(input, family));
     family.outputs = document.at("outputs").get<std::vector<std::string>>();
     for (const json& entry : document.at("modules"))
         family.members.push_back(memberFrom(entry, family));
@@ -116,16 +122,18 @@ std::string toJsonText(const FamilyInfo& family) {
                           {"shape", toJson(*input.type.dims)},
                           {"bound", input.bound}});
     for (const FamilyMember& member : family.members)
-        members.push_back(toJson(member));
-    for (const auto& [name, range] : family.ranges) {
+        members.push_back({{"folder", member.folder}, {"extents", member.extents}});
+    for (const auto& [name, range] : family.ranges)
         ranges[name] = {range.low, range.high};
-        if (const auto why = family.mixing.find(name); why != family.mixing.end())
-            ranges[name].push_back(why->second);
-    }
-    const json document{{"format", kFormat}, {"name", family.name}, {"fixed", family.fixed},
-                        {"ranges", ranges},  {"inputs", inputs},    {"outputs", family.outputs},
-                        {"modules", members}};
+    const json document{{kMarker, kFormat}, {"name", family.name},       {"ranges", ranges},
+                        {"inputs", inputs}, {"outputs", family.outputs}, {"modules", members}};
     return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+bool isFamilyFile(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    const json document = json::parse(file, nullptr, false);
+    return document.is_object() && document.contains(kMarker);
 }
 
 Result<FamilyInfo> readFamily(const std::filesystem::path& folder) {
@@ -137,7 +145,7 @@ Result<FamilyInfo> readFamily(const std::filesystem::path& folder) {
     text << file.rdbuf();
     try {
         const json document = json::parse(text.str());
-        if (const int format = document.at("format").get<int>(); format > kFormat)
+        if (const int format = document.at(kMarker).get<int>(); format > kFormat)
             return inputError("'" + path.string() + "' was written by a newer Tunesmith (format " +
                               std::to_string(format) + ")");
         FamilyInfo family = familyFrom(document);

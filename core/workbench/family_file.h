@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/graph/tensor_type.h"
-#include "core/module/independent_rows.h"
 #include "core/workbench/model.h"
 
 namespace tunesmith {
@@ -17,8 +16,6 @@ namespace tunesmith {
 struct FamilyMember {
     Dimensions extents; // of the ranged dimensions
     std::string folder; // within the family's folder: "batch-4"
-    std::map<std::string, RowAxes>
-        rows; // of dimensions that may be padded, the others being as they are here
 };
 
 struct FamilyTensor {
@@ -29,10 +26,9 @@ struct FamilyTensor {
 
 struct FamilyInfo {
     std::filesystem::path folder;
-    std::string name;
+    std::string name; // as safeFileName() writes it
     Dimensions fixed;
     DimensionRanges ranges;
-    std::map<std::string, std::string> mixing; // dimensions that cannot be padded: why
     std::vector<FamilyTensor> inputs;
     std::vector<std::string> outputs;
     std::vector<FamilyMember> members;
@@ -47,6 +43,7 @@ std::string
 memberFolder(const Dimensions& extents); // "batch-4", a file name whatever the dimensions are called
 std::string extentsText(const Dimensions& extents); // "batch=4, time=100"
 
+bool isFamilyFile(const std::filesystem::path& file); // one of ours, whatever else is in it
 std::string toJsonText(const FamilyInfo& family);
 // Errors: not there, not ours, newer, damaged: one sentence that names the file.
 Result<FamilyInfo> readFamily(const std::filesystem::path& folder);

@@ -140,8 +140,7 @@ private slots:
         given({5});
         QVERIFY(said(runFamily(path("files"), {}, request)).contains("its file holds float32[5]"));
         QVERIFY(said(runFamily(path("files"), {}, running())).contains("--dims n=N"));
-        QVERIFY(said(runFamily(path("files"), {{"m", 2}, {"n", 2}}, running()))
-                    .contains("no open dimension 'm'"));
+        QVERIFY(said(runFamily(path("files"), {{"m", 2}, {"n", 2}}, running())).contains("no dimension 'm'"));
         QVERIFY(said(runFamily(path("files"), {{"n", 2}, {"t", 6}}, running())).contains("outside of 5..5"));
     }
 
@@ -156,6 +155,12 @@ private slots:
         QVERIFY(!fs::exists(path("refused")));
         QVERIFY(QDir().mkpath(folder_.filePath("full/of/things")));
         QVERIFY(refused({{"n", {1, 2}}, {"t", {3, 3}}}, "full").contains("holds other things"));
+        QFile stranger(folder_.filePath("full/family.json")); // not one of ours
+        QVERIFY(stranger.open(QIODevice::WriteOnly) && stranger.write("{\"children\": 2}") > 0);
+        stranger.close();
+        QVERIFY(refused({{"n", {1, 2}}, {"t", {3, 3}}}, "full").contains("holds other things"));
+        QVERIFY(QDir(folder_.filePath("full/of/things")).exists());
+        QVERIFY(!refused({{"n", {1, std::numeric_limits<std::int64_t>::max()}}, {"t", {3, 3}}}).isEmpty());
         QVERIFY(said(parseDimensionRanges("n=4..2")).contains("ends before it begins"));
         for (const char* bad : {"n=..4", "n=4..", "n=0..4", "=1..2", "n=1...4", "n=1..2..3", "n", "n=-1..3"})
             QVERIFY2(said(parseDimensionRanges(bad)).contains("is no dimension"), bad);
@@ -173,8 +178,8 @@ private slots:
         QTest::addColumn<QByteArray>("from");
         QTest::addColumn<QByteArray>("to");
         QTest::addColumn<QString>("says");
-        QTest::newRow("newer") << QByteArray("\"format\": 1") << QByteArray("\"format\": 2")
-                               << "newer Tunesmith";
+        QTest::newRow("newer") << QByteArray("\"tunesmith_family\": 1")
+                               << QByteArray("\"tunesmith_family\": 2") << "newer Tunesmith";
         QTest::newRow("no name") << QByteArray("\"name\": \"soft\"") << QByteArray("\"name\": 7")
                                  << "is damaged";
         QTest::newRow("folder outside") << QByteArray("\"folder\": \"n-2\"")
@@ -182,8 +187,11 @@ private slots:
         QTest::newRow("unknown type")
             << QByteArray("\"float32\"") << QByteArray("\"float31\"") << "unknown type";
         QTest::newRow("no JSON") << QByteArray("{") << QByteArray("(") << "is damaged";
-        QTest::newRow("negative block")
-            << QByteArray("0,\n       1") << QByteArray("0,\n       -1") << "cannot be";
+        QTest::newRow("other dimension") << QByteArray("\"n\": 2") << QByteArray("\"m\": 2") << "is damaged";
+        QTest::newRow("ends before it begins")
+            << QByteArray("1,\n   2") << QByteArray("3,\n   2") << "impossible range";
+        QTest::newRow("unknown symbol")
+            << QByteArray("\"n\",\n    3") << QByteArray("\"k\",\n    3") << "impossible shape";
     }
     void damagedFamilies() {
         QFETCH(QByteArray, from);
