@@ -11,37 +11,42 @@ void Session::addJson(CLI::App& command) {
     command.add_flag("--json", json, "Print one JSON object");
 }
 
+namespace {
+
+// --dims as `parse` reads it; what it cannot read is wrong usage.
+template <class Parsed>
+void addDims(CLI::App& command, Result<Parsed> (*parse)(const std::string&),
+             const std::function<void(Parsed)>& take, const std::string& help, const std::string& form) {
+    const auto read = [parse, take](const std::string& text) {
+        auto parsed = parse(text);
+        if (!parsed.ok())
+            throw CLI::ValidationError("--dims", parsed.error().message);
+        take(std::move(parsed).value());
+    };
+    command.add_option_function<std::string>("--dims", read, help)->type_name(form);
+}
+
+constexpr const char* kDimsHelp = "Values for symbolic dimensions: name=value,...";
+
+} // namespace
+
 void Session::addDimensions(CLI::App& command) {
-    command
-        .add_option_function<std::string>(
-            "--dims",
-            [this](const std::string& text) {
-                auto parsed = parseDimensions(text);
-                if (!parsed.ok())
-                    throw CLI::ValidationError("--dims", parsed.error().message);
-                dimensions = std::move(parsed).value();
-            },
-            "Values for symbolic dimensions: name=value,...")
-        ->type_name("NAME=N,...");
+    addDims<Dimensions>(
+        command, parseDimensions, [this](Dimensions given) { dimensions = std::move(given); }, kDimsHelp,
+        "NAME=N,...");
 }
 
 void Session::addDimensionRanges(CLI::App& command) {
-    command
-        .add_option_function<std::string>(
-            "--dims",
-            [this](const std::string& text) {
-                auto parsed = parseDimensionRanges(text);
-                if (!parsed.ok())
-                    throw CLI::ValidationError("--dims", parsed.error().message);
-                ranges = std::move(parsed).value();
-                for (const auto& [name, range] : ranges)
-                    if (range.isFixed())
-                        dimensions[name] = range.low;
-            },
-            "Values for symbolic dimensions: name=value,... With a range, name=low..high, one module for "
-            "each of "
-            "several values")
-        ->type_name("NAME=N|N..M,...");
+    const auto take = [this](DimensionRanges given) {
+        ranges = std::move(given);
+        for (const auto& [name, range] : ranges)
+            if (range.isFixed())
+                dimensions[name] = range.low;
+    };
+    addDims<DimensionRanges>(command, parseDimensionRanges, take,
+                             std::string(kDimsHelp) +
+                                 " With a range, name=low..high, a folder of modules for it",
+                             "NAME=N|N..M,...");
 }
 
 void Session::addThreads(CLI::App& command, const std::string& byDefault) {

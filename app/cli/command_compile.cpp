@@ -52,7 +52,8 @@ std::string familyText(const FamilyResult& family) {
     for (const auto& [name, why] : family.mixing)
         text += "Other values of " + name + " are compiled when they first occur: " + why + "\n";
     if (family.mixing.empty())
-        text += "Rows are independent: for values between these, a larger module runs padded inputs.\n";
+        text += "For values between these a larger module runs padded inputs, once that is proven for the "
+                "value asked for.\n";
     return text;
 }
 

@@ -48,9 +48,11 @@ const Graph* takenBranch(const Graph& graph, const Node& node) {
 // may change its shape from turn to turn, whatever its body declares.
 Result<Graph> withOwnConstants(const Graph& body, const Scope& around, const std::string& prefix) {
     GraphBuilder builder(body);
-    for (const ValueId id : body.inputs())
-        if (!body.value(id).type.opaque)
-            builder.setType(id, TensorType(body.value(id).type.dtype));
+    for (const ValueId id : body.inputs()) {
+        TensorType type = body.value(id).type;
+        type.dims.reset();
+        builder.setType(id, std::move(type));
+    }
     for (const ValueId id : body.captures()) {
         const Tensor constant = around.constant(body.value(id).name);
         if (!constant.absent() && constant.count() <= kMostCopiedElements)

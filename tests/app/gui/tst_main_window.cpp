@@ -40,6 +40,20 @@ void write(const QString& path, const QByteArray& bytes) {
 
 class TstMainWindow : public QObject {
     Q_OBJECT
+    // One node wears the badge, and the notice's button selects it.
+    static void verifyShownNode(WindowFixture& fixture, const QString& badge, const QString& title) {
+        GraphView* view = fixture.window().graphPage()->view();
+        int badges = 0;
+        for (const GraphNode& node : view->scene().nodes)
+            badges += node.badge == badge;
+        QCOMPARE(badges, 1);
+        QTest::mouseClick(
+            fixture.window().findChild<NoticeBar*>()->findChild<QPushButton*>(QStringLiteral("show")),
+            Qt::LeftButton);
+        QVERIFY(view->selectedNode());
+        QCOMPARE(view->selectedNode()->title, title);
+    }
+
 private slots:
     void init() { QuietTest::start(); }
     void cleanup() { QuietTest::finish(); }
@@ -147,16 +161,7 @@ private slots:
         QVERIFY(fixture.open(file));
         QVERIFY2(fixture.notice().contains(QStringLiteral("1 of 1")), qPrintable(fixture.notice()));
         QVERIFY2(fixture.notice().contains(QStringLiteral("Wobble")), qPrintable(fixture.notice()));
-        GraphView* view = fixture.window().graphPage()->view();
-        int badges = 0;
-        for (const GraphNode& node : view->scene().nodes)
-            badges += node.badge == QStringLiteral("not supported");
-        QCOMPARE(badges, 1);
-        QTest::mouseClick(
-            fixture.window().findChild<NoticeBar*>()->findChild<QPushButton*>(QStringLiteral("show")),
-            Qt::LeftButton);
-        QVERIFY(view->selectedNode());
-        QCOMPARE(view->selectedNode()->title, QStringLiteral("Wobble"));
+        verifyShownNode(fixture, QStringLiteral("not supported"), QStringLiteral("Wobble"));
         QVERIFY(!fixture.window().tunePage()->commands().front()->isEnabled());
         QVERIFY(!fixture.window().exportPage()->form()->problem().isEmpty());
     }
@@ -168,16 +173,7 @@ private slots:
         QVERIFY(fixture.open(file));
         QVERIFY2(fixture.notice().contains(QStringLiteral("RandomNormalLike (1)")),
                  qPrintable(fixture.notice()));
-        GraphView* view = fixture.window().graphPage()->view();
-        int badges = 0;
-        for (const GraphNode& node : view->scene().nodes)
-            badges += node.badge == QStringLiteral("not compiled");
-        QCOMPARE(badges, 1);
-        QTest::mouseClick(
-            fixture.window().findChild<NoticeBar*>()->findChild<QPushButton*>(QStringLiteral("show")),
-            Qt::LeftButton);
-        QVERIFY(view->selectedNode());
-        QCOMPARE(view->selectedNode()->title, QStringLiteral("RandomNormalLike"));
+        verifyShownNode(fixture, QStringLiteral("not compiled"), QStringLiteral("RandomNormalLike"));
         const QString properties = fixture.window().graphPage()->findChild<PropertiesPanel*>()->asTsv();
         QVERIFY2(properties.contains(QStringLiteral("Not compiled\treason\tnode 'the_node'")),
                  qPrintable(properties));
