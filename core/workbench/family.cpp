@@ -123,8 +123,8 @@ std::string readmeOf(const FamilyInfo& family, const std::map<std::string, std::
         if (const auto why = mixing.find(name); why != mixing.end())
             text += "\nOther extents of " + name + " need a module of their own: " + why->second + ".\n";
         else if (!range.isFixed())
-            text +=
-                "\nThe rows of " + name + " are independent: a larger module serves fewer rows, padded.\n";
+            text += "\nFor other extents of " + name +
+                    " a larger module runs padded inputs, once that is proven for them.\n";
     return text;
 }
 
