@@ -31,15 +31,25 @@ public:
     VarRanges ranges_;
     std::map<TensorRef, Storage> storage_;
 
-    Stmt emitAttached(std::size_t consumer, const Var& loop, const std::map<Var, Expr>& consumerValues,
-                      const std::set<const VarInfo*>& innerVars);
+    Stmt emitAttached(std::size_t consumer, const Var& loop, class StageNest& nest);
     Expr flatten(const Expr& e) const; // loads of tensors -> loads of flat buffers
 
 private:
+    // A stage that loads an attached one: its axes in terms of loops, and the variables that run inside the attachment.
+    struct Reader {
+        std::size_t index;
+        std::map<Var, Expr> values;
+        std::set<const VarInfo*> inner;
+    };
+    Region regionFor(const TensorRef& tensor, const std::vector<Reader>& readers) const;
+    Region regionAt(std::size_t index, std::size_t consumer, StageNest& nest, const std::vector<std::size_t>& inside);
+    Reader readerOver(std::size_t index, const Region& region, std::set<const VarInfo*> inner);
     void addArgument(const TensorRef& tensor);
     void addScratch();
     Status emitPhase(std::size_t stage);
-    TensorRef makeLocal(const TensorRef& tensor, const Region& region);
+    TensorRef makeLocal(const TensorRef& tensor, const Region& region, const Var& home); // home: the loop that it is attached to
+
+    LocalBuffers locals_;
 };
 
 namespace {
@@ -147,6 +157,7 @@ public:
 
     std::int64_t extentOf(const Var& loop) const { return extents_.at(loop); }
     const std::map<Var, Expr>& values() const { return values_; }
+    std::size_t positionOf(const Var& loop) const { return schedule_.positionOf(loop); }
 
     Stmt emit(std::size_t firstLoop) {
         if (stage_.reduction == Reduction::none)
@@ -234,7 +245,7 @@ private:
             return emitStatement();
         const Var& loop = schedule_.leaves_[position];
         lowering_.ranges_.set(loop, {0, extents_[loop] - 1});
-        Stmt attached = lowering_.emitAttached(index_, loop, values_, innerVars(position));
+        Stmt attached = lowering_.emitAttached(index_, loop, *this);
         Stmt body = makeBlock({std::move(attached), emitLoops(position + 1)});
         lowering_.ranges_.erase(loop);
         const LoopKind kind = kindOf(loop) == LoopKind::parallel ? LoopKind::serial : kindOf(loop);
@@ -310,71 +321,92 @@ Expr Lowering::flatten(const Expr& e) const {
     return load(storage.buffer, {storage.layout.offset(storage.region.extent, args)});
 }
 
-TensorRef Lowering::makeLocal(const TensorRef& tensor, const Region& region) {
+TensorRef Lowering::makeLocal(const TensorRef& tensor, const Region& region, const Var& home) {
     const Layout layout = schedule_.layoutOf(tensor);
     TensorRef buffer = makeTensor(tensor->name, tensor->type, {layout.elementCount(region.extent)});
-    nest_.locals.push_back(buffer);
+    locals_.add(buffer, home);
     storage_[tensor] = {buffer, layout, region};
     return buffer;
 }
 
-Stmt Lowering::emitAttached(std::size_t consumer, const Var& loop, const std::map<Var, Expr>& consumerValues,
-                            const std::set<const VarInfo*>& innerVars) {
+// What an attached stage must cover: all that its readers load while their inner variables run.
+Region Lowering::regionFor(const TensorRef& tensor, const std::vector<Reader>& readers) const {
+    const Shape& shape = tensor->shape;
+    std::vector<std::optional<IndexSpan>> spans(shape.size());
+    bool first = true;
+    for (const Reader& reader : readers) {
+        std::vector<std::vector<Expr>> loads;
+        collectLoads(schedule_.program().stages[reader.index].body, tensor, loads);
+        for (const auto& indices : loads) {
+            for (std::size_t d = 0; d < shape.size(); ++d) {
+                const auto span = spanOf(substituteAll(indices[d], reader.values), ranges_, reader.inner);
+                if (first)
+                    spans[d] = span ? span : IndexSpan{Expr(0), shape[d]};
+                else
+                    widen(spans[d], span, shape[d], ranges_);
+            }
+            first = false;
+        }
+    }
+    assert(!first && "a stage is attached to a loop of a stage that does not read it");
+    Region region;
+    for (const auto& span : spans) {
+        region.begin.push_back(span->begin);
+        region.extent.push_back(span->count);
+    }
+    return region;
+}
+
+Lowering::Reader Lowering::readerOver(std::size_t index, const Region& region, std::set<const VarInfo*> inner) {
+    const Stage& stage = schedule_.program().stages[index];
+    Reader reader{index, {}, std::move(inner)};
+    for (std::size_t d = 0; d < stage.axes.size(); ++d) {
+        const Var& axis = stage.axes[d].var;
+        reader.values[axis] = region.begin[d] + Expr(axis);
+        reader.inner.insert(axis.get());
+        ranges_.set(axis, {0, region.extent[d] - 1});
+    }
+    for (const Axis& axis : stage.reduceAxes) {
+        reader.inner.insert(axis.var.get());
+        ranges_.set(axis.var, {0, axis.extent - 1});
+    }
+    return reader;
+}
+
+// The readers of an attached stage are the consumer itself and later stages attached to the same loop or further in.
+Stmt Lowering::emitAttached(std::size_t consumer, const Var& loop, StageNest& nest) {
     const auto& stages = schedule_.program().stages;
-    // The readers of an attached stage are the consumer itself or stages attached to the same loop, which come later.
-    struct Reader {
-        std::size_t index;
-        std::map<Var, Expr> values;
-        std::set<const VarInfo*> inner;
-    };
-    std::vector<Reader> readers{{consumer, consumerValues, innerVars}};
-    std::vector<std::pair<std::size_t, Region>> attached; // last stage first
+    const std::size_t position = nest.positionOf(loop);
+    std::vector<Stmt> nests;
+    std::vector<std::size_t> inside; // all stages that the consumer's nest makes from here on, last first
     for (std::size_t i = stages.size(); i-- > 0;) {
         const StageSchedule& candidate = schedule_.stages_[i];
-        if (candidate.attachLoop_ != loop || candidate.attachStage_ != stages[consumer].output)
-            continue;
-        const Shape& shape = stages[i].output->shape;
-        std::vector<std::optional<IndexSpan>> spans(shape.size());
-        bool first = true;
-        for (const Reader& reader : readers) {
-            std::vector<std::vector<Expr>> loads;
-            collectLoads(stages[reader.index].body, stages[i].output, loads);
-            for (const auto& indices : loads) {
-                for (std::size_t d = 0; d < shape.size(); ++d) {
-                    const auto span = spanOf(substituteAll(indices[d], reader.values), ranges_, reader.inner);
-                    if (first)
-                        spans[d] = span ? span : IndexSpan{Expr(0), shape[d]};
-                    else
-                        widen(spans[d], span, shape[d], ranges_);
-                }
-                first = false;
-            }
-        }
-        assert(!first && "a stage is attached to a loop of a stage that does not read it");
-        Region region;
-        for (std::size_t d = 0; d < shape.size(); ++d) {
-            region.begin.push_back(spans[d]->begin);
-            region.extent.push_back(spans[d]->count);
-        }
-        makeLocal(stages[i].output, region);
-        Reader reader{i, {}, {}};
-        for (std::size_t d = 0; d < shape.size(); ++d) {
-            const Var& axis = stages[i].axes[d].var;
-            reader.values[axis] = region.begin[d] + Expr(axis);
-            reader.inner.insert(axis.get());
-            ranges_.set(axis, {0, region.extent[d] - 1});
-        }
-        for (const Axis& axis : stages[i].reduceAxes) {
-            reader.inner.insert(axis.var.get());
-            ranges_.set(axis.var, {0, axis.extent - 1});
-        }
-        readers.push_back(std::move(reader));
-        attached.emplace_back(i, std::move(region));
+        if (candidate.attachStage_ == stages[consumer].output && nest.positionOf(candidate.attachLoop_) >= position)
+            inside.push_back(i);
     }
-    std::vector<Stmt> nests;
+    std::vector<std::pair<std::size_t, Region>> attached;
+    for (const std::size_t i : inside) {
+        const Region region = regionAt(i, consumer, nest, inside);
+        if (schedule_.stages_[i].attachLoop_ != loop)
+            continue;
+        makeLocal(stages[i].output, region, loop);
+        attached.emplace_back(i, region);
+    }
     for (auto it = attached.rbegin(); it != attached.rend(); ++it)
         nests.push_back(StageNest(*this, it->first, it->second).emit(0));
     return makeBlock(std::move(nests));
+}
+
+// The region of a stage at the loop that it is attached to.
+Region Lowering::regionAt(std::size_t index, std::size_t consumer, StageNest& nest, const std::vector<std::size_t>& inside) {
+    const auto& stages = schedule_.program().stages;
+    const std::size_t position = nest.positionOf(schedule_.stages_[index].attachLoop_);
+    const std::set<const VarInfo*> inner = nest.innerVars(position);
+    std::vector<Reader> readers{{consumer, nest.values(), inner}};
+    for (const std::size_t other : inside)
+        if (other > index && nest.positionOf(schedule_.stages_[other].attachLoop_) >= position)
+            readers.push_back(readerOver(other, regionAt(other, consumer, nest, inside), inner));
+    return regionFor(stages[index].output, readers);
 }
 
 void Lowering::addArgument(const TensorRef& tensor) {
@@ -405,10 +437,10 @@ Status Lowering::emitPhase(std::size_t index) {
         phase.parallelVar = schedule.leaves_[0];
         phase.extent = nest.extentOf(phase.parallelVar);
         ranges_.set(phase.parallelVar, {0, phase.extent - 1});
-        Stmt attached = emitAttached(index, phase.parallelVar, nest.values(), nest.innerVars(0));
+        Stmt attached = emitAttached(index, phase.parallelVar, nest);
         phase.body = makeBlock({std::move(attached), nest.emit(1)});
     }
-    nest_.phases.push_back(optimizePhase(std::move(phase)));
+    nest_.phases.push_back(optimizePhase(std::move(phase), locals_));
     return {};
 }
 
@@ -425,6 +457,7 @@ Result<LoopNest> Lowering::run() {
     for (std::size_t i = 0; i < program.stages.size(); ++i)
         if (!schedule_.stages_[i].attachStage_)
             TS_TRY(emitPhase(i));
+    nest_.locals = locals_.buffers();
     return std::move(nest_);
 }
 

@@ -2,6 +2,7 @@
 #include "core/loops/passes.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -123,6 +124,65 @@ Stmt hoistGuards(const Stmt& stmt) {
 
 namespace {
 
+// The same code with other buffers in the place of some.
+Stmt withBuffers(const Stmt& stmt, const std::map<TensorRef, TensorRef>& names) {
+    if (!stmt)
+        return stmt;
+    if (stmt->kind == StmtKind::store) {
+        const auto found = names.find(stmt->buffer);
+        return makeStore(found == names.end() ? stmt->buffer : found->second, renameTensors(stmt->offset, names), renameTensors(stmt->value, names));
+    }
+    std::vector<Stmt> children;
+    for (const Stmt& child : stmt->body)
+        children.push_back(withBuffers(child, names));
+    if (stmt->kind == StmtKind::guard)
+        return makeGuard(renameTensors(stmt->condition, names), std::move(children[0]));
+    return rebuildChildren(stmt, std::move(children));
+}
+
+void collectLoops(const Stmt& stmt, std::set<Var>& loops) {
+    if (!stmt)
+        return;
+    if (stmt->kind == StmtKind::loop)
+        loops.insert(stmt->var);
+    for (const Stmt& child : stmt->body)
+        collectLoops(child, loops);
+}
+
+} // namespace
+
+namespace {
+
+// What is larger stays in memory anyway, and the stack should not hold it twice.
+bool fitsRegisters(const TensorDecl& buffer) {
+    constexpr std::int64_t kBytes = 4096;
+    return buffer.shape[0] * static_cast<std::int64_t>(byteSize(buffer.type)) <= kBytes;
+}
+
+} // namespace
+
+std::vector<TensorRef> LocalBuffers::buffers() const {
+    std::vector<TensorRef> all;
+    for (const auto& [buffer, home] : homes_)
+        all.push_back(buffer);
+    return all;
+}
+
+Stmt LocalBuffers::withOwn(const Stmt& body, const Var& loop) {
+    std::set<Var> inside{loop};
+    collectLoops(body, inside);
+    std::map<TensorRef, TensorRef> names;
+    const std::size_t known = homes_.size();
+    for (std::size_t i = 0; i < known; ++i)
+        if (const auto [buffer, home] = homes_[i]; inside.contains(home) && fitsRegisters(*buffer)) {
+            names[buffer] = makeTensor(buffer->name, buffer->type, buffer->shape);
+            add(names[buffer], home);
+        }
+    return names.empty() ? body : withBuffers(body, names);
+}
+
+namespace {
+
 // A comparison as form >= 0; nullopt for anything else.
 std::optional<LinearForm> asNonNegative(const Expr& comparison, const VarRanges& ranges) {
     if (comparison->args.size() != 2 || comparison->args[0]->type != DType::i64)
@@ -199,29 +259,31 @@ private:
 
 constexpr std::int64_t kPeelLimit = 2; // so many iterations at an end are written out, more stay a loop
 
-void appendPiece(std::vector<Stmt>& pieces, const Stmt& loop, std::int64_t begin, std::int64_t end, bool peel, VarRanges& ranges) {
-    const auto finish = [&](const Stmt& piece) { return partitionLoops(simplifyStmt(piece, ranges), ranges); };
+void appendPiece(std::vector<Stmt>& pieces, const Stmt& loop, std::int64_t begin, std::int64_t end, bool peel, VarRanges& ranges,
+                 LocalBuffers& locals) {
+    const auto finish = [&](const Stmt& piece) { return partitionLoops(simplifyStmt(piece, ranges), ranges, locals); };
     if (end <= begin)
         return;
     if (peel && end - begin <= kPeelLimit) {
         for (std::int64_t i = begin; i < end; ++i)
-            pieces.push_back(finish(substituteVar(loop->body[0], loop->var, Expr(i))));
+            pieces.push_back(finish(substituteVar(locals.withOwn(loop->body[0], loop->var), loop->var, Expr(i))));
         return;
     }
-    Stmt piece = simplifyStmt(makeLoop(loop->loopKind, loop->var, Expr(begin), Expr(end), loop->body[0]), ranges);
+    const Stmt body = peel ? locals.withOwn(loop->body[0], loop->var) : loop->body[0];
+    Stmt piece = simplifyStmt(makeLoop(loop->loopKind, loop->var, Expr(begin), Expr(end), body), ranges);
     if (piece && piece->kind == StmtKind::loop && piece->var == loop->var)
-        piece = mapChildren(piece, ranges, [&](const Stmt& child) { return partitionLoops(child, ranges); });
+        piece = mapChildren(piece, ranges, [&](const Stmt& child) { return partitionLoops(child, ranges, locals); });
     else
-        piece = partitionLoops(piece, ranges);
+        piece = partitionLoops(piece, ranges, locals);
     pieces.push_back(std::move(piece));
 }
 
 } // namespace
 
-Stmt partitionLoops(const Stmt& stmt, VarRanges& ranges) {
+Stmt partitionLoops(const Stmt& stmt, VarRanges& ranges, LocalBuffers& locals) {
     if (!stmt || stmt->kind == StmtKind::store)
         return stmt;
-    const auto recurse = [&](const Stmt& child) { return partitionLoops(child, ranges); };
+    const auto recurse = [&](const Stmt& child) { return partitionLoops(child, ranges, locals); };
     if (stmt->kind != StmtKind::loop || stmt->loopKind != LoopKind::serial || !constantExtent(stmt))
         return mapChildren(stmt, ranges, recurse);
     const std::int64_t begin = *constantValue(stmt->begin), end = *constantValue(stmt->end);
@@ -232,9 +294,9 @@ Stmt partitionLoops(const Stmt& stmt, VarRanges& ranges) {
     if (steady.min == begin && steady.max == end - 1)
         return mapChildren(stmt, ranges, recurse);
     std::vector<Stmt> pieces;
-    appendPiece(pieces, stmt, begin, steady.min, true, ranges);
-    appendPiece(pieces, stmt, steady.min, steady.max + 1, false, ranges);
-    appendPiece(pieces, stmt, steady.max + 1, end, true, ranges);
+    appendPiece(pieces, stmt, begin, steady.min, true, ranges, locals);
+    appendPiece(pieces, stmt, steady.min, steady.max + 1, false, ranges, locals);
+    appendPiece(pieces, stmt, steady.max + 1, end, true, ranges, locals);
     return makeBlock(std::move(pieces));
 }
 
@@ -254,10 +316,10 @@ void foldIntoBounds(Expr& begin, Expr& end, std::int64_t factor, const LinearFor
 
 } // namespace
 
-Stmt tightenLoops(const Stmt& stmt, VarRanges& ranges) {
+Stmt tightenLoops(const Stmt& stmt, VarRanges& ranges, Unrolling unrolling) {
     if (!stmt || stmt->kind == StmtKind::store)
         return stmt;
-    const Stmt inner = mapChildren(stmt, ranges, [&](const Stmt& child) { return tightenLoops(child, ranges); });
+    const Stmt inner = mapChildren(stmt, ranges, [&](const Stmt& child) { return tightenLoops(child, ranges, unrolling); });
     if (!inner || inner->kind != StmtKind::loop || inner->loopKind == LoopKind::unrolled || inner->body[0]->kind != StmtKind::guard)
         return inner;
     Expr begin = inner->begin, end = inner->end;
@@ -275,6 +337,8 @@ Stmt tightenLoops(const Stmt& stmt, VarRanges& ranges) {
     begin = simplify(begin, ranges);
     end = simplify(end, ranges);
     const bool constant = constantValue(begin) && constantValue(end);
+    if (!constant && inner->loopKind == LoopKind::vectorized && unrolling == Unrolling::ahead)
+        return inner; // one of the loops around it may make the bounds constant yet
     // Lanes cannot come and go: a vectorised loop with variable bounds is run one by one.
     const LoopKind kind = inner->loopKind == LoopKind::vectorized && !constant ? LoopKind::serial : inner->loopKind;
     return makeLoop(kind, inner->var, begin, end, makeGuard(conjunction(kept), inner->body[0]->body[0]));
@@ -294,25 +358,26 @@ Stmt unrollLoops(const Stmt& stmt, VarRanges& ranges) {
 
 namespace {
 
-Stmt optimizeBody(Stmt body, VarRanges& ranges) {
+Stmt optimizeBody(Stmt body, VarRanges& ranges, LocalBuffers& locals) {
     body = hoistGuards(simplifyStmt(body, ranges));
-    body = partitionLoops(body, ranges);
-    body = tightenLoops(hoistGuards(body), ranges);
+    body = partitionLoops(body, ranges, locals);
+    body = tightenLoops(hoistGuards(body), ranges, Unrolling::ahead);
     body = simplifyStmt(unrollLoops(body, ranges), ranges);
-    return simplifyStmt(tightenLoops(hoistGuards(body), ranges), ranges);
+    return simplifyStmt(tightenLoops(hoistGuards(body), ranges, Unrolling::done), ranges);
 }
 
-Stmt optimizeFor(const Phase& phase, Range range, VarRanges& ranges) {
+Stmt optimizeFor(const Phase& phase, Range range, VarRanges& ranges, LocalBuffers& locals, bool own) {
+    const Stmt body = own ? locals.withOwn(phase.body, phase.parallelVar) : phase.body;
     if (range.min == range.max)
-        return optimizeBody(substituteVar(phase.body, phase.parallelVar, Expr(range.min)), ranges);
+        return optimizeBody(substituteVar(body, phase.parallelVar, Expr(range.min)), ranges, locals);
     const InScope scope(ranges, phase.parallelVar, range);
-    return optimizeBody(phase.body, ranges);
+    return optimizeBody(body, ranges, locals);
 }
 
 } // namespace
 
 // The parallel loop stays whole, but iterations at its ends may get a body of their own.
-Phase optimizePhase(Phase phase) {
+Phase optimizePhase(Phase phase, LocalBuffers& locals) {
     VarRanges ranges;
     const Range whole{0, phase.extent - 1};
     Range steady = whole;
@@ -328,13 +393,13 @@ Phase optimizePhase(Phase phase) {
     const Expr p(phase.parallelVar);
     std::vector<Stmt> versions;
     if (steady.min > whole.min)
-        versions.push_back(makeGuard(p < Expr(steady.min), optimizeFor(phase, {whole.min, steady.min - 1}, ranges)));
-    Stmt main = optimizeFor(phase, steady, ranges);
+        versions.push_back(makeGuard(p < Expr(steady.min), optimizeFor(phase, {whole.min, steady.min - 1}, ranges, locals, true)));
+    Stmt main = optimizeFor(phase, steady, ranges, locals, false);
     if (steady.min > whole.min || steady.max < whole.max)
         main = makeGuard(p >= Expr(steady.min) && p <= Expr(steady.max), std::move(main));
     versions.push_back(std::move(main));
     if (steady.max < whole.max)
-        versions.push_back(makeGuard(p > Expr(steady.max), optimizeFor(phase, {steady.max + 1, whole.max}, ranges)));
+        versions.push_back(makeGuard(p > Expr(steady.max), optimizeFor(phase, {steady.max + 1, whole.max}, ranges, locals, true)));
     phase.body = makeBlock(std::move(versions));
     return phase;
 }

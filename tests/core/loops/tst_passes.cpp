@@ -85,6 +85,62 @@ private slots:
         QVERIFY2(body.contains("for i0o in [0, 4)") && body.contains("vectorized i0i in [0, 5)"), qPrintable(body));
     }
 
+    // What an attached stage must cover is found through readers that are attached further in.
+    void attachedStagesCoverReadersFurtherIn() {
+        Program program;
+        program.name = "smooth";
+        const auto x = makeTensor("x", DType::f32, {36});
+        program.inputs = {x};
+        program.stages.push_back(compute("twice", DType::f32, {34}, [&](const Indices& i) { return load(x, {i[0]}) + load(x, {i[0] + 2}); }));
+        const TensorRef twice = program.stages[0].output;
+        program.stages.push_back(compute("pairs", DType::f32, {33}, [&](const Indices& i) { return load(twice, {i[0]}) + load(twice, {i[0] + 1}); }));
+        const TensorRef pairs = program.stages[1].output;
+        program.stages.push_back(compute("y", DType::f32, {32}, [&](const Indices& i) { return load(pairs, {i[0]}) + load(pairs, {i[0] + 1}); }));
+        program.outputs = {program.stages[2].output};
+        Schedule schedule(program);
+        auto& y = schedule[program.outputs[0]];
+        const auto [rest, inner] = y.split(y.axes()[0], 2);
+        const auto [outer, middle] = y.split(rest, 4);
+        schedule[pairs].computeAt(program.outputs[0], middle);
+        schedule[twice].computeAt(program.outputs[0], outer);
+        const auto nest = schedule.lower();
+        QVERIFY(nest.ok());
+        QCOMPARE(nest->locals.size(), std::size_t{2});
+        QCOMPARE(nest->locals[0]->shape, (Shape{10})); // twice: 8 outputs and two neighbours
+        QCOMPARE(nest->locals[1]->shape, (Shape{3}));  // pairs: 2 outputs and a neighbour
+    }
+
+    // 37 columns in tiles of two vectors: the last tile is one vector of 5 lanes, with an accumulator of its own.
+    void aLastTileOfFewerLanesStaysVectorized() {
+        Program program;
+        program.name = "sums";
+        const auto x = makeTensor("x", DType::f32, {37, 9});
+        program.inputs = {x};
+        program.stages.push_back(reduce("sums", DType::f32, {37}, Reduction::sum, {9}, [&](const Indices& i, const Indices& r) {
+            return ReductionBody{load(x, {i[0], r[0]}), {}};
+        }));
+        program.outputs = {program.stages[0].output};
+        Schedule schedule(program);
+        const TensorRef y = program.outputs[0], sums = schedule.cacheWrite(y);
+        auto& o = schedule[y];
+        const auto [tile, inside] = o.split(o.axes()[0], 16);
+        const auto [vector, lane] = o.split(inside, 8);
+        o.unroll(vector);
+        o.vectorize(lane);
+        auto& s = schedule[sums];
+        s.computeAt(y, tile);
+        const auto [sumVector, sumLane] = s.split(s.axes()[0], 8);
+        s.reorder({s.reduceAxes()[0], sumVector, sumLane});
+        s.unroll(sumVector);
+        s.vectorize(sumLane);
+        const auto nest = schedule.lower();
+        QVERIFY(nest.ok());
+        const QString body = text(nest->phases[0].body);
+        QVERIFY2(!body.contains("if ") && body.contains("for i0o in [0, 2)"), qPrintable(body));
+        QCOMPARE(body.count("[0, 5)"), 3); // the zeros, the sums and their copy
+        QCOMPARE(nest->locals.size(), std::size_t{2});
+    }
+
     void rfactorKeepsEveryTerm() {
         Program program;
         program.name = "total";
