@@ -7,18 +7,10 @@
 #include "core/cost/learned_model.h"
 #include "core/search/model_guided.h"
 #include "core/search/simple_strategies.h"
+#include "core/search/started_space.h"
 
 namespace tunesmith {
 namespace {
-
-class SpaceWithStarts final : public KnobSpace {
-public:
-    SpaceWithStarts(const KnobSpace& space, std::vector<Config> starts) : KnobSpace(space), starts_(std::move(starts)) {}
-    std::vector<Config> startingPoints() const override { return starts_; }
-
-private:
-    std::vector<Config> starts_;
-};
 
 Result<std::unique_ptr<Strategy>> makeStrategy(const Space& space, const std::string& name, std::uint64_t seed) {
     if (name == "random")
@@ -79,7 +71,7 @@ Result<std::unique_ptr<WorkloadSearch>> WorkloadSearch::make(std::unique_ptr<Sch
     if (!search->setup_.starts.empty())
         search->default_ = search->setup_.starts.front();
     search->space_ =
-        std::make_unique<SpaceWithStarts>(search->problem_->schedules().space(), search->setup_.starts);
+        std::make_unique<StartedSpace>(search->problem_->schedules().space(), search->setup_.starts);
     const std::uint64_t seed = Hasher().add(options.seed).add(std::string_view(search->key())).value();
     TS_ASSIGN(search->strategy_, makeStrategy(*search->space_, options.strategy, seed));
     SearchOptions searching;
