@@ -79,11 +79,11 @@ private:
         }
     }
 
-    std::size_t constantBuffer(ValueId id, const Tensor& tensor, const Layout& layout) {
-        const auto key = std::pair(id, layout.text() + std::to_string(tensor.rank()));
+    std::size_t constantBuffer(ValueId id, const Tensor& tensor, const Layout& layout, WeightTransform transform = WeightTransform::none) {
+        const auto key = std::pair(id, layout.text() + std::to_string(tensor.rank()) + "/" + std::to_string(static_cast<int>(transform)));
         if (const auto found = constants_.find(key); found != constants_.end())
             return found->second;
-        Tensor packed = loops::pack(tensor, layout);
+        Tensor packed = packConstant(tensor, transform, layout);
         const auto bytes = static_cast<std::int64_t>(packed.byteCount());
         const std::size_t buffer = addBuffer(graph_.value(id).name, Place::constant, bytes, layout.text("OIHW"));
         plan_.buffers[buffer].offset = plan_.weightBytes;
@@ -159,7 +159,7 @@ private:
             const auto position = std::find(small.inputs().begin(), small.inputs().end(), lowered.arguments[i]) - small.inputs().begin();
             const ValueId id = extracted.inputs[static_cast<std::size_t>(position)];
             const Value& outer = graph_.value(id);
-            arguments.push_back(outer.isConstant() ? constantBuffer(id, outer.constant, lowered.argumentLayouts[i]) : buffers_.at(id));
+            arguments.push_back(outer.isConstant() ? constantBuffer(id, outer.constant, lowered.argumentLayouts[i], lowered.argumentTransforms[i]) : buffers_.at(id));
         }
         return arguments;
     }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/schedule/template.h"
-
 #include <algorithm>
 
 #include "core/loops/simplify.h"
+#include "core/schedule/conv_stage.h"
 #include "core/schedule/layouts.h"
+#include "core/schedule/template.h"
 
 namespace tunesmith {
 namespace {
 
 using loops::Expr;
 using loops::Layout;
-using loops::Op;
 using loops::Stage;
 using loops::Var;
 
@@ -27,7 +26,7 @@ public:
         const Stage* conv = convStage(lowered);
         if (!conv)
             return false;
-        const std::size_t weights = argument(lowered, conv->body->args[1]->tensor);
+        const std::size_t weights = argumentOf(lowered, conv->body->args[1]->tensor);
         const std::int64_t block = channelBlock(lowered.outputLayouts[0]);
         const bool depthwise = conv->reduceAxes[0].extent == 1 && loops::usesVar(conv->body->args[0]->args[1], conv->axes[1].var);
         return block > 1 && !depthwise && weights < lowered.arguments.size() && lowered.constantArguments[weights] &&
@@ -78,7 +77,7 @@ public:
     void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config, const Target&) const override {
         const Sizes s(lowered);
         const auto knob = [&](std::size_t i) { return space.value(config, i).numbers[0]; };
-        const std::size_t weights = argument(lowered, convStage(lowered)->body->args[1]->tensor);
+        const std::size_t weights = argumentOf(lowered, convStage(lowered)->body->args[1]->tensor);
         lowered.argumentLayouts[weights] = Layout::weights(4, s.inBlock, s.block);
         const auto [conv, output] = anchorStages(schedule);
         schedule.setLayout(conv, Layout::blocked(4, 1, s.block));
@@ -104,7 +103,7 @@ private:
             const Stage& conv = *convStage(lowered);
             block = channelBlock(lowered.outputLayouts[0]);
             const std::int64_t inPerGroup = conv.reduceAxes[0].extent;
-            const std::int64_t layoutBlock = channelBlock(lowered.argumentLayouts[argument(lowered, conv.body->args[0]->tensor)]);
+            const std::int64_t layoutBlock = channelBlock(lowered.argumentLayouts[argumentOf(lowered, conv.body->args[0]->tensor)]);
             inBlock = layoutBlock > 1 && inPerGroup % layoutBlock == 0 ? layoutBlock : inPerGroup <= 16 ? inPerGroup : 1;
             const Shape& out = conv.output->shape;
             blocks = out[1] / block;
@@ -116,20 +115,6 @@ private:
     };
 
     static std::int64_t registers(const Target& target) { return target.vectorRegisters() == 32 ? 29 : 13; }
-
-    static const Stage* convStage(const LoweredWorkload& lowered) {
-        const Stage* stage = onlyReduction(lowered.program);
-        const bool fits = stage && stage->reduction == loops::Reduction::sum && stage->axes.size() == 4 && stage->reduceAxes.size() == 3 &&
-                          stage->output->type == DType::f32 && stage->body->op == Op::mul && stage->body->args[0]->op == Op::load &&
-                          stage->body->args[1]->op == Op::load && stage->output->name.starts_with("conv") &&
-                          stage->body->args[1]->tensor->shape.size() == 4;
-        return fits ? stage : nullptr;
-    }
-
-    static std::size_t argument(const LoweredWorkload& lowered, const loops::TensorRef& tensor) {
-        const auto& inputs = lowered.program.inputs;
-        return static_cast<std::size_t>(std::find(inputs.begin(), inputs.end(), tensor) - inputs.begin());
-    }
 
     // With groups, the input channel is (oc / perGroup) * inPerGroup + r: find perGroup by where it steps.
     static std::int64_t outputsPerGroup(const Stage& conv) {

@@ -57,15 +57,15 @@ Result<std::shared_ptr<const KernelCase>> KernelCase::make(const Workload& workl
     return std::shared_ptr<const KernelCase>(std::move(made));
 }
 
-Tensor KernelCase::packedArgument(std::size_t index, const loops::Layout& layout) const {
-    constexpr std::size_t kMostLayouts = 8;
+Tensor KernelCase::packedArgument(std::size_t index, WeightTransform transform, const loops::Layout& layout) const {
+    constexpr std::size_t kMostForms = 8;
     auto& known = packed_[index];
-    for (const auto& [knownLayout, tensor] : known)
-        if (knownLayout == layout)
-            return tensor;
-    if (known.size() == kMostLayouts)
+    for (const Packed& packed : known)
+        if (packed.transform == transform && packed.layout == layout)
+            return packed.tensor;
+    if (known.size() == kMostForms)
         known.erase(known.begin());
-    return known.emplace_back(layout, loops::pack(arguments_[index], layout)).second;
+    return known.emplace_back(transform, layout, packConstant(arguments_[index], transform, layout)).tensor;
 }
 
 std::string KernelCase::outputDifference(std::size_t index, const Tensor& flat) const {
@@ -84,6 +84,7 @@ Result<std::unique_ptr<BenchKernel>> BenchKernel::load(std::shared_ptr<const Ker
                                                        const KernelPackage& package) {
     const loops::Program& program = kase->lowered().program;
     if (package.argumentLayouts.size() != kase->arguments().size() ||
+        package.argumentTransforms.size() != kase->arguments().size() ||
         package.outputLayouts.size() != program.outputs.size())
         return internalError("a kernel arrived whose arguments do not fit its workload");
     if (package.outputLayouts != kase->lowered().outputLayouts)
@@ -93,7 +94,7 @@ Result<std::unique_ptr<BenchKernel>> BenchKernel::load(std::shared_ptr<const Ker
     made->package_ = package;
     TS_ASSIGN(made->kernel_, LoadedKernel::load(package.kernel));
     for (std::size_t i = 0; i < package.argumentLayouts.size(); ++i) {
-        made->inputs_.push_back(made->case_->packedArgument(i, package.argumentLayouts[i]));
+        made->inputs_.push_back(made->case_->packedArgument(i, package.argumentTransforms[i], package.argumentLayouts[i]));
         made->addBuffer(&made->inputs_.back(), made->inputs_.back().byteCount());
     }
     for (std::size_t i = 0; i < program.outputs.size(); ++i) {

@@ -21,7 +21,7 @@ public:
     const LoweredWorkload& lowered() const { return lowered_; }
     const std::vector<Tensor>& arguments() const { return arguments_; } // of lowered().arguments, row-major
     const std::vector<Tensor>& expected() const { return expected_; }
-    Tensor packedArgument(std::size_t index, const loops::Layout& layout) const; // remembered; for one thread at a time
+    Tensor packedArgument(std::size_t index, WeightTransform transform, const loops::Layout& layout) const; // remembered; for one thread at a time
     // Why `flat`, an output in the workload's layout, is not the expected one; empty when it is.
     std::string outputDifference(std::size_t index, const Tensor& flat) const;
 
@@ -30,7 +30,12 @@ private:
     std::vector<Tensor> arguments_;
     std::vector<Tensor> expected_;
     std::vector<Tensor> expectedPacked_; // in the workload's layouts
-    mutable std::vector<std::vector<std::pair<loops::Layout, Tensor>>> packed_;
+    struct Packed {
+        WeightTransform transform;
+        loops::Layout layout;
+        Tensor tensor;
+    };
+    mutable std::vector<std::vector<Packed>> packed_; // by argument
 };
 
 // A candidate linked into this process with its packed arguments. Only for worker processes: the code may do anything.

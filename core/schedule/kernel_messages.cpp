@@ -20,6 +20,24 @@ nlohmann::json toJson(const std::vector<loops::Layout>& layouts) {
     return list;
 }
 
+nlohmann::json toJson(const std::vector<WeightTransform>& transforms) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const WeightTransform transform : transforms)
+        list.push_back(static_cast<int>(transform));
+    return list;
+}
+
+std::vector<WeightTransform> transformsFromJson(const nlohmann::json& list) {
+    std::vector<WeightTransform> transforms;
+    for (const auto& entry : list) {
+        const auto number = entry.get<unsigned>();
+        if (number > static_cast<unsigned>(WeightTransform::winograd4))
+            throw std::out_of_range("an unknown weight transform");
+        transforms.push_back(static_cast<WeightTransform>(number));
+    }
+    return transforms;
+}
+
 std::vector<loops::Layout> layoutsFromJson(const nlohmann::json& list) {
     std::vector<loops::Layout> layouts;
     for (const auto& axes : list) {
@@ -38,6 +56,7 @@ nlohmann::json KernelPackage::header() const {
             {"extents", kernel.phaseExtents},
             {"scratch", kernel.scratchBytes},
             {"arguments", toJson(argumentLayouts)},
+            {"transforms", toJson(argumentTransforms)},
             {"outputs", toJson(outputLayouts)},
             {"config", config},
             {"hash", hexHash(hash)}};
@@ -50,6 +69,7 @@ Result<KernelPackage> KernelPackage::fromParts(const nlohmann::json& header, std
         package.kernel.phaseExtents = header.at("extents").get<std::vector<std::int64_t>>();
         package.kernel.scratchBytes = header.at("scratch").get<std::vector<std::int64_t>>();
         package.argumentLayouts = layoutsFromJson(header.at("arguments"));
+        package.argumentTransforms = transformsFromJson(header.at("transforms"));
         package.outputLayouts = layoutsFromJson(header.at("outputs"));
         package.config = header.at("config").get<std::string>();
         package.hash = std::stoull(header.at("hash").get<std::string>(), nullptr, 16);
@@ -78,6 +98,7 @@ std::uint64_t KernelPackage::computeHash() const {
     Hasher hasher;
     hasher.add(kernel.object.size()).bytes(kernel.object.data(), kernel.object.size());
     hasher.add(kernel.phaseExtents).add(kernel.scratchBytes);
+    hasher.add(std::string_view(toJson(argumentTransforms).dump()));
     hasher.add(std::string_view(toJson(argumentLayouts).dump())).add(std::string_view(toJson(outputLayouts).dump()));
     return hasher.value();
 }

@@ -7,6 +7,7 @@
 #include "core/codegen/kernel.h"
 #include "core/loops/layout.h"
 #include "core/process/message.h"
+#include "core/schedule/weight_transform.h"
 #include "core/search/config.h"
 
 namespace tunesmith {
@@ -15,6 +16,7 @@ namespace tunesmith {
 struct KernelPackage {
     KernelObject kernel;
     std::vector<loops::Layout> argumentLayouts; // of LoweredWorkload::arguments
+    std::vector<WeightTransform> argumentTransforms; // of those
     std::vector<loops::Layout> outputLayouts;
     std::string config;
     std::uint64_t hash = 0; // of the code and the layouts

@@ -100,6 +100,7 @@ Result<LoweredWorkload> lowerWorkload(const Workload& workload) {
                                                    : workload.inputLayouts[static_cast<std::size_t>(input)]);
         lowered.constantArguments.push_back(embedded || workload.constantInputs[static_cast<std::size_t>(input)]);
     }
+    lowered.argumentTransforms.resize(lowered.arguments.size(), WeightTransform::none);
     return lowered;
 }
 

@@ -4,41 +4,59 @@
 #include <algorithm>
 #include <set>
 
+#include "core/search/union_space.h"
+
 namespace tunesmith {
 
 using loops::Program;
 using loops::Reduction;
 using loops::Stage;
 
-const std::vector<const ScheduleTemplate*>& scheduleTemplates() {
-    static const std::vector<const ScheduleTemplate*> templates{&convTemplate(), &windowTemplate(), &matmulTemplate(),
-                                                                &rowsTemplate(), &genericTemplate()};
-    return templates;
+namespace {
+
+// The first of the plain templates that matches, then the algorithms that can stand in for it.
+std::vector<const ScheduleTemplate*> templatesFor(const LoweredWorkload& lowered, const Target& target) {
+    std::vector<const ScheduleTemplate*> found;
+    for (const ScheduleTemplate* plain : {&convTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &genericTemplate()})
+        if (found.empty() && plain->matches(lowered, target))
+            found.push_back(plain);
+    for (const ScheduleTemplate* algorithm : {&winogradTemplate(2), &winogradTemplate(4)})
+        if (algorithm->matches(lowered, target))
+            found.push_back(algorithm);
+    return found;
 }
+
+} // namespace
 
 Result<ScheduleSpace> ScheduleSpace::make(const Workload& workload, const Target& target) {
     ScheduleSpace made;
     made.target_ = target;
     TS_ASSIGN(made.lowered_, lowerWorkload(workload));
-    for (const ScheduleTemplate* candidate : scheduleTemplates())
-        if (!made.template_ && candidate->matches(made.lowered_, target))
-            made.template_ = candidate;
-    auto space = KnobSpace::make(made.template_->name(), made.template_->knobs(made.lowered_, target),
-                                 made.template_->filter(made.lowered_, target));
-    if (!space.ok())
-        return space.error().within("workload '" + workload.name + "'");
-    made.space_ = std::make_shared<const KnobSpace>(std::move(*space));
+    std::vector<std::shared_ptr<const KnobSpace>> parts;
+    for (const ScheduleTemplate* schedules : templatesFor(made.lowered_, target)) {
+        auto space = KnobSpace::make(schedules->name(), schedules->knobs(made.lowered_, target), schedules->filter(made.lowered_, target));
+        if (!space.ok())
+            return space.error().within("workload '" + workload.name + "'");
+        parts.push_back(std::make_shared<const KnobSpace>(std::move(*space)));
+        made.ways_.push_back({schedules, parts.back()});
+    }
+    if (parts.size() == 1) {
+        made.space_ = parts[0];
+        return made;
+    }
+    TS_ASSIGN(UnionSpace all, UnionSpace::make(std::move(parts)));
+    made.space_ = std::make_shared<const UnionSpace>(std::move(all));
     return made;
 }
 
-Config ScheduleSpace::defaultConfig() const {
+Config ScheduleSpace::bestOf(const Way& way) const {
     Config best;
     double bestPrior = 0;
-    for (std::uint64_t i = 0; i < space_->indexCount(); ++i) {
-        const auto config = space_->at(i);
+    for (std::uint64_t i = 0; i < way.space->indexCount(); ++i) {
+        const auto config = way.space->at(i);
         if (!config)
             continue;
-        const double prior = template_->prior(*space_, *config, lowered_, target_);
+        const double prior = way.schedules->prior(*way.space, *config, lowered_, target_);
         if (best.choices.empty() || prior > bestPrior) {
             best = *config;
             bestPrior = prior;
@@ -47,15 +65,29 @@ Config ScheduleSpace::defaultConfig() const {
     return best;
 }
 
+Config ScheduleSpace::defaultConfig() const {
+    if (ways_.size() == 1)
+        return bestOf(ways_[0]);
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < ways_.size(); ++i)
+        if (ways_[i].schedules->standing(lowered_, target_) > ways_[best].schedules->standing(lowered_, target_))
+            best = i;
+    return UnionSpace::widened(best, bestOf(ways_[best]));
+}
+
 Result<ScheduledKernel> ScheduleSpace::schedule(const Config& config) const {
     TS_TRY(space_->validate(config));
+    const bool several = ways_.size() > 1;
+    const Way& way = several ? ways_[UnionSpace::partOf(config)] : ways_[0];
     ScheduledKernel scheduled{{}, lowered_};
-    loops::Schedule schedule(lowered_.program);
-    template_->apply(schedule, scheduled.lowered, *space_, config, target_);
-    for (std::size_t i = 0; i < lowered_.program.inputs.size(); ++i)
-        schedule.setLayout(lowered_.program.inputs[i], scheduled.lowered.argumentLayouts[i]);
-    for (std::size_t i = 0; i < lowered_.program.outputs.size(); ++i)
-        schedule.setLayout(lowered_.program.outputs[i], scheduled.lowered.outputLayouts[i]);
+    LoweredWorkload& lowered = scheduled.lowered;
+    way.schedules->prepare(lowered);
+    loops::Schedule schedule(lowered.program);
+    way.schedules->apply(schedule, lowered, *way.space, several ? UnionSpace::within(config) : config, target_);
+    for (std::size_t i = 0; i < lowered.program.inputs.size(); ++i)
+        schedule.setLayout(lowered.program.inputs[i], lowered.argumentLayouts[i]);
+    for (std::size_t i = 0; i < lowered.program.outputs.size(); ++i)
+        schedule.setLayout(lowered.program.outputs[i], lowered.outputLayouts[i]);
     TS_ASSIGN(scheduled.nest, schedule.lower());
     return scheduled;
 }

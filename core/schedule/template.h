@@ -21,13 +21,18 @@ public:
     virtual KnobSpace::Filter filter(const LoweredWorkload&, const Target&) const { return {}; }
     // The config of an untuned kernel: the best guess without measuring. Higher is better.
     virtual double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered, const Target& target) const = 0;
+    // How good a guess the template is for this workload, against the others that match; the highest one's best config is the
+    // default. Below 1: only where it was measured.
+    virtual double standing(const LoweredWorkload&, const Target&) const { return 1; }
+    // May replace the program by one that computes the same and ask for constants to be transformed.
+    virtual void prepare(LoweredWorkload&) const {}
     // Splits, orders and annotates the loops; may change the layouts of constant arguments.
     virtual void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config,
                        const Target& target) const = 0;
 };
 
-const std::vector<const ScheduleTemplate*>& scheduleTemplates(); // the first that matches is used
 const ScheduleTemplate& convTemplate();
+const ScheduleTemplate& winogradTemplate(std::int64_t m); // 2 or 4
 const ScheduleTemplate& windowTemplate();
 const ScheduleTemplate& matmulTemplate();
 const ScheduleTemplate& rowsTemplate();
@@ -39,22 +44,28 @@ struct ScheduledKernel {
     LoweredWorkload lowered; // with the argument layouts that the template chose
 };
 
-// A workload together with the template and the space that are used for it on a target.
+// A workload together with the templates that can schedule it on a target. Several are ways of their own (direct and
+// Winograd convolution) and stand side by side in the space.
 class ScheduleSpace {
 public:
     static Result<ScheduleSpace> make(const Workload& workload, const Target& target);
 
-    const KnobSpace& space() const { return *space_; }
-    const ScheduleTemplate& scheduleTemplate() const { return *template_; }
+    const Space& space() const { return *space_; } // a KnobSpace, or a UnionSpace of those of several templates
     const LoweredWorkload& lowered() const { return lowered_; }
     Config defaultConfig() const; // the one of highest prior
     Result<ScheduledKernel> schedule(const Config& config) const;
 
 private:
+    struct Way {
+        const ScheduleTemplate* schedules;
+        std::shared_ptr<const KnobSpace> space;
+    };
+    Config bestOf(const Way& way) const; // by prior
+
     Target target_;
     LoweredWorkload lowered_;
-    const ScheduleTemplate* template_ = nullptr;
-    std::shared_ptr<const KnobSpace> space_;
+    std::vector<Way> ways_;
+    std::shared_ptr<const Space> space_;
 };
 
 // Shared by templates -------------------------------------------------------------------------------------------------

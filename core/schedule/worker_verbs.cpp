@@ -88,7 +88,7 @@ Result<Message> Verbs::build(const Message& request) {
     CompileOptions options;
     options.wantText = request.body.value("text", false);
     TS_ASSIGN(CompiledKernel compiled, compileKernel(scheduled.nest, target, options));
-    KernelPackage package{std::move(compiled.kernel), scheduled.lowered.argumentLayouts,
+    KernelPackage package{std::move(compiled.kernel), scheduled.lowered.argumentLayouts, scheduled.lowered.argumentTransforms,
                           scheduled.lowered.outputLayouts, config.text(), 0};
     package.hash = package.computeHash();
     Message reply{{{"kernel", package.header()}}, {std::move(package.kernel.object)}};

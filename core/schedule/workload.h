@@ -6,6 +6,7 @@
 #include "core/loops/layout.h"
 #include "core/loops/program.h"
 #include "core/schedule/layouts.h"
+#include "core/schedule/weight_transform.h"
 
 namespace tunesmith {
 
@@ -42,6 +43,7 @@ struct LoweredWorkload {
     std::vector<ValueId> arguments; // the value of workload.graph that each program input is: an input or a small constant
     std::vector<loops::Layout> argumentLayouts;
     std::vector<bool> constantArguments;
+    std::vector<WeightTransform> argumentTransforms; // none unless a template asks for one of a constant
     std::vector<loops::Layout> outputLayouts;
 };
 Result<LoweredWorkload> lowerWorkload(const Workload& workload);
