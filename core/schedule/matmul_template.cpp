@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/loops/simplify.h"
 #include "core/schedule/template.h"
 
 namespace tunesmith {
@@ -15,6 +16,8 @@ using loops::Var;
 
 // Matrix products of any batch: a tile of rows x (vectors of columns) is accumulated in registers over the whole of k.
 // Constant right-hand sides are packed into panels as wide as the tile's vectors; others must have contiguous columns.
+// Rows and columns that tiles do not divide end in smaller tiles of their own. Rows are those of the longest leading dimension
+// when all of them share the right side, so that 197x1xK is a product of 197 rows.
 class MatmulTemplate final : public ScheduleTemplate {
 public:
     const char* name() const override { return "matmul"; }
@@ -25,7 +28,7 @@ public:
                              stage->output->type == DType::f32 && stage->axes.size() >= 2 && stage->body->op == Op::mul &&
                              stage->body->args[0]->op == Op::load && stage->body->args[1]->op == Op::load &&
                              stage->output->name.starts_with("matmul") && lowered.outputLayouts[0].isRowMajor();
-        if (!product || Sizes(lowered, target).lanes < 4)
+        if (!product || Sizes(lowered, target).n < kFewestColumns)
             return false;
         const Expr& right = stage->body->args[1];
         const bool contiguous = right->args.back()->op == Op::var && right->args.back()->var == stage->axes.back().var;
@@ -36,19 +39,20 @@ public:
         const Sizes s(lowered, target);
         std::vector<std::int64_t> vectors, depths, rows;
         for (const std::int64_t count : {1, 2, 3, 4, 5, 6, 8})
-            if (s.n / s.lanes % count == 0)
+            if (count == 1 || (count - 1) * s.lanes < s.n)
                 vectors.push_back(count);
         for (const std::int64_t count : {1, 2, 4, 8})
             if (count <= s.k)
                 depths.push_back(count);
         for (std::int64_t count = 1; count <= (target.vectorRegisters() == 32 ? 14 : 6); ++count)
-            if (s.m % count == 0)
+            if (count <= s.m)
                 rows.push_back(count);
         return {Knob::ofNumbers("m_tile", rows),
                 Knob::ofNumbers("n_tile", vectors), Knob::ofNumbers("k_unroll", depths),
                 Knob::ofNumbers("n_outer", s.m > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{1})};
     }
 
+    // The accumulators, a row of vectors of the right side and the broadcast left one fit the registers.
     KnobSpace::Filter filter(const LoweredWorkload&, const Target& target) const override {
         const std::int64_t limit = target.vectorRegisters() - 2;
         return [limit](const KnobSpace& space, const Config& config) {
@@ -75,25 +79,29 @@ public:
             packRight(lowered, width);
         const auto [product, output] = anchorStages(schedule);
         auto& o = schedule[output];
-        const Var n = o.axes().back(), m = o.axes()[o.axes().size() - 2];
+        const Var n = o.axes().back(), m = o.axes()[s.rowAxis];
         const auto [nOuter, nInner] = o.split(n, width);
         const auto [mOuter, mInner] = o.split(m, knob(0));
         const auto [vector, lane] = o.split(nInner, s.lanes);
-        std::vector<Var> order(o.axes().begin(), o.axes().end() - 2);
+        std::vector<Var> order(o.axes().begin(), o.axes().end() - 1);
+        order.erase(order.begin() + static_cast<std::ptrdiff_t>(s.rowAxis));
         const std::size_t batches = order.size();
-        order.insert(order.end(), {knob(3) ? nOuter : mOuter, knob(3) ? mOuter : nOuter, mInner, vector, lane});
+        const Var first = knob(3) ? nOuter : mOuter, at = knob(3) ? mOuter : nOuter;
+        order.insert(order.end(), {first, at, mInner, vector, lane});
         o.reorder(order);
+        // A loop with a shorter last tile may not be dealt out together with others: the tail could not be split off.
+        const bool even = knob(3) ? s.n % width == 0 : s.m % knob(0) == 0;
+        const std::size_t dealt = batches + (even || s.batch == 1 ? 1 : 0);
         Var parallel = order[0];
-        for (std::size_t i = 1; i < batches + 1; ++i)
+        for (std::size_t i = 1; i < dealt; ++i)
             parallel = o.fuse(parallel, order[i]);
         o.parallel(parallel);
-        const Var at = order[batches + 1];
         o.unroll(mInner);
         o.unroll(vector);
         o.vectorize(lane);
         auto& p = schedule[product];
         p.computeAt(output, at);
-        const Var pm = p.axes()[p.axes().size() - 2];
+        const Var pm = p.axes()[s.rowAxis];
         const auto [pv, pl] = p.split(p.axes().back(), s.lanes);
         const auto [kStep, kUnrolled] = p.split(p.reduceAxes()[0], knob(2));
         p.reorder({kStep, kUnrolled, pm, pv, pl});
@@ -103,17 +111,36 @@ public:
     }
 
 private:
+    static constexpr std::int64_t kFewestColumns = 8;
+
     struct Sizes {
-        std::int64_t m, n, k, lanes;
+        std::size_t rowAxis;
+        std::int64_t m, n, k, lanes, batch = 1; // batch: products of m x n
         Sizes(const LoweredWorkload& lowered, const Target& target) {
             const Stage& stage = *onlyReduction(lowered.program);
+            const std::size_t leading = stage.axes.size() - 1;
+            rowAxis = leading - 1;
+            if (sharesRight(stage))
+                for (std::size_t d = 0; d < leading; ++d)
+                    if (stage.axes[d].extent > stage.axes[rowAxis].extent)
+                        rowAxis = d;
+            for (std::size_t d = 0; d < leading; ++d)
+                batch *= d == rowAxis ? 1 : stage.axes[d].extent;
+            m = stage.axes[rowAxis].extent;
             n = stage.axes.back().extent;
-            m = stage.axes[stage.axes.size() - 2].extent;
             k = stage.reduceAxes[0].extent;
-            for (lanes = target.floatLanes(); lanes > 1 && n % lanes != 0;) // no tails: they would put branches into the loop
-                lanes /= 2;
+            lanes = std::min<std::int64_t>(target.floatLanes(), n);
         }
     };
+
+    // Whether the right side is the same matrix for all leading dimensions of the output.
+    static bool sharesRight(const Stage& stage) {
+        for (const Expr& index : stage.body->args[1]->args)
+            for (std::size_t d = 0; d + 1 < stage.axes.size(); ++d)
+                if (loops::usesVar(index, stage.axes[d].var))
+                    return false;
+        return true;
+    }
 
     static std::size_t rightArgument(const LoweredWorkload& lowered) {
         const auto& inputs = lowered.program.inputs;
