@@ -5,6 +5,7 @@
 #include "core/module/compiled_parts.h"
 #include "core/module/fold_batch_norm.h"
 #include "core/module/sub_buffers.h"
+#include "core/module/transposed_conv.h"
 #include "core/ops/expand_nodes.h"
 #include "core/ops/fold_constants.h"
 
@@ -14,7 +15,8 @@ Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     TS_ASSIGN(const Graph bound, inferShapes(model, dims));
     TS_ASSIGN(const Graph folded, foldConstants(bound, FoldOptions::weights()));
     TS_ASSIGN(const Graph expanded, expandNodes(folded));
-    TS_ASSIGN(const Graph merged, foldBatchNorms(expanded));
+    TS_ASSIGN(const Graph convolved, transposedConvsAsConvs(expanded));
+    TS_ASSIGN(const Graph merged, foldBatchNorms(convolved));
     return inferShapes(merged);
 }
 

@@ -32,9 +32,9 @@ public:
         const std::size_t x = argumentOf(lowered, form->x), w = argumentOf(lowered, form->w);
         if (x >= lowered.arguments.size() || w >= lowered.arguments.size() || !lowered.constantArguments[w])
             return false;
-        const std::int64_t block = channelBlock(lowered.outputLayouts[0]);
+        const std::int64_t block = channelBlock(lowered.outputLayouts[0]), inBlock = channelBlock(lowered.argumentLayouts[x]);
         const Shape& out = conv->output->shape;
-        const bool blocked = block > 1 && channelBlock(lowered.argumentLayouts[x]) == block && form->x->shape[1] % block == 0;
+        const bool blocked = block > 1 && inBlock > 1 && form->x->shape[1] % inBlock == 0;
         return blocked && out[1] % block == 0 && out[2] >= m_ && out[3] >= m_;
     }
 
@@ -97,17 +97,18 @@ public:
         const auto knob = [&](std::size_t i) { return space.value(config, i).numbers[0]; };
         const Parts parts(schedule.program());
         const std::int64_t block = channelBlock(lowered.outputLayouts[0]);
+        const std::size_t x = argumentOf(lowered, schedule.program().stages[0].body->tensor);
         for (std::size_t i = 0; i < lowered.arguments.size(); ++i)
             if (lowered.argumentTransforms[i] != WeightTransform::none)
                 lowered.argumentLayouts[i] = Layout::blocked(3, 1, block * knob(2));
-        schedulePoints(schedule, parts, block, target);
+        schedulePoints(schedule, parts, channelBlock(lowered.argumentLayouts[x]), target);
         const Var task = scheduleOutput(schedule, parts, block, knob(0), knob(2), knob(4) != 0);
         scheduleProduct(schedule, parts, block, knob(1), knob(3), task);
     }
 
 private:
     static constexpr std::int64_t kLocalBytes = 128 * 1024;
-    static constexpr std::int64_t kChannels = 32, kTiles = 36; // from here on it is the better guess without measuring
+    static constexpr std::int64_t kChannels = 16, kTiles = 36; // from here on it is the better guess without measuring
 
     struct Sizes {
         std::int64_t block, blocks, images, tileRows, tileColumns, points;

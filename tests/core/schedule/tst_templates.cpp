@@ -78,6 +78,8 @@ const std::vector<Row>& rows() {
              const ValueId sum = c.builder.add("Add", {c.conv(c.blocked({1, 16, 5, 6}), {32, 16, 3, 3}, {4, 3, 2, 5}, {1, 1}), c.input({1, 32, 9, 12})});
              return c.builder.add("Relu", {sum});
          }},
+        {"conv 3x3 of blocks to blocks of another size", "conv2d_nchwc|winograd2|winograd4",
+         [](Case& c) { return c.conv(c.blocked({1, 32, 9, 10}), {24, 32, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
         {"conv 3x3 of blocks to a small image", "conv2d_nchwc|winograd2",
          [](Case& c) { return c.conv(c.blocked({1, 16, 4, 4}), {16, 16, 3, 3}, {0, 0, 0, 0}, {1, 1}); }},
         {"conv groups of three", "generic", [](Case& c) { return convRelu(c, {1, 9, 5, 5}, {9, 3, 3, 3}, {1, 1, 1, 1}, {1, 1}, 3); }},
