@@ -7,41 +7,13 @@
 #include "core/cost/rank_metrics.h"
 #include "core/cost/ridge_model.h"
 #include "core/search/model_guided.h"
-#include "core/search/search_session.h"
 #include "core/search/simple_strategies.h"
-#include "tests/core/search/toy_clients.h"
+#include "tests/core/search/toy_search.h"
 
 using namespace tunesmith;
+using toy::budget, toy::convEvaluate, toy::fails, toy::median, toy::trail;
 
 namespace {
-
-bool fails(const Config& config) { // one config in ten
-    return Hasher().add(std::uint64_t{5}).add(config.hash()).value() % 10 == 0;
-}
-
-Evaluate convEvaluate(const KnobSpace& space, bool withFailures = false) {
-    return [&space, withFailures](std::span<const Config> configs) -> Result<std::vector<Trial>> {
-        std::vector<Trial> trials;
-        for (const Config& config : configs)
-            trials.push_back(withFailures && fails(config)
-                                 ? Trial::failure(config, TrialStatus::buildTimeout, "10 s")
-                                 : toy::convTrial(space, config));
-        return trials;
-    };
-}
-
-std::vector<std::string> trail(const std::vector<Trial>& trials) {
-    std::vector<std::string> out;
-    for (const Trial& trial : trials)
-        out.push_back(trial.asked.text());
-    return out;
-}
-
-SearchOptions budget(std::size_t trials) {
-    SearchOptions options;
-    options.budget.trials = trials;
-    return options;
-}
 
 // With short chains: enough where not the quality of the search is judged.
 std::unique_ptr<ModelGuidedStrategy> guided(const Space& space, std::uint64_t seed,
@@ -64,13 +36,8 @@ std::size_t trialsTo95(const KnobSpace& space, Strategy& strategy, std::size_t l
             optimum = std::min(optimum, toy::convSeconds(space, *space.at(i)));
     SearchOptions options = budget(limit);
     options.budget.targetCost = optimum / 0.95;
-    const SearchResult result = runSearch(space, strategy, convEvaluate(space, withFailures), options);
+    const SearchResult result = runSearch(space, strategy, convEvaluate(space, withFailures ? 10 : 0), options);
     return result.reason == StopReason::targetReached ? *result.best + 1 : limit + 1;
-}
-
-std::size_t median(std::vector<std::size_t> values) {
-    std::ranges::sort(values);
-    return values[values.size() / 2];
 }
 
 } // namespace
@@ -185,22 +152,22 @@ private slots:
         QFETCH(std::size_t, exhaustive);
         const KnobSpace space = toy::convSpace();
         const SearchResult whole =
-            runSearch(space, *guided(space, 6, exhaustive), convEvaluate(space, true), budget(72));
+            runSearch(space, *guided(space, 6, exhaustive), convEvaluate(space, 10), budget(72));
         const std::vector<Trial> stored(whole.trials.begin(),
                                         whole.trials.begin() + static_cast<std::ptrdiff_t>(stopAt));
         const SearchResult replayed = runSearch(space, *guided(space, 6, exhaustive),
-                                                convEvaluate(space, true), budget(72), {stored, ""});
+                                                convEvaluate(space, 10), budget(72), {stored, ""});
         QCOMPARE(trail(replayed.trials), trail(whole.trials));
 
         const auto first = guided(space, 6, exhaustive);
         SearchSession session(space, *first, budget(72));
         for (std::size_t batch = 0; batch < stopAt / 8; ++batch) {
             const auto next = session.next();
-            session.deliver(*next, *convEvaluate(space, true)(next->toTry()));
+            session.deliver(*next, *convEvaluate(space, 10)(next->toTry()));
         }
         const std::string state = session.saveState();
         const SearchResult restored = runSearch(space, *guided(space, 6, exhaustive),
-                                                convEvaluate(space, true), budget(72), {stored, state});
+                                                convEvaluate(space, 10), budget(72), {stored, state});
         QCOMPARE(trail(restored.trials), trail(whole.trials));
         for (std::size_t i = 0; i < whole.trials.size(); ++i)
             QCOMPARE(restored.trials[i].predicted, whole.trials[i].predicted);

@@ -2,11 +2,11 @@
 #include <QTest>
 #include <set>
 
-#include "core/search/search_session.h"
 #include "core/search/simple_strategies.h"
-#include "tests/core/search/toy_clients.h"
+#include "tests/core/search/toy_search.h"
 
 using namespace tunesmith;
+using toy::budget, toy::convEvaluate, toy::trail;
 
 namespace {
 
@@ -16,31 +16,6 @@ public:
     long count(SearchEvent::Kind kind) const { return std::ranges::count(events, kind, &SearchEvent::kind); }
     std::vector<SearchEvent> events;
 };
-
-std::vector<std::string> trail(const std::vector<Trial>& trials) {
-    std::vector<std::string> out;
-    for (const Trial& trial : trials)
-        out.push_back(trial.asked.text());
-    return out;
-}
-
-Evaluate convEvaluate(const KnobSpace& space, int* count = nullptr) {
-    return [&space, count](std::span<const Config> configs) -> Result<std::vector<Trial>> {
-        std::vector<Trial> trials;
-        for (const Config& config : configs) {
-            trials.push_back(toy::convTrial(space, config));
-            if (count)
-                ++*count;
-        }
-        return trials;
-    };
-}
-
-SearchOptions budget(std::size_t trials) {
-    SearchOptions options;
-    options.budget.trials = trials;
-    return options;
-}
 
 } // namespace
 
@@ -124,7 +99,7 @@ private slots:
         RandomStrategy second(space, 9);
         int measured = 0;
         const SearchResult rest =
-            runSearch(space, second, convEvaluate(space, &measured), budget(40), {part.trials, ""});
+            runSearch(space, second, convEvaluate(space, 0, &measured), budget(40), {part.trials, ""});
         QCOMPARE(trail(rest.trials), trail(uninterrupted.trials));
         QCOMPARE(measured, 40 - stopAt);
         QCOMPARE(rest.best, uninterrupted.best);
@@ -145,7 +120,7 @@ private slots:
         RandomStrategy second(space, 12345); // its own seed no longer matters
         int measured = 0;
         const SearchResult rest =
-            runSearch(space, second, convEvaluate(space, &measured), budget(40), {session.trials(), state});
+            runSearch(space, second, convEvaluate(space, 0, &measured), budget(40), {session.trials(), state});
         QCOMPARE(trail(rest.trials), trail(uninterrupted.trials));
         QCOMPARE(measured, 16);
     }
