@@ -169,6 +169,13 @@ Config KnobSpace::cross(const Config& mother, const Config& father, Rng& rng) co
     return mother;
 }
 
+std::vector<std::uint64_t> KnobSpace::radices() const {
+    std::vector<std::uint64_t> out;
+    for (const Knob& knob : knobs_)
+        out.push_back(knob.values.size());
+    return out;
+}
+
 Status KnobSpace::validate(const Config& config) const {
     if (config.choices.size() != knobs_.size() || !config.payload.empty())
         return inputError("config \"" + config.text() + "\" does not fit space " + name_ + ", which has " +

@@ -24,7 +24,7 @@ struct Knob {
 // the value of knob i; its integer index is mixed-radix with the first knob running fastest (as AutoTVM's,
 // for its records). The default features are sign(x) * log2(|x| + 1) of every number, then a one-hot of the
 // choice for knobs of few values; templates that know more about their kernels override features().
-class KnobSpace : public Space, public IndexedSpace, public CrossoverSpace {
+class KnobSpace : public Space, public IndexedSpace, public CrossoverSpace, public ChoiceSpace {
 public:
     using Filter =
         std::function<bool(const KnobSpace&, const Config&)>; // true: allowed; pure and thread-safe
@@ -51,11 +51,13 @@ public:
     std::string describe(const Config& config) const override;
     const IndexedSpace* indexed() const override { return this; }
     const CrossoverSpace* crossover() const override { return this; }
+    const ChoiceSpace* choices() const override { return this; }
 
     std::uint64_t indexCount() const override { return count_; }
     std::optional<Config> at(std::uint64_t index) const override;
     std::uint64_t indexOf(const Config& config) const override;
     Config cross(const Config& mother, const Config& father, Rng& rng) const override;
+    std::vector<std::uint64_t> radices() const override;
 
 protected:
     KnobSpace() = default;

@@ -4,34 +4,20 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "core/base/log.h"
 #include "core/search/diversity.h"
+#include "core/search/fitness.h"
 #include "core/search/state_json.h"
 
 namespace tunesmith {
 namespace {
 
-// Labels as the class comment says. Costs that are not finite count as failures.
+// Labels as the class comment says.
 std::vector<float> labelsOf(std::span<const std::optional<double>> costs) {
-    double best = std::numeric_limits<double>::infinity();
-    double worst = -best;
-    for (const auto& cost : costs) {
-        if (cost) {
-            best = std::min(best, *cost);
-            worst = std::max(worst, *cost);
-        }
-    }
     std::vector<float> labels;
-    for (const auto& cost : costs) {
-        double label = 0;
-        if (cost && best > 0)
-            label = best / *cost;
-        else if (cost)
-            label = worst > best ? 0.1 + 0.9 * (worst - *cost) / (worst - best) : 1.0;
-        labels.push_back(static_cast<float>(label));
-    }
+    for (const double fitness : fitnessOf(costs))
+        labels.push_back(static_cast<float>(fitness));
     return labels;
 }
 

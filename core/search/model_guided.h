@@ -22,8 +22,7 @@ struct ModelGuidedOptions {
     std::size_t refitStep =
         8; // refit after so many new trials, or a sixteenth of those known if that is more
     AnnealOptions anneal;
-    std::function<double(const Trial&)>
-        cost;          // of an ok trial, lower is better; default: the value of its first objective
+    TrialCost cost;
     TrainingSet prior; // rows of other workloads with the same features: then the first batch is guided, too
 };
 

@@ -40,24 +40,39 @@ Result<std::unique_ptr<GridStrategy>> GridStrategy::make(const Space& space) {
     if (!space.indexed())
         return unsupportedError("space " + space.name() +
                                 " has no index: use the strategy random instead of grid");
-    return std::unique_ptr<GridStrategy>(new GridStrategy(*space.indexed()));
+    return std::unique_ptr<GridStrategy>(new GridStrategy(space));
 }
 
 std::vector<Config> GridStrategy::propose(std::size_t count) {
     std::vector<Config> out;
-    for (; out.size() < count && next_ < index_.indexCount(); ++next_)
-        if (auto config = index_.at(next_))
-            out.push_back(std::move(*config));
+    while (out.size() < count) {
+        std::optional<Config> config = unseen_.nextStartingPoint();
+        for (; !config && next_ < index_.indexCount(); ++next_)
+            if (config = index_.at(next_); config && !unseen_.mark(*config))
+                config.reset();
+        if (!config)
+            break;
+        out.push_back(std::move(*config));
+    }
     return out;
 }
 
+void GridStrategy::observe(std::span<const Trial> trials) {
+    for (const Trial& trial : trials)
+        if (trial.informative())
+            unseen_.mark(trial.asked);
+}
+
 std::string GridStrategy::saveState() const {
-    return nlohmann::json{{"next", next_}}.dump();
+    return nlohmann::json{{"next", next_}, {"seen", unseen_.hashes()}}.dump();
 }
 
 Status GridStrategy::restoreState(std::string_view state) {
-    return readState(name(), state,
-                     [&](const nlohmann::json& json) { next_ = json.at("next").get<std::uint64_t>(); });
+    return readState(name(), state, [&](const nlohmann::json& json) {
+        const auto seen = json.at("seen").get<std::vector<std::uint64_t>>();
+        next_ = json.at("next").get<std::uint64_t>();
+        unseen_.setHashes(seen);
+    });
 }
 
 } // namespace tunesmith

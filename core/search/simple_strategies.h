@@ -24,21 +24,23 @@ private:
     Rng rng_;
 };
 
-// Every config in the order of its index. Needs a space with an index.
+// Every config in the order of its index, after the space's starting points, less what others have tried.
+// Needs a space with an index.
 class GridStrategy : public Strategy {
 public:
     static Result<std::unique_ptr<GridStrategy>> make(const Space& space);
 
     std::string name() const override { return "grid"; }
     std::vector<Config> propose(std::size_t count) override;
-    void observe(std::span<const Trial>) override {}
+    void observe(std::span<const Trial> trials) override;
     std::string saveState() const override;
     Status restoreState(std::string_view state) override;
 
 private:
-    explicit GridStrategy(const IndexedSpace& index) : index_(index) {}
+    explicit GridStrategy(const Space& space) : index_(*space.indexed()), unseen_(space) {}
 
     const IndexedSpace& index_;
+    Unseen unseen_;
     std::uint64_t next_ = 0;
 };
 

@@ -30,6 +30,15 @@ public:
     virtual Config cross(const Config& mother, const Config& father, Rng& rng) const = 0;
 };
 
+// Optional ability: a config is nothing but its choices, choice i a whole number in [0, radices()[i]), in an
+// order in which neighbouring values are alike (growing tiles, say). Which of them are allowed together,
+// validate() says.
+class ChoiceSpace {
+public:
+    virtual ~ChoiceSpace() = default;
+    virtual std::vector<std::uint64_t> radices() const = 0;
+};
+
 // What can be tried. Everything that strategies need and nothing that they should not know, so that a
 // template with 900 integer points and a tree of ten thousand inlining decisions are searched by the same
 // code. Implementations are immutable: all members may be called from any thread, randomness comes from the
@@ -63,6 +72,7 @@ public:
     // Abilities, null where the space does not have them.
     virtual const IndexedSpace* indexed() const { return nullptr; }
     virtual const CrossoverSpace* crossover() const { return nullptr; }
+    virtual const ChoiceSpace* choices() const { return nullptr; }
 };
 
 } // namespace tunesmith

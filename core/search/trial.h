@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,9 @@ struct Trial {
 
     static Trial failure(Config asked, TrialStatus status, std::string message);
 };
+
+// Cost of an ok trial, lower is better. Where one may be left out, the value of the first objective is meant.
+using TrialCost = std::function<double(const Trial&)>;
 
 // The status that an error of a build (or, with running, of a run) stands for.
 TrialStatus statusOf(const Error& error, bool running);
