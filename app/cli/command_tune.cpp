@@ -159,8 +159,12 @@ void addTune(CLI::App& app, Session& session) {
     TuneRequest& request = options->request;
     addBudget(command, request.budget);
     std::vector<std::string> strategies;
-    for (const StrategyInfo& strategy : tuneStrategies())
+    std::string explained = "Strategies:";
+    for (const StrategyInfo& strategy : tuneStrategies()) {
         strategies.push_back(strategy.key);
+        explained += "\n  " + strategy.key + ": " + strategy.help;
+    }
+    command.footer(explained);
     command.add_option("--strategy", request.strategy, "How candidates are chosen")
         ->check(CLI::IsMember(strategies))
         ->default_str(strategies.front());

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/search/union_space.h"
-
 namespace tunesmith {
 
 using loops::Program;
@@ -45,7 +43,8 @@ Result<ScheduleSpace> ScheduleSpace::make(const Workload& workload, const Target
         return made;
     }
     TS_ASSIGN(UnionSpace all, UnionSpace::make(std::move(parts)));
-    made.space_ = std::make_shared<const UnionSpace>(std::move(all));
+    made.union_ = std::make_shared<const UnionSpace>(std::move(all));
+    made.space_ = made.union_;
     return made;
 }
 
@@ -66,24 +65,23 @@ Config ScheduleSpace::bestOf(const Way& way) const {
 }
 
 Config ScheduleSpace::defaultConfig() const {
-    if (ways_.size() == 1)
+    if (!union_)
         return bestOf(ways_[0]);
     std::size_t best = 0;
     for (std::size_t i = 1; i < ways_.size(); ++i)
         if (ways_[i].schedules->standing(lowered_, target_) > ways_[best].schedules->standing(lowered_, target_))
             best = i;
-    return UnionSpace::widened(best, bestOf(ways_[best]));
+    return union_->widened(best, bestOf(ways_[best]));
 }
 
 Result<ScheduledKernel> ScheduleSpace::schedule(const Config& config) const {
     TS_TRY(space_->validate(config));
-    const bool several = ways_.size() > 1;
-    const Way& way = several ? ways_[UnionSpace::partOf(config)] : ways_[0];
+    const Way& way = union_ ? ways_[UnionSpace::partOf(config)] : ways_[0];
     ScheduledKernel scheduled{{}, lowered_};
     LoweredWorkload& lowered = scheduled.lowered;
     way.schedules->prepare(lowered);
     loops::Schedule schedule(lowered.program);
-    way.schedules->apply(schedule, lowered, *way.space, several ? UnionSpace::within(config) : config, target_);
+    way.schedules->apply(schedule, lowered, *way.space, union_ ? union_->within(config) : config, target_);
     for (std::size_t i = 0; i < lowered.program.inputs.size(); ++i)
         schedule.setLayout(lowered.program.inputs[i], lowered.argumentLayouts[i]);
     for (std::size_t i = 0; i < lowered.program.outputs.size(); ++i)

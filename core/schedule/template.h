@@ -6,7 +6,7 @@
 #include "core/codegen/target.h"
 #include "core/loops/schedule.h"
 #include "core/schedule/workload.h"
-#include "core/search/knob_space.h"
+#include "core/search/union_space.h"
 
 namespace tunesmith {
 
@@ -65,6 +65,7 @@ private:
     Target target_;
     LoweredWorkload lowered_;
     std::vector<Way> ways_;
+    std::shared_ptr<const UnionSpace> union_; // null with a single way
     std::shared_ptr<const Space> space_;
 };
 

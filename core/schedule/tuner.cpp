@@ -90,9 +90,7 @@ Status checkOptions(const std::vector<TuneTask>& tasks, const TuneOptions& optio
         return inputError("tuning needs a budget: trials per workload, trials in all, or seconds");
     if (options.trialsPerWorkload == 0u || options.totalTrials == 0u || options.batch == 0)
         return inputError("a budget of 0 trials, or a batch of 0, tunes nothing; give at least 1");
-    if (options.strategy != "random" && options.strategy != "model-guided")
-        return inputError("there is no strategy '" + options.strategy + "' for schedules; use model-guided or random");
-    return {};
+    return checkStrategyName(options.strategy);
 }
 
 Result<std::vector<Config>> startsFor(const ScheduleProblem& problem, const Store& store, const Target& target,

@@ -8,6 +8,7 @@
 
 #include "core/schedule/schedule_problem.h"
 #include "core/search/search_event.h"
+#include "core/search/strategy_table.h"
 #include "core/store/store.h"
 
 namespace tunesmith {
@@ -22,7 +23,7 @@ struct TuneOptions {
     std::optional<std::size_t> trialsPerWorkload; // small spaces are tried whole and end before
     std::optional<std::size_t> totalTrials;       // dealt out by share of the model's work
     std::optional<double> seconds;                // of this part of the run; alone: by share of the model's time
-    std::string strategy = "model-guided";        // or "random"
+    std::string strategy{strategyTable().front().name}; // any name of core/search/strategy_table.h
     std::uint64_t seed = 0;
     std::size_t batch = 8;
     bool transfer = true;              // try records of earlier runs at once

@@ -85,11 +85,12 @@ Result<Message> Verbs::build(const Message& request) {
     }));
     TS_ASSIGN(const Config config, Config::parse(request.body.value("config", std::string())));
     TS_ASSIGN(const ScheduledKernel scheduled, space->schedule(config));
+    const Config built = space->space().canonical(config);
     CompileOptions options;
     options.wantText = request.body.value("text", false);
     TS_ASSIGN(CompiledKernel compiled, compileKernel(scheduled.nest, target, options));
     KernelPackage package{std::move(compiled.kernel), scheduled.lowered.argumentLayouts, scheduled.lowered.argumentTransforms,
-                          scheduled.lowered.outputLayouts, config.text(), 0};
+                          scheduled.lowered.outputLayouts, built.text(), 0};
     package.hash = package.computeHash();
     Message reply{{{"kernel", package.header()}}, {std::move(package.kernel.object)}};
     if (options.wantText)

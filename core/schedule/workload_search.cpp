@@ -5,27 +5,25 @@
 
 #include "core/base/hash.h"
 #include "core/cost/learned_model.h"
-#include "core/search/model_guided.h"
-#include "core/search/simple_strategies.h"
 #include "core/search/started_space.h"
+#include "core/search/strategy_table.h"
 
 namespace tunesmith {
 namespace {
 
-Result<std::unique_ptr<Strategy>> makeStrategy(const Space& space, const std::string& name, std::uint64_t seed) {
-    if (name == "random")
-        return std::unique_ptr<Strategy>(std::make_unique<RandomStrategy>(space, seed));
-    if (name != "model-guided")
-        return inputError("there is no strategy '" + name + "' for schedules; use model-guided or random");
-    LearnedModelOptions model;
-    model.seed = seed;
-    model.rounds = 40;
-    ModelGuidedOptions options;
+StrategyOptions strategyOptions(std::uint64_t seed) {
+    StrategyOptions options;
     options.seed = seed;
-    options.anneal.chains = 64;
-    options.anneal.steps = 150; // a plan in tens of milliseconds: a measurement does not take longer
-    options.anneal.patience = 30;
-    return std::unique_ptr<Strategy>(std::make_unique<ModelGuidedStrategy>(space, makeLearnedModel(model), options));
+    options.model = [seed] {
+        LearnedModelOptions model;
+        model.seed = seed;
+        model.rounds = 40;
+        return makeLearnedModel(model);
+    };
+    options.guided.anneal.chains = 64;
+    options.guided.anneal.steps = 150; // a plan in tens of milliseconds: a measurement does not take longer
+    options.guided.anneal.patience = 30;
+    return options;
 }
 
 } // namespace
@@ -73,7 +71,7 @@ Result<std::unique_ptr<WorkloadSearch>> WorkloadSearch::make(std::unique_ptr<Sch
     search->space_ =
         std::make_unique<StartedSpace>(search->problem_->schedules().space(), search->setup_.starts);
     const std::uint64_t seed = Hasher().add(options.seed).add(std::string_view(search->key())).value();
-    TS_ASSIGN(search->strategy_, makeStrategy(*search->space_, options.strategy, seed));
+    TS_ASSIGN(search->strategy_, makeStrategy(options.strategy, *search->space_, strategyOptions(seed)));
     SearchOptions searching;
     if (search->setup_.budget > 0)
         searching.budget.trials = search->setup_.budget;

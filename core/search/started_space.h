@@ -23,6 +23,7 @@ public:
     std::string describe(const Config& config) const override { return space_.describe(config); }
     const IndexedSpace* indexed() const override { return space_.indexed(); }
     const CrossoverSpace* crossover() const override { return space_.crossover(); }
+    const ChoiceSpace* choices() const override { return space_.choices(); }
 
 private:
     const Space& space_;

@@ -21,18 +21,29 @@ Result<UnionSpace> UnionSpace::make(std::vector<std::shared_ptr<const KnobSpace>
         space.count_ += part->indexCount();
         space.columns_.push_back(part->features({}).columns);
     }
+    space.radices_ = {space.parts_.size()};
+    for (const auto& part : space.parts_) {
+        space.first_.push_back(space.radices_.size());
+        for (const Knob& knob : part->knobs())
+            space.radices_.push_back(knob.values.size());
+    }
     return space;
 }
 
-Config UnionSpace::within(const Config& config) {
-    return {{config.choices.begin() + 1, config.choices.end()}, config.payload};
+Config UnionSpace::within(const Config& config) const {
+    const std::size_t part = partOf(config);
+    const auto first = config.choices.begin() + static_cast<std::ptrdiff_t>(first_[part]);
+    return {{first, first + static_cast<std::ptrdiff_t>(parts_[part]->knobs().size())}, config.payload};
 }
 
-Config UnionSpace::widened(std::size_t part, const Config& config) {
-    Config wide{{static_cast<std::int64_t>(part)}, config.payload};
-    wide.choices.insert(wide.choices.end(), config.choices.begin(), config.choices.end());
+Config UnionSpace::widened(std::size_t part, const Config& config) const {
+    Config wide{std::vector<std::int64_t>(radices_.size(), 0), config.payload};
+    wide.choices[0] = static_cast<std::int64_t>(part);
+    std::ranges::copy(config.choices, wide.choices.begin() + static_cast<std::ptrdiff_t>(first_[part]));
     return wide;
 }
+
+Config UnionSpace::canonical(const Config& config) const { return widened(partOf(config), within(config)); }
 
 std::string UnionSpace::name() const {
     std::string joined;
@@ -64,9 +75,12 @@ Config UnionSpace::neighbour(const Config& config, Rng& rng) const {
 }
 
 Status UnionSpace::validate(const Config& config) const {
-    if (config.choices.empty() || config.choices[0] < 0 || partOf(config) >= parts_.size())
-        return inputError("config \"" + config.text() + "\" does not fit space " + name() + ", whose first choice is one of " +
-                          std::to_string(parts_.size()) + " parts");
+    bool fits = config.choices.size() == radices_.size();
+    for (std::size_t i = 0; fits && i < radices_.size(); ++i)
+        fits = config.choices[i] >= 0 && static_cast<std::uint64_t>(config.choices[i]) < radices_[i];
+    if (!fits)
+        return inputError("config \"" + config.text() + "\" does not fit space " + name() + ", which has " +
+                          std::to_string(parts_.size()) + " parts with " + std::to_string(radices_.size() - 1) + " knobs in all");
     return parts_[partOf(config)]->validate(within(config));
 }
 

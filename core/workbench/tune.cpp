@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/measure/machine.h"
+#include "core/search/strategy_table.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/tuning_run.h"
 
@@ -165,11 +166,12 @@ double TuneReport::seconds() const {
 }
 
 const std::vector<StrategyInfo>& tuneStrategies() {
-    static const std::vector<StrategyInfo> list{
-        {"model-guided", "Model-guided",
-         "Learns from every measurement which schedules are fast and anneals on what it learned"},
-        {"random", "Random", "Draws schedules at random: slow, but a fair yardstick"},
-    };
+    static const std::vector<StrategyInfo> list = [] {
+        std::vector<StrategyInfo> out;
+        for (const StrategyEntry& strategy : strategyTable())
+            out.push_back({std::string(strategy.name), std::string(strategy.title), std::string(strategy.help)});
+        return out;
+    }();
     return list;
 }
 

@@ -87,6 +87,7 @@ private slots:
         QTest::newRow("input without file") << QStringList{"run", "mlp", "--input", "x"} << 2;
         QTest::newRow("store without action") << QStringList{"store"} << 2;
         QTest::newRow("compile to nowhere") << QStringList{"compile", "mlp"} << 2;
+        QTest::newRow("unknown strategy") << QStringList{"tune", "mlp", "--strategy", "tarot"} << 2;
         QTest::newRow("help") << QStringList{"--help"} << 0;
         QTest::newRow("help of a command") << QStringList{"tune", "--help"} << 0;
         QTest::newRow("version") << QStringList{"--version"} << 0;
@@ -122,6 +123,9 @@ private slots:
                                                    "--seconds", "0.5", "--store", store}
                                     << QStringList{"p5_ms",     "other",      "ratio",
                                                    "ratio_low", "ratio_high", "verdict"};
+        QTest::newRow("tune --strategy")
+            << QStringList{"tune", "mlp", "--trials-per-workload", "2", "--strategy", "coordinate", "--store", store}
+            << QStringList{"run", "trials", "workloads"};
         QTest::newRow("tune") << QStringList{"tune", "mlp", "--trials-per-workload", "2", "--store", store}
                               << QStringList{"run",         "trials",    "failed",   "seconds",
                                              "stop_reason", "before_ms", "after_ms", "workloads"};

@@ -6,7 +6,6 @@
 #include "core/schedule/kernel_bench.h"
 #include "core/schedule/kernel_messages.h"
 #include "core/schedule/template.h"
-#include "core/search/union_space.h"
 
 using namespace tunesmith;
 
@@ -160,7 +159,7 @@ std::vector<Config> someConfigs(const ScheduleSpace& space) {
     const auto* several = dynamic_cast<const UnionSpace*>(&space.space());
     for (std::size_t part = 0; part < (several ? several->partCount() : 1); ++part)
         for (int i = 0; i < 2; ++i)
-            configs.push_back(several ? UnionSpace::widened(part, several->part(part).sample(rng)) : space.space().sample(rng));
+            configs.push_back(several ? several->widened(part, several->part(part).sample(rng)) : space.space().sample(rng));
     return configs;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "core/schedule/records.h"
@@ -122,6 +123,28 @@ private slots:
         QTRY_COMPARE(childCount(), 0); // no worker is left
     }
 
+    void everyStrategyTunes_data() {
+        QTest::addColumn<QString>("strategy");
+        for (const StrategyEntry& entry : strategyTable())
+            QTest::newRow(std::string(entry.name).c_str()) << QString::fromStdString(std::string(entry.name));
+    }
+    void everyStrategyTunes() {
+        QFETCH(QString, strategy);
+        Bench bench;
+        const Workload workload = reluWorkload(bench.target, 14);
+        TuneOptions tuning = options(12, fakeWorkers());
+        tuning.strategy = strategy.toStdString();
+        const TuneResult result = take(Tuner(*bench.store).run({{workload, 1}}, bench.target, tuning));
+        QCOMPARE(result.reason, StopReason::budgetTrials);
+        QVERIFY(result.workloads[0].bestMs && result.workloads[0].defaultMs); // the untuned schedule is always tried
+        QCOMPARE(take(bench.store->run(result.run)).strategy, strategy.toStdString());
+        const auto rows = trialsOf(*bench.store, result.run);
+        QVERIFY(rows.size() >= 12);
+        std::set<std::string> configs;
+        for (const TrialRow& row : std::span(rows).first(12))
+            QVERIFY(configs.insert(row.config).second);
+    }
+
     void smallSpacesAreTriedWhole() {
         Bench bench;
         const Workload workload = reluWorkload(bench.target, 14);
@@ -153,9 +176,14 @@ private slots:
     void resumeEqualsAnUninterruptedRun_data() {
         QTest::addColumn<QString>("strategy");
         QTest::addColumn<int>("after");
+        const auto row = [](const QString& strategy, int after) {
+            QTest::newRow(qPrintable(QString("%1 stopped after %2").arg(strategy).arg(after))) << strategy << after;
+        };
         for (const char* strategy : {"model-guided", "random"})
             for (const int after : {1, 4, 11, 26, 37})
-                QTest::newRow(qPrintable(QString("%1 stopped after %2").arg(strategy).arg(after))) << strategy << after;
+                row(strategy, after);
+        for (const char* strategy : {"grid", "annealing", "genetic", "bandit", "coordinate"})
+            row(strategy, 26);
     }
     void resumeEqualsAnUninterruptedRun() {
         QFETCH(QString, strategy);
@@ -274,7 +302,9 @@ private slots:
         QVERIFY(!tuner.run(tasks, bench.target, none).ok());
         TuneOptions unknown = options(4);
         unknown.strategy = "tarot";
-        QVERIFY(tuner.run(tasks, bench.target, unknown).error().message.find("tarot") != std::string::npos);
+        const std::string said = tuner.run(tasks, bench.target, unknown).error().message;
+        for (const char* name : {"tarot", "model-guided", "coordinate"})
+            QVERIFY2(said.find(name) != std::string::npos, said.c_str());
         QVERIFY(!tuner.resume(RunId(77), options(4)).ok());
         QVERIFY(take(bench.store->runs()).empty());
     }

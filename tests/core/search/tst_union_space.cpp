@@ -41,7 +41,8 @@ private slots:
                 QVERIFY(space.validate(*config).ok());
                 QCOMPARE(space.indexOf(*config), i);
                 QCOMPARE(UnionSpace::partOf(*config), std::size_t(i < 6 ? 0 : 1));
-                QCOMPARE(UnionSpace::widened(UnionSpace::partOf(*config), UnionSpace::within(*config)), *config);
+                QCOMPARE(space.widened(UnionSpace::partOf(*config), space.within(*config)), *config);
+                QCOMPARE(space.canonical(*config), *config);
             }
         QCOMPARE(members, 9);
         QCOMPARE(QString::fromStdString(space.describe(*space.at(8))), QString("other: z 5"));
@@ -76,7 +77,7 @@ private slots:
             QCOMPARE(all.row(row)[1 - own], 0.0f);
             const auto foreign = own == 0 ? all.row(row).subspan(2 + first) : all.row(row).subspan(2, first);
             QVERIFY(std::ranges::all_of(foreign, [](float value) { return value == 0; }));
-            const std::vector<Config> alone{UnionSpace::within(configs[row])};
+            const std::vector<Config> alone{space.within(configs[row])};
             const FeatureMatrix expected = space.part(own).features(alone);
             const auto mine = own == 0 ? all.row(row).subspan(2, first) : all.row(row).subspan(2 + first);
             QVERIFY(std::ranges::equal(mine, expected.row(0)));
@@ -93,8 +94,22 @@ private slots:
             many.push_back(Knob::ofNumbers("k" + std::to_string(i), {1, 2}));
         QVERIFY(UnionSpace::make({part("huge", many), a}).error().message.find("2^63") != std::string::npos);
         const UnionSpace space = twoWays();
-        for (const char* text : {"", "2,0", "-1,0", "0,0", "1,5", "0,2,1", "1,0;x"})
+        for (const char* text : {"", "2,0,0,0", "-1,0,0,0", "0,0,0", "1,0,0,5", "0,2,1,0", "1,3,0,0", "1,0,0,0;x"})
             QVERIFY2(!space.validate(Config::parse(text).value()).ok(), text);
+    }
+
+    void choicesOfOtherPartsDoNotCount() {
+        const UnionSpace space = twoWays();
+        QCOMPARE(space.choices()->radices(), (std::vector<std::uint64_t>{2, 3, 2, 5}));
+        const Config plain = Config::parse("1,0,0,3").value(), other = Config::parse("1,2,1,3").value();
+        QVERIFY(space.validate(plain).ok() && space.validate(other).ok());
+        QCOMPARE(space.canonical(other), plain);
+        QCOMPARE(space.hash(other), space.hash(plain));
+        QCOMPARE(space.indexOf(other), space.indexOf(plain));
+        QCOMPARE(space.describe(other), space.describe(plain));
+        const std::vector<Config> both{plain, other};
+        const FeatureMatrix features = space.features(both);
+        QVERIFY(std::ranges::equal(features.row(0), features.row(1)));
     }
 
     void startingPointsAreThoseGiven() {
