@@ -16,13 +16,14 @@ private slots:
         KernelPackage package;
         package.kernel = {"kernel", {3, 7}, {128}, {std::byte{0}, std::byte{10}, std::byte{255}}};
         package.argumentLayouts = {loops::Layout::blocked(4, 1, 16), loops::Layout::rowMajor(1)};
+        package.argumentTransforms = {WeightTransform::winograd4, WeightTransform::none};
         package.outputLayouts = {loops::Layout::rowMajor(4)};
         package.config = "1,2";
         package.hash = package.computeHash();
         const KernelPackage back = take(KernelPackage::unpack(package.pack()));
         QCOMPARE(back.kernel.object, package.kernel.object);
         QCOMPARE(back.kernel.phaseExtents, package.kernel.phaseExtents);
-        QVERIFY(back.argumentLayouts == package.argumentLayouts && back.outputLayouts == package.outputLayouts);
+        QVERIFY(back.argumentLayouts == package.argumentLayouts && back.argumentTransforms == package.argumentTransforms && back.outputLayouts == package.outputLayouts);
         QCOMPARE(back.computeHash(), package.hash);
         QVERIFY(!KernelPackage::unpack("no package").ok());
         QVERIFY(!KernelPackage::unpack("{\"name\": 1}\nxyz").ok());
@@ -100,6 +101,7 @@ private slots:
             KernelPackage package;
             package.kernel = take(compileKernel(scheduled.nest, target, {})).kernel;
             package.argumentLayouts = scheduled.lowered.argumentLayouts;
+            package.argumentTransforms = scheduled.lowered.argumentTransforms;
             package.outputLayouts = scheduled.lowered.outputLayouts;
             return package;
         };

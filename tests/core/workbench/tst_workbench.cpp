@@ -227,7 +227,7 @@ private slots:
         QCOMPARE(resumed->runs[0].run, stopped->last().run);
         QCOMPARE(resumed->runs[1].threads, coreCount());
         for (const TunedRun& run : resumed->runs)
-            QVERIFY(run.trials >= 15); // three workloads; a leader may be measured again
+            QVERIFY(run.trials >= 14); // three workloads, one with a space of 4; a leader may be measured again
         QVERIFY(!resumed->unfinished);
     }
 
