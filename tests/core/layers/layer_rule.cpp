@@ -51,7 +51,7 @@ std::optional<QString> onlyFrom(const QString& layer, const QStringList& allowed
 
 const QStringList& rooms() {
     static const QStringList list{"base",    "process", "stats",  "graph",        "loops",    "ops",       "check",  "onnx",
-                                  "store",   "search",  "cost",   "codegen",      "runtime",  "measure",   "schedule",
+                                  "store",   "search",  "cost",   "autotvm",      "codegen",  "runtime",   "measure",   "schedule",
                                   "module",  "substitution", "rl", "executors",   "jobs",     "plugin",    "workbench"};
     return list;
 }
