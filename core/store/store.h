@@ -57,6 +57,8 @@ public:
     // One trial is one commit. With a state, the state is part of the same commit: use it for the trial that
     // closes a batch.
     Result<TrialId> addTrial(const TrialRow& trial, const RunStateRow* state = nullptr);
+    // Many that are known already, e.g. from another program's log: all of them in one commit, or none.
+    Status addTrials(const std::vector<TrialRow>& trials);
     Status saveRunState(const RunStateRow& state);
 
     Result<std::vector<MachineRow>> machines() const;

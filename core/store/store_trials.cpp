@@ -61,6 +61,15 @@ Status updateRecord(Connection& connection, const TrialRow& trial, std::int64_t 
     return upsert.bind(workload).bind(id).bind(trial.p5Ms).bind(trial.run.value()).run();
 }
 
+Result<std::int64_t> storeTrial(Connection& connection, const TrialRow& trial, const std::string& owner) {
+    TS_TRY(requireOwnRun(connection, trial.run, owner));
+    TS_ASSIGN(const auto workload, workloadNumber(connection, trial.workload));
+    TS_ASSIGN(const auto id, insertTrial(connection, trial, workload));
+    if (trial.ok())
+        TS_TRY(updateRecord(connection, trial, workload, id));
+    return id;
+}
+
 TrialRow trialAtStart(Statement& row) {
     return queries::trialOf(row);
 }
@@ -87,14 +96,23 @@ Result<TrialId> Store::addTrial(const TrialRow& trial, const RunStateRow* state)
         return internalError(nameOf(trial) + " comes with the state of another run");
     const auto durability = state ? Durability::powerLoss : Durability::processDeath;
     return impl_->write<TrialId>(durability, [&](Connection& connection) -> Result<TrialId> {
-        TS_TRY(requireOwnRun(connection, trial.run, impl_->owner));
-        TS_ASSIGN(const auto workload, workloadNumber(connection, trial.workload));
-        TS_ASSIGN(const auto id, insertTrial(connection, trial, workload));
-        if (trial.ok())
-            TS_TRY(updateRecord(connection, trial, workload, id));
+        TS_ASSIGN(const auto id, storeTrial(connection, trial, impl_->owner));
         if (state)
             TS_TRY(writeRunState(connection, *state));
         return TrialId(id);
+    });
+}
+
+Status Store::addTrials(const std::vector<TrialRow>& trials) {
+    for (const TrialRow& trial : trials)
+        TS_TRY(validate(trial));
+    return impl_->change(Durability::processDeath, [&](Connection& connection) -> Status {
+        for (const TrialRow& trial : trials) {
+            const auto id = storeTrial(connection, trial, impl_->owner);
+            if (!id.ok())
+                return id.error();
+        }
+        return {};
     });
 }
 

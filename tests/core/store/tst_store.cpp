@@ -40,6 +40,7 @@ private slots:
     void trialsComeBackAsTheyWere();
     void refusesTrialsThatBreakTheRules_data();
     void refusesTrialsThatBreakTheRules();
+    void manyTrialsAtOnce();
     void recordIsTheFastestTrial();
     void recordsAreKeptPerMachine();
     void removingARunGivesTheRecordBack();
@@ -181,6 +182,35 @@ void TestStore::refusesTrialsThatBreakTheRules() {
     QCOMPARE(store_->stats().value().trials, std::int64_t(1));
     REQUIRE_OK(store_->addTrial(samples::trial(run, 0, 1))); // the store works on
     REQUIRE_CLEAN(*store_);
+}
+
+void TestStore::manyTrialsAtOnce() {
+    const auto run = samples::beginRun(*store_);
+    REQUIRE_OK(run);
+    std::vector<TrialRow> trials;
+    for (int index = 0; index < 12; ++index)
+        trials.push_back(samples::trial(run.value(), index % 2, index / 2));
+    QVERIFY(store_->addTrials(trials).ok());
+    QVERIFY(store_->addTrials({}).ok());
+    const auto stored = store_->trials({.run = run.value()});
+    REQUIRE_OK(stored);
+    QCOMPARE(stored.value().size(), trials.size());
+    double best = 1e9;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        QCOMPARE(stored.value()[i].config, trials[i].config);
+        QCOMPARE(stored.value()[i].workload, trials[i].workload);
+        if (trials[i].p5Ms && trials[i].workload == samples::key(0))
+            best = std::min(best, *trials[i].p5Ms);
+    }
+    QCOMPARE(store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms.value(), best);
+    // one of them is there already, or breaks a rule: none is added
+    const std::vector<TrialRow> repeated{samples::trial(run.value(), 2, 0), trials[3]};
+    QVERIFY(!store_->addTrials(repeated).ok());
+    TrialRow wrong = samples::trial(run.value(), 2, 1);
+    wrong.p5Ms.reset();
+    QVERIFY(!store_->addTrials({samples::trial(run.value(), 2, 0), wrong}).ok());
+    QCOMPARE(store_->trials({.run = run.value()}).value().size(), trials.size());
+    QVERIFY(store_->check().value().ok);
 }
 
 void TestStore::recordIsTheFastestTrial() {
