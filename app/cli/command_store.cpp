@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/workbench/autotvm_log.h"
 #include "core/workbench/history.h"
 
 namespace tunesmith::cli {
@@ -50,6 +51,38 @@ Result<int> clean(Session& session) {
                              bytesText(static_cast<double>(cleaning.bytesFreed)) + "\n");
 }
 
+Result<int> importLog(Session& session, const std::string& log) {
+    TS_ASSIGN(const LogImport done, importAutotvmLog(session.store, log, session.work()));
+    const Json json{{"imported", done.imported},
+                    {"skipped", done.skipped},
+                    {"failed_records", done.failedRecords},
+                    {"workloads", done.workloads}};
+    return session.print(json, "Imported " + std::to_string(done.imported) + " records of " +
+                                   std::to_string(done.workloads) + " workloads (" +
+                                   std::to_string(done.failedRecords) + " report failures); the store had " +
+                                   std::to_string(done.skipped) + " more\n");
+}
+
+Result<int> exportLog(Session& session, const std::string& log) {
+    TS_ASSIGN(const std::int64_t records, exportAutotvmLog(session.store, log));
+    return session.print({{"exported", records}, {"file", log}},
+                         "Wrote " + std::to_string(records) + " records to " + log + "\n");
+}
+
+void addExchange(CLI::App& command, Session& session) {
+    auto log = std::make_shared<std::string>();
+    CLI::App& in = *command.add_subcommand("import", "Add the records of an AutoTVM log");
+    in.add_option("LOG", *log, "One record of version 0.2 per line")->required();
+    in.callback([&session, log] { session.action = [&session, log] { return importLog(session, *log); }; });
+    CLI::App& out = *command.add_subcommand("export", "Write what was imported");
+    out.add_option("--autotvm", *log, "As an AutoTVM log")->required()->type_name("FILE");
+    out.callback([&session, log] { session.action = [&session, log] { return exportLog(session, *log); }; });
+    for (CLI::App* part : {&in, &out}) {
+        session.addStore(*part);
+        session.addJson(*part);
+    }
+}
+
 } // namespace
 
 void addStore(CLI::App& app, Session& session) {
@@ -68,6 +101,7 @@ void addStore(CLI::App& app, Session& session) {
         part.callback(
             [&session, run = action.run] { session.action = [&session, run] { return run(session); }; });
     }
+    addExchange(command, session);
 }
 
 } // namespace tunesmith::cli
