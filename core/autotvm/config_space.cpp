@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/autotvm/config_space.h"
 
+#include <cmath>
+
 namespace tunesmith::autotvm {
 namespace {
 
@@ -19,6 +21,20 @@ bool sameSplit(const KnobValue& value, std::int64_t extent, const KnobSetting& s
     Sizes whole = value.numbers;
     whole[0] = outermost(extent, whole);
     return *written == value.numbers || *written == whole;
+}
+
+constexpr int kFeatureVersion = 1;
+
+float signedLog(std::int64_t x) {
+    const double number = static_cast<double>(x);
+    return static_cast<float>(std::copysign(std::log2(std::abs(number) + 1), number));
+}
+
+void appendSplit(const Sizes& sizes, std::int64_t extent, std::vector<float>& out) {
+    for (std::size_t part = 0; part < sizes.size(); ++part) {
+        const std::int64_t size = part == 0 ? outermost(extent, sizes) : sizes[part];
+        out.push_back(static_cast<float>(std::log2(static_cast<double>(size))));
+    }
 }
 
 } // namespace
@@ -49,6 +65,21 @@ std::optional<Config> ConfigSpace::configOf(const Record& record) const {
         return std::nullopt;
     auto config = knobs.at(static_cast<std::uint64_t>(record.index));
     return config && agrees(*config, record.entity) ? config : std::nullopt;
+}
+
+FeatureMatrix ConfigSpace::features(std::span<const Config> configs) const {
+    std::vector<float> values;
+    for (const Config& config : configs)
+        for (std::size_t i = 0; i < kinds.size(); ++i)
+            if (const Sizes& numbers = knobs.value(config, i).numbers; kinds[i] == "sp")
+                appendSplit(numbers, extents[i], values);
+            else
+                for (const std::int64_t number : numbers)
+                    values.push_back(signedLog(number));
+    FeatureMatrix matrix(configs.size(), configs.empty() ? 0 : values.size() / configs.size(),
+                         kFeatureVersion);
+    matrix.values = std::move(values);
+    return matrix;
 }
 
 ConfigSpaceBuilder& ConfigSpaceBuilder::split(const std::string& knob, std::int64_t extent,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct ConfigSpace {
     // Does a record's config mean this one? The outermost part of a split may be written as -1 or as what
     // follows from the others, and knobs stand in the order of the space.
     bool agrees(const Config& config, const std::vector<KnobSetting>& entity) const;
+
+    // For cost models, one row per config: sign(x) * log2(|x| + 1) of every number, log2 of every part of a
+    // split, the outermost one included.
+    FeatureMatrix features(std::span<const Config> configs) const;
 
     // The config of a record, by its index: none if the space has no such index or the settings that the
     // record lists are others.

@@ -19,6 +19,10 @@ Error wrong(const std::string& what) {
     return inputError("this is no AutoTVM record: " + what);
 }
 
+std::string brief(const std::string& text) {
+    return text.substr(0, 80);
+} // for sentences
+
 Result<Json> parseJson(std::string_view line) {
     bool deep = false;
     const auto watch = [&deep](int depth, Json::parse_event_t, Json&) { return !(deep |= depth > kDeepest); };
@@ -43,7 +47,7 @@ Status checkMembers(const Json& json, const char* where, std::initializer_list<c
     };
     for (const auto& item : json.items())
         if (!known(item.key()))
-            return wrong(std::string(where) + " has the member '" + item.key() +
+            return wrong(std::string(where) + " has the member '" + brief(item.key()) +
                          "', which version 0.2 does not know");
     return {};
 }
@@ -82,8 +86,8 @@ Status readSetting(const Json& json, std::vector<KnobSetting>& entity) {
                       : setting.kind == "an"                       ? words
                                                                    : setting.kind == "ot";
     if (!fits)
-        return wrong("the knob '" + setting.name + "' of kind '" + setting.kind + "' has the value " +
-                     setting.value.substr(0, 80));
+        return wrong("the knob '" + brief(setting.name) + "' of kind '" + brief(setting.kind) +
+                     "' has the value " + brief(setting.value));
     entity.push_back(std::move(setting));
     return {};
 }
@@ -94,8 +98,7 @@ Status readConfig(const Json& json, Record& record) {
     if (!index.is_number_integer() ||
         (index.is_number_unsigned() && index.get<std::uint64_t>() > INT64_MAX) ||
         index.get<std::int64_t>() < -1)
-        return wrong("the index " + index.dump().substr(0, 80) +
-                     " of the config is no whole number from -1 on");
+        return wrong("the index " + brief(index.dump()) + " of the config is no whole number from -1 on");
     record.index = index.get<std::int64_t>();
     if (!json.contains("code_hash"))
         return wrong("'config' has no member 'code_hash'");
@@ -128,7 +131,7 @@ Status readResult(const Json& json, Record& record) {
 
 Status readVersion(const Json& json, Record& record) {
     if (json["version"] != kRecordVersion)
-        return wrong("its version is " + json["version"].dump().substr(0, 20) + ", and only 0.2 is read");
+        return wrong("its version is " + brief(json["version"].dump()) + ", and only 0.2 is read");
     if (!json.contains("tvm_version"))
         return {};
     if (!json["tvm_version"].is_string())

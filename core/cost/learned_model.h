@@ -15,6 +15,10 @@ struct LearnedModelOptions {
     double eta = 0.3;
     double gamma = 1e-4;
     int maxBin = 16;
+    // Rows that each row is compared with in a round (XGBoost 1 only). 10 instead of 1 rank one to two per
+    // cent more pairs of AutoTVM's records right; searches of the made-up landscape of tst_model_guided gain
+    // nothing from it.
+    int pairs = 1;
     // Part of the result: another count ranks differently. With more than one, start the program with
     // OMP_WAIT_POLICY=passive: OpenMP reads it when it is loaded, and its default waiting costs three times
     // the time.

@@ -73,6 +73,7 @@ Status XgboostModel::configure(Booster& booster) const {
         {"nthread", std::to_string(options_.threads)},
         {"seed", std::to_string(options_.seed & 0x7fffffff)},
         {"objective", "rank:pairwise"},
+        {"num_pairsample", std::to_string(options_.pairs)},
         {"tree_method", "hist"},
         {"max_bin", std::to_string(options_.maxBin)},
         {"max_depth", std::to_string(options_.maxDepth)},

@@ -18,7 +18,7 @@ struct LogImport {
 };
 
 // Each record becomes a trial; a line that is none refuses the log before anything is stored. Imported times
-// are another machine's: they are kept, shown and exported, but kernels are never chosen by them.
+// are another machine's: they are kept and exported, but kernels are never chosen by them.
 Result<LogImport> importAutotvmLog(const std::string& store, const std::string& log, const Work& work);
 
 // Writes all imported records as a log; gives their number. Refuses a store without any.

@@ -129,6 +129,9 @@ private slots:
         QTest::newRow("no version") << with(", \"version\": 0.2", "") << "no member 'version'";
         QTest::newRow("version of TVM") << with("\"0.8.dev0\"", "8") << "'tvm_version'";
         QTest::newRow("unknown member") << with("\"version\"", "\"more\": 1, \"version\"") << "'more'";
+        QTest::newRow("endless name")
+            << with("\"version\"", "\"" + QString(9999, 'x') + "\": 1, \"version\"") << "'xxx";
+        QTest::newRow("endless kind") << with("\"sp\"", "\"" + QString(9999, 'x') + "\"") << "'tile_y'";
         QTest::newRow("unknown in config") << with("\"index\"", "\"more\": 1, \"index\"") << "'more'";
         QTest::newRow("index is text") << with("\"index\": 7", "\"index\": \"7\"") << "index";
         QTest::newRow("index is real") << with("\"index\": 7", "\"index\": 7.5") << "index";
