@@ -140,13 +140,15 @@ Stmt withBuffers(const Stmt& stmt, const std::map<TensorRef, TensorRef>& names) 
     return rebuildChildren(stmt, std::move(children));
 }
 
-void collectLoops(const Stmt& stmt, std::set<Var>& loops) {
+void collect(const Stmt& stmt, std::set<Var>& loops, std::set<TensorRef>& stored) {
     if (!stmt)
         return;
     if (stmt->kind == StmtKind::loop)
         loops.insert(stmt->var);
+    if (stmt->kind == StmtKind::store)
+        stored.insert(stmt->buffer);
     for (const Stmt& child : stmt->body)
-        collectLoops(child, loops);
+        collect(child, loops, stored);
 }
 
 } // namespace
@@ -170,11 +172,12 @@ std::vector<TensorRef> LocalBuffers::buffers() const {
 
 Stmt LocalBuffers::withOwn(const Stmt& body, const Var& loop) {
     std::set<Var> inside{loop};
-    collectLoops(body, inside);
+    std::set<TensorRef> stored; // not those that other bodies have of their own
+    collect(body, inside, stored);
     std::map<TensorRef, TensorRef> names;
     const std::size_t known = homes_.size();
     for (std::size_t i = 0; i < known; ++i)
-        if (const auto [buffer, home] = homes_[i]; inside.contains(home) && fitsRegisters(*buffer)) {
+        if (const auto [buffer, home] = homes_[i]; stored.contains(buffer) && inside.contains(home) && fitsRegisters(*buffer)) {
             names[buffer] = makeTensor(buffer->name, buffer->type, buffer->shape);
             add(names[buffer], home);
         }
