@@ -2,6 +2,8 @@
 #include "core/schedule/template.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 
 namespace tunesmith {
@@ -64,14 +66,16 @@ Config ScheduleSpace::bestOf(const Way& way) const {
     return best;
 }
 
-Config ScheduleSpace::defaultConfig() const {
+std::vector<Config> ScheduleSpace::guesses() const {
     if (!union_)
-        return bestOf(ways_[0]);
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < ways_.size(); ++i)
-        if (ways_[i].schedules->standing(lowered_, target_) > ways_[best].schedules->standing(lowered_, target_))
-            best = i;
-    return union_->widened(best, bestOf(ways_[best]));
+        return {bestOf(ways_[0])};
+    std::vector<std::size_t> order(ways_.size());
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return ways_[i].schedules->standing(lowered_, target_); });
+    std::vector<Config> all;
+    for (const std::size_t way : order)
+        all.push_back(union_->widened(way, bestOf(ways_[way])));
+    return all;
 }
 
 Result<ScheduledKernel> ScheduleSpace::schedule(const Config& config) const {

@@ -52,7 +52,8 @@ public:
 
     const Space& space() const { return *space_; } // a KnobSpace, or a UnionSpace of those of several templates
     const LoweredWorkload& lowered() const { return lowered_; }
-    Config defaultConfig() const; // the one of highest prior
+    Config defaultConfig() const { return guesses().front(); } // the config of an untuned kernel
+    std::vector<Config> guesses() const;                       // the best guess of each way without measuring, the default first
     Result<ScheduledKernel> schedule(const Config& config) const;
 
 private:

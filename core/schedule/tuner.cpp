@@ -95,11 +95,11 @@ Status checkOptions(const std::vector<TuneTask>& tasks, const TuneOptions& optio
 
 Result<std::vector<Config>> startsFor(const ScheduleProblem& problem, const Store& store, const Target& target,
                                       bool transfer) {
-    std::vector<Config> starts{problem.schedules().defaultConfig()};
+    std::vector<Config> starts = problem.schedules().guesses();
     if (!transfer)
         return starts;
     TS_ASSIGN(const auto known, bestConfig(store, problem.workload().key, target));
-    if (known && !(known->config == starts[0]) && problem.space().validate(known->config).ok())
+    if (known && std::ranges::find(starts, known->config) == starts.end() && problem.space().validate(known->config).ok())
         starts.push_back(known->config);
     return starts;
 }

@@ -40,9 +40,10 @@ public:
 
     double standing(const LoweredWorkload& lowered, const Target&) const override {
         const Shape& out = convStage(lowered)->output->shape;
-        const std::int64_t channels = std::min(out[1], convStage(lowered)->reduceAxes[0].extent);
-        const std::int64_t tiles = (out[2] / m_) * (out[3] / m_);
-        return channels >= kChannels && tiles >= kTiles ? 1.0 + 0.1 * static_cast<double>(m_) : 0.5;
+        const std::int64_t inputs = convStage(lowered)->reduceAxes[0].extent, tiles = (out[2] / m_) * (out[3] / m_);
+        const std::int64_t points = (m_ + 2) * (m_ + 2) * tiles * inputs * static_cast<std::int64_t>(sizeof(float));
+        const bool promising = std::min(out[1], inputs) >= kChannels && tiles >= kTiles && points <= kPointBytes;
+        return promising ? 1.0 + 0.1 * static_cast<double>(m_) : 0.5;
     }
 
     std::vector<Knob> knobs(const LoweredWorkload& lowered, const Target& target) const override {
@@ -108,7 +109,8 @@ public:
 
 private:
     static constexpr std::int64_t kLocalBytes = 128 * 1024;
-    static constexpr std::int64_t kChannels = 16, kTiles = 36; // from here on it is the better guess without measuring
+    // From here on it is the better guess without measuring, as long as the transformed input stays in a cache.
+    static constexpr std::int64_t kChannels = 16, kTiles = 36, kPointBytes = 8 << 20;
 
     struct Sizes {
         std::int64_t block, blocks, images, tileRows, tileColumns, points;
