@@ -35,7 +35,7 @@ CliResult runCli(const QStringList& arguments, const QString& standardOutput) {
         process.setStandardOutputFile(standardOutput);
     process.start(TEST_CLI, arguments);
     CliResult result;
-    if (process.waitForFinished(120'000) && process.exitStatus() == QProcess::NormalExit)
+    if (process.waitForFinished(400'000) && process.exitStatus() == QProcess::NormalExit)
         result.status = process.exitCode();
     result.out = process.readAllStandardOutput();
     result.errors = process.readAllStandardError();
