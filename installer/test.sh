@@ -38,10 +38,10 @@ status=0
 # No label is excluded in the presets: ctest leaves out only what every exclusion names.
 # What must have the machine to itself (measuring, event-loop gaps) runs alone, after everything else ran in parallel.
 echo "Running the tests that may share the machine"
-"${fixedAddresses[@]}" ctest --preset "$preset" -LE '^(gui|slow|bench)$' -j "$(nproc)" --output-junit "$reports/parallel.xml" || status=1
-if ctest --preset "$preset" -N -L '^(gui|slow)$' -LE '^bench$' | grep -q '^Total Tests: [1-9]'; then
+"${fixedAddresses[@]}" ctest --preset "$preset" -LE '^(alone|bench)$' -j "$(nproc)" --output-junit "$reports/parallel.xml" || status=1
+if ctest --preset "$preset" -N -L '^alone$' -LE '^bench$' | grep -q '^Total Tests: [1-9]'; then
     echo "Running the tests that need it alone"
-    "${fixedAddresses[@]}" ctest --preset "$preset" -L '^(gui|slow)$' -LE '^bench$' -j 1 --output-junit "$reports/serial.xml" || status=1
+    "${fixedAddresses[@]}" ctest --preset "$preset" -L '^alone$' -LE '^bench$' -j 1 --output-junit "$reports/serial.xml" || status=1
 fi
 
 shopt -s nullglob

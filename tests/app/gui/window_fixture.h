@@ -33,7 +33,7 @@ private:
 void drop(MainWindow& window, const QList<QUrl>& urls);
 
 // The longest time that one event kept the window's thread, be it with work or with waiting. Only the time in
-// which the thread could have run and another one had its core does not count.
+// which the thread could have run and another one, or another machine of the same host, had its core does not count.
 class EventWatch : public QObject {
 public:
     EventWatch();
@@ -45,8 +45,8 @@ public:
     void end();
 
 private:
-    double started_ = 0, longest_ = 0;
-    int depth_ = 0;
+    double started_ = 0, stolen_ = 0, longest_ = 0; // ms
+    int depth_ = 0, core_ = 0;
     QByteArray name_, culprit_;
 };
 
