@@ -57,6 +57,14 @@ Shape Layout::physicalShape(const Shape& logical) const {
 
 std::int64_t Layout::elementCount(const Shape& logical) const { return tunesmith::elementCount(physicalShape(logical)); }
 
+std::int64_t Layout::room(const Shape& logical, std::size_t dim) const {
+    const Shape physical = physicalShape(logical);
+    std::int64_t count = 1;
+    for (std::size_t i = 0; i < axes_.size(); ++i)
+        count *= axes_[i].dim == dim ? physical[i] : 1;
+    return count;
+}
+
 Expr Layout::offset(const Shape& logical, const std::vector<Expr>& indices) const {
     const Shape strides = rowMajorStrides(physicalShape(logical));
     Expr sum = 0;

@@ -10,7 +10,8 @@ namespace tunesmith::loops {
 
 // Where the elements of a tensor lie in memory. Each physical axis, outermost first, is a piece of one logical dimension:
 // (index / divisor) % extent. Row-major has one axis per dimension; NCHW16c is N, C/16, H, W, C%16. A dimension that a block
-// does not divide is padded up to it; the padding is never read or written by scheduled loops.
+// does not divide is padded up to it; only stages that are rounded up (schedule.h) read or
+// write the padding; what it holds is unspecified.
 class Layout {
 public:
     struct Axis {
@@ -35,6 +36,7 @@ public:
 
     Shape physicalShape(const Shape& logical) const;
     std::int64_t elementCount(const Shape& logical) const; // with padding
+    std::int64_t room(const Shape& logical, std::size_t dim) const; // how many indices of a dimension have a place, padding included
     Expr offset(const Shape& logical, const std::vector<Expr>& indices) const;
     std::string text(const std::string& dimNames = "NCHW") const; // "NCHW16c"
 

@@ -172,9 +172,14 @@ public:
 private:
     bool isReduce(const Var& loop) const { return reduceLoops_.contains(loop); }
 
+    std::int64_t wholeExtent(std::size_t d) const {
+        const auto rounded = schedule_.rounded_.find(stage_.axes[d].var);
+        return rounded == schedule_.rounded_.end() ? stage_.output->shape[d] : rounded->second;
+    }
+
     void findExtents(const Region& region) {
         for (std::size_t d = 0; d < stage_.axes.size(); ++d)
-            extents_[stage_.axes[d].var] = region.extent[d];
+            extents_[stage_.axes[d].var] = region.extent[d] == stage_.output->shape[d] ? wholeExtent(d) : region.extent[d];
         for (const Axis& axis : stage_.reduceAxes) {
             extents_[axis.var] = axis.extent;
             reduceLoops_.insert(axis.var);
@@ -214,7 +219,7 @@ private:
         for (std::size_t d = 0; d < stage_.axes.size(); ++d) {
             const Var& axis = stage_.axes[d].var;
             values_[axis] = region.begin[d] + values_[axis];
-            const std::int64_t whole = stage_.output->shape[d];
+            const std::int64_t whole = wholeExtent(d);
             if (isConstant(region.begin[d], 0) && region.extent[d] <= whole)
                 continue;
             conditions_.push_back({false, values_[axis] < Expr(whole)});

@@ -28,6 +28,9 @@ public:
     void unroll(const Var& loop) { kinds_[loop] = LoopKind::unrolled; }
     void parallel(const Var& loop) { kinds_[loop] = LoopKind::parallel; } // outermost loop of a stage of its own only
     void computeAt(const TensorRef& consumer, const Var& loop);
+    // Computes as many indices of an axis as if the output were so large, instead of testing for the last one in every
+    // iteration: what it computes beyond goes into the padding of the layouts, whose room the caller answers for.
+    void roundUp(const Var& axis, std::int64_t extent) { rounded_[axis] = extent; }
 
 private:
     friend class Schedule;
@@ -42,6 +45,7 @@ private:
     std::vector<Var> axes_, reduceAxes_, leaves_;
     std::vector<Relation> relations_;
     std::map<Var, LoopKind> kinds_;
+    std::map<Var, std::int64_t> rounded_; // extents of axes
     TensorRef attachStage_; // null: a phase of its own
     Var attachLoop_;
 };

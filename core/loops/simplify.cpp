@@ -107,11 +107,33 @@ LinearForm quotientAtom(const LinearForm& rest, std::int64_t k, const VarRanges&
     return atomForm(fromLinear(rest, ranges) / Expr(k));
 }
 
+// form = step * quotient + rest with 0 <= rest < step, for the widest step that divides k: 8 for 8 * block + lane and 16.
+struct Stepped {
+    std::int64_t step = 1;
+    Divided parts;
+};
+
+Stepped widestStep(const LinearForm& form, std::int64_t k, const VarRanges& ranges) {
+    Stepped widest;
+    for (const auto& [atom, factor] : form.terms) {
+        const std::int64_t step = std::abs(factor);
+        if (step <= widest.step || k % step != 0)
+            continue;
+        Divided parts = divideOut(form, step);
+        const Range rest = rangeOf(parts.rest, ranges);
+        if (rest.min >= 0 && rest.max < step)
+            widest = {step, std::move(parts)};
+    }
+    return widest;
+}
+
 LinearForm divideForm(const LinearForm& form, std::int64_t k, const VarRanges& ranges) {
     Divided divided = divideOut(form, k);
     const Range range = rangeOf(divided.rest, ranges);
     if (floorDivide(range.min, k) == floorDivide(range.max, k))
         divided.quotient.constant += floorDivide(range.min, k);
+    else if (const Stepped stepped = widestStep(divided.rest, k, ranges); stepped.step > 1)
+        divided.quotient.add(divideForm(stepped.parts.quotient, k / stepped.step, ranges));
     else
         divided.quotient.add(quotientAtom(divided.rest, k, ranges));
     return divided.quotient;
@@ -123,6 +145,11 @@ LinearForm moduloForm(const LinearForm& form, std::int64_t k, const VarRanges& r
     if (floorDivide(range.min, k) == floorDivide(range.max, k)) {
         rest.constant -= floorDivide(range.min, k) * k;
         return rest;
+    }
+    if (const Stepped stepped = widestStep(rest, k, ranges); stepped.step > 1) {
+        LinearForm both = stepped.parts.rest;
+        both.add(moduloForm(stepped.parts.quotient, k / stepped.step, ranges), stepped.step);
+        return both;
     }
     return atomForm(fromLinear(rest, ranges) % Expr(k));
 }

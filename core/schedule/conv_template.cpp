@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <numeric>
 
 #include "core/loops/simplify.h"
 #include "core/schedule/conv_stage.h"
 #include "core/schedule/layouts.h"
+#include "core/schedule/round_up.h"
 #include "core/schedule/template.h"
 
 namespace tunesmith {
@@ -80,6 +82,7 @@ public:
         const std::size_t weights = argumentOf(lowered, convStage(lowered)->body->args[1]->tensor);
         lowered.argumentLayouts[weights] = Layout::weights(4, s.inBlock, s.block);
         const auto [conv, output] = anchorStages(schedule);
+        roundUpChannels(schedule, lowered, s.block);
         schedule.setLayout(conv, Layout::blocked(4, 1, s.block));
         const Var tile = scheduleOutput(schedule[output], s, knob(0), knob(1), knob(2), knob(5) != 0);
         auto& c = schedule[conv];
@@ -104,10 +107,10 @@ private:
             block = channelBlock(lowered.outputLayouts[0]);
             const std::int64_t inPerGroup = conv.reduceAxes[0].extent;
             const std::int64_t layoutBlock = channelBlock(lowered.argumentLayouts[argumentOf(lowered, conv.body->args[0]->tensor)]);
-            inBlock = layoutBlock > 1 && inPerGroup % layoutBlock == 0 ? layoutBlock : inPerGroup <= 16 ? inPerGroup : 1;
+            inBlock = layoutBlock > 1 ? std::gcd(layoutBlock, inPerGroup) : inPerGroup <= 16 ? inPerGroup : 1;
             const Shape& out = conv.output->shape;
-            blocks = out[1] / block;
-            blocksPerGroup = outputsPerGroup(conv) / block;
+            blocks = (out[1] + block - 1) / block;
+            blocksPerGroup = (outputsPerGroup(conv) + block - 1) / block;
             oh = out[2];
             ow = out[3];
             kw = conv.reduceAxes[2].extent;
@@ -122,7 +125,9 @@ private:
         return conv.output->shape[1] / std::max<std::int64_t>(1, inputs / conv.reduceAxes[0].extent);
     }
 
-    static bool groupsAlign(const Stage& conv, std::int64_t block) { return outputsPerGroup(conv) % block == 0; }
+    static bool groupsAlign(const Stage& conv, std::int64_t block) {
+        return outputsPerGroup(conv) % block == 0 || outputsPerGroup(conv) == conv.output->shape[1];
+    }
 
     static Var scheduleOutput(loops::StageSchedule& o, const Sizes& s, std::int64_t owTile, std::int64_t ocTile, std::int64_t rows, bool ocOuter) {
         const Var n = o.axes()[0], oh = o.axes()[2];

@@ -2,6 +2,7 @@
 #include "core/schedule/layouts.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/ops/operator.h"
 
@@ -45,7 +46,11 @@ namespace {
 
 class Chooser {
 public:
-    Chooser(const Graph& graph, const Target& target) : graph_(graph), lanes_(target.floatLanes()) {}
+    Chooser(const Graph& graph, const Target& target) : graph_(graph), lanes_(target.floatLanes()) {
+        for (std::size_t n = 0; n < graph.nodeCount(); ++n)
+            if (const Node& node = graph.node(NodeId(static_cast<std::int64_t>(n))); node.op == "Concat")
+                joined_.insert(node.inputs.begin(), node.inputs.end());
+    }
 
     void visit(const KernelGroup& group) {
         if (group.kind == KernelGroup::Kind::alias || group.outputs.size() != 1)
@@ -53,7 +58,8 @@ public:
         const TensorType& type = graph_.value(group.outputs[0]).type;
         if (type.dims->size() != 4 || type.dtype != DType::f32)
             return;
-        const std::int64_t block = blockFor(group, type.shape());
+        const bool joined = joined_.contains(group.outputs[0]); // can be a part of the whole where blocks divide it
+        const std::int64_t block = std::min(blockFor(group, type.shape()), joined ? widestDivisor(type.shape()[1]) : lanes_);
         if (block > 1)
             plan_[group.outputs[0]] = Layout::blocked(4, 1, block);
     }
@@ -61,11 +67,20 @@ public:
     LayoutPlan take() { return std::move(plan_); }
 
 private:
-    std::int64_t widestBlock(std::int64_t channels) const {
+    std::int64_t widestDivisor(std::int64_t channels) const {
         for (std::int64_t block = lanes_; block >= 4; block /= 2)
             if (channels % block == 0)
                 return block;
         return 1;
+    }
+
+    // The block with the fewest vectors, the narrowest of those: 24 channels are two vectors of 16, 8 are one of 8.
+    std::int64_t widestBlock(std::int64_t channels) const {
+        const auto vectors = [channels](std::int64_t block) { return (channels + block - 1) / block; };
+        std::int64_t block = lanes_;
+        while (block > 4 && vectors(block / 2) == vectors(block))
+            block /= 2;
+        return channels < 4 ? 1 : block;
     }
 
     std::int64_t blockFor(const KernelGroup& group, const Shape& shape) const {
@@ -86,7 +101,7 @@ private:
             const std::int64_t block = channelBlock(layoutOf(plan_, graph_, conv.inputs[0]));
             return block > 1 ? block : widestBlock(channels);
         }
-        return widestBlock(channels / groups);
+        return groups > 1 ? widestDivisor(channels / groups) : widestBlock(channels);
     }
 
     std::int64_t concatBlock(const Node& concat) const {
@@ -97,7 +112,7 @@ private:
         bool anyBlocked = false;
         for (const ValueId input : concat.inputs) {
             anyBlocked = anyBlocked || channelBlock(layoutOf(plan_, graph_, input)) > 1;
-            block = std::min(block, widestBlock(graph_.value(input).type.shape()[1]));
+            block = std::min(block, widestDivisor(graph_.value(input).type.shape()[1]));
         }
         return anyBlocked ? block : 1;
     }
@@ -112,6 +127,7 @@ private:
 
     const Graph& graph_;
     std::int64_t lanes_;
+    std::set<ValueId> joined_; // what a Concat reads
     LayoutPlan plan_;
 };
 

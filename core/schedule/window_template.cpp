@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/schedule/layouts.h"
+#include "core/schedule/round_up.h"
 #include "core/schedule/template.h"
 
 namespace tunesmith {
@@ -55,6 +56,7 @@ public:
         const std::int64_t block = channelBlock(lowered.outputLayouts[0]);
         packWeights(lowered, block);
         const auto [anchor, output] = anchorStages(schedule);
+        roundUpChannels(schedule, lowered, block);
         schedule.setLayout(anchor, Layout::blocked(4, 1, block));
         auto& o = schedule[output];
         const auto [channels, lane] = o.split(o.axes()[1], block);

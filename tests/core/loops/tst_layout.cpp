@@ -20,6 +20,9 @@ private slots:
         QVERIFY(Layout::blocked(4, 1, 1).isRowMajor());
         QVERIFY(!blocked.isRowMajor());
         QCOMPARE(Layout::rowMajor(0).elementCount({}), std::int64_t{1});
+        QCOMPARE(blocked.room({1, 58, 3, 3}, 1), std::int64_t{64});
+        QCOMPARE(blocked.room({1, 58, 3, 3}, 2), std::int64_t{3});
+        QCOMPARE(Layout::weights(4, 8, 16).room({24, 20, 1, 1}, 0), std::int64_t{32});
     }
 
     // Packing is a bijection onto distinct places that offset() names; what is left over is zero.

@@ -25,6 +25,16 @@ Program paddedSum(std::int64_t length) {
     return program;
 }
 
+Program twiceOf37() {
+    Program program;
+    program.name = "copy";
+    const auto x = makeTensor("x", DType::f32, {37});
+    program.inputs = {x};
+    program.stages.push_back(compute("y", DType::f32, {37}, [&](const Indices& i) { return load(x, i) * constantOf(DType::f32, 2); }));
+    program.outputs = {program.stages[0].output};
+    return program;
+}
+
 } // namespace
 
 class TestPasses : public QObject {
@@ -70,19 +80,29 @@ private slots:
     }
 
     void tailsAreSplitOff() {
-        Program program;
-        program.name = "copy";
-        const auto x = makeTensor("x", DType::f32, {37});
-        program.inputs = {x};
-        program.stages.push_back(compute("y", DType::f32, {37}, [&](const Indices& i) { return load(x, i) * constantOf(DType::f32, 2); }));
-        program.outputs = {program.stages[0].output};
-        Schedule schedule(program);
-        auto& y = schedule[program.outputs[0]];
+        Schedule schedule(twiceOf37());
+        auto& y = schedule[schedule.program().outputs[0]];
         const auto [outer, inner] = y.split(y.axes()[0], 8);
         y.vectorize(inner);
         const QString body = text(schedule.lower()->phases[0].body);
         QVERIFY2(!body.contains("if "), qPrintable(body));
         QVERIFY2(body.contains("for i0o in [0, 4)") && body.contains("vectorized i0i in [0, 5)"), qPrintable(body));
+    }
+
+    void stagesThatAreRoundedUpHaveNoTail() {
+        Schedule schedule(twiceOf37());
+        for (const TensorRef& tensor : {schedule.program().inputs[0], schedule.program().outputs[0]})
+            schedule.setLayout(tensor, Layout::blocked(1, 0, 8));
+        auto& y = schedule[schedule.program().outputs[0]];
+        y.roundUp(y.axes()[0], 40);
+        const auto [outer, inner] = y.split(y.axes()[0], 8);
+        y.parallel(outer);
+        y.vectorize(inner);
+        const auto nest = schedule.lower();
+        QCOMPARE(nest->phases[0].extent, std::int64_t{5});
+        const QString body = text(nest->phases[0].body);
+        QVERIFY2(!body.contains("if ") && body.contains("vectorized i0i in [0, 8)"), qPrintable(body));
+        QCOMPARE(nest->arguments[1]->shape, (Shape{40}));
     }
 
     // What an attached stage must cover is found through readers that are attached further in.

@@ -55,6 +55,8 @@ private slots:
         QTest::newRow("false comparison") << 5 << "0";
         QTest::newRow("min of ordered") << 6 << "ci";
         QTest::newRow("cancelled") << 7 << "3";
+        QTest::newRow("half a block") << 8 << "(co/2)";
+        QTest::newRow("lane of half a block") << 9 << "(((co%2)*16) + ci)";
     }
     void knownForms() {
         QFETCH(int, form);
@@ -66,7 +68,8 @@ private slots:
         ranges.set(f, {0, 783});
         const Expr c = Expr(co) * 16 + ci;
         const std::vector<Expr> forms{c / 16, c % 16, Expr(f) / 28 * 28 + Expr(f) % 28, Expr(f) / 7 / 8, c < Expr(64), c >= Expr(64),
-                                      min(Expr(ci), Expr(15)), c - (Expr(ci) + Expr(co) * 16) + 3};
+                                      min(Expr(ci), Expr(15)), c - (Expr(ci) + Expr(co) * 16) + 3,
+                                      c / 32, c % 32};
         QCOMPARE(QString::fromStdString(toText(simplify(forms[static_cast<std::size_t>(form)], ranges))), text);
     }
 

@@ -78,7 +78,7 @@ const std::vector<Row>& rows() {
              return c.builder.add("Relu", {sum});
          }},
         {"conv 3x3 of blocks to blocks of another size", "conv2d_nchwc|winograd2|winograd4",
-         [](Case& c) { return c.conv(c.blocked({1, 32, 9, 10}), {24, 32, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
+         [](Case& c) { return c.conv(c.blocked({1, 32, 9, 10}), {8, 32, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
         {"conv 3x3 of blocks to a small image", "conv2d_nchwc|winograd2",
          [](Case& c) { return c.conv(c.blocked({1, 16, 4, 4}), {16, 16, 3, 3}, {0, 0, 0, 0}, {1, 1}); }},
         {"conv groups of three", "generic", [](Case& c) { return convRelu(c, {1, 9, 5, 5}, {9, 3, 3, 3}, {1, 1, 1, 1}, {1, 1}, 3); }},
@@ -87,10 +87,26 @@ const std::vector<Row>& rows() {
              const ValueId x = c.input({1, 16, 8, 8}), other = c.input({1, 32, 8, 8});
              return c.builder.add("Relu", {c.builder.add("Add", {c.conv(x, {32, 16, 3, 3}, {1, 1, 1, 1}, {1, 1}), other})});
          }},
-        {"conv to odd channels", "generic", [](Case& c) { return convRelu(c, {1, 4, 6, 6}, {5, 4, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
+        {"conv to three channels", "generic", [](Case& c) { return convRelu(c, {1, 4, 6, 6}, {3, 4, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
+        {"conv to odd channels", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 4, 6, 6}, {5, 4, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
+        {"conv from and to channels that no block divides", "conv2d_nchwc",
+         [](Case& c) {
+             const ValueId x = c.blocked({1, 58, 7, 7});
+             return c.builder.add("Relu", {c.builder.add("Add", {c.conv(x, {58, 58, 1, 1}, {0, 0, 0, 0}, {1, 1}), x})});
+         }},
+        {"conv of channels that a block does not divide, scaled by channel", "conv2d_nchwc",
+         [](Case& c) {
+             const ValueId y = c.conv(c.blocked({2, 24, 6, 9}), {40, 24, 5, 5}, {2, 2, 2, 2}, {2, 2});
+             return c.builder.add("Mul", {y, c.input({2, 40, 1, 1})});
+         }},
+        {"conv of two odd channels, batch 3", "conv2d_nchwc", [](Case& c) { return c.conv(c.blocked({3, 29, 4, 5}), {17, 29, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
         {"conv wider pad than kernel", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 4, 5, 5}, {16, 4, 2, 2}, {3, 3, 3, 3}, {1, 1}); }},
         {"depthwise 3x3", "window_nchwc", [](Case& c) { return convRelu(c, {1, 32, 10, 10}, {32, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 32); }},
         {"depthwise stride 2", "window_nchwc", [](Case& c) { return convRelu(c, {1, 24, 11, 11}, {24, 1, 5, 5}, {2, 2, 2, 2}, {2, 2}, 24); }},
+        {"depthwise of channels that no block divides", "window_nchwc",
+         [](Case& c) { return c.builder.add("Relu", {c.conv(c.blocked({1, 58, 9, 9}), {58, 1, 3, 3}, {1, 1, 1, 1}, {2, 2}, 58)}); }},
+        {"average pool of channels that no block divides", "window_nchwc",
+         [](Case& c) { return c.builder.add("GlobalAveragePool", {c.blocked({1, 42, 7, 7})}); }},
         {"max pool", "window_nchwc",
          [](Case& c) {
              const ValueId y = c.conv(c.input({1, 3, 9, 9}), {16, 3, 3, 3}, {1, 1, 1, 1}, {1, 1});
