@@ -2,6 +2,7 @@
 #include "core/loops/simplify.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace tunesmith::loops {
 namespace {

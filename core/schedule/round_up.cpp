@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/loops/simplify.h"
 #include "core/schedule/conv_stage.h"
 
 namespace tunesmith {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <QtGlobal>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,14 +8,9 @@
 #include "core/schedule/kernel_bench.h"
 #include "core/schedule/template.h"
 #include "core/search/trial.h"
+#include "tests/take.h"
 
 namespace tunesmith {
-
-template <class T> T take(Result<T> result) {
-    if (!result.ok())
-        qFatal("%s", result.error().message.c_str());
-    return std::move(result).value();
-}
 
 // A square two-dimensional convolution of one image that keeps its size but for the stride, with bias and Relu.
 struct ConvShape {

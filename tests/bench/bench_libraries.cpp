@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
+#include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "core/measure/ceilings.h"
 #include "core/measure/timing.h"
 #include "tests/bench/library_kernels.h"
 

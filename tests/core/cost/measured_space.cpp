@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/core/cost/measured_space.h"
+#include "tests/take.h"
 
 #include <QFile>
-#include <QtGlobal>
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 namespace tunesmith {
 namespace {
-
-template <class T> T take(Result<T> result) {
-    if (!result.ok())
-        qFatal("%s", result.error().message.c_str());
-    return std::move(result).value();
-}
 
 std::shared_ptr<const KnobSpace> readPart(const nlohmann::json& part, const std::vector<double>& ms) {
     std::vector<Knob> knobs;

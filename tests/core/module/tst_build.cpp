@@ -10,18 +10,13 @@
 #include "core/module/memory_plan.h"
 #include "core/onnx/samples.h"
 #include "core/ops/interpreter.h"
+#include "tests/take.h"
 
 using namespace tunesmith;
 
 namespace {
 
 using Ints = std::vector<std::int64_t>;
-
-template <class T> T take(Result<T> result) {
-    if (!result.ok())
-        qFatal("%s", result.error().message.c_str());
-    return std::move(result).value();
-}
 
 Tensor randomTensor(const Shape& shape, std::uint64_t seed, float low = -1.0f) {
     Tensor tensor = Tensor::zeros(DType::f32, shape);

@@ -9,6 +9,7 @@
 #include "core/module/transposed_conv.h"
 #include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
+#include "tests/take.h"
 
 using namespace tunesmith;
 
@@ -16,12 +17,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 using Attributes = std::map<std::string, Attribute>;
-
-template <class T> T take(Result<T> result) {
-    if (!result.ok())
-        qFatal("%s", result.error().message.c_str());
-    return std::move(result).value();
-}
 
 Tensor randomTensor(const Shape& shape) {
     Tensor tensor = Tensor::zeros(DType::f32, shape);

@@ -10,17 +10,12 @@
 #include "core/ops/fold_constants.h"
 #include "core/ops/infer_shapes.h"
 #include "model_bytes.h"
+#include "tests/take.h"
 
 using namespace tunesmith;
 using namespace tunesmith::testing;
 
 namespace {
-
-template <class T> T take(Result<T> result) {
-    if (!result.ok())
-        qFatal("%s", result.error().message.c_str());
-    return std::move(result).value();
-}
 
 void setTensor(onnx::TypeProto& type, const char* batch) {
     type.mutable_tensor_type()->set_elem_type(1);

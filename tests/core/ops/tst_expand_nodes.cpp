@@ -8,6 +8,7 @@
 #include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
 #include "op_case.h"
+#include "tests/take.h"
 
 using namespace tunesmith;
 
@@ -16,12 +17,6 @@ namespace {
 using Attributes = std::map<std::string, Attribute>;
 using Body = std::shared_ptr<const Graph>;
 using Strings = std::vector<std::string>;
-
-template <class T> T take(Result<T> result) {
-    if (!result.ok())
-        qFatal("%s", result.error().message.c_str());
-    return std::move(result).value();
-}
 
 const TensorType kPair(DType::f32, Shape{2}), kTruth(DType::boolean, Shape{});
 

@@ -7,18 +7,13 @@
 #include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
 #include "core/ops/settle_choices.h"
+#include "tests/take.h"
 
 using namespace tunesmith;
 
 namespace {
 
 using Body = std::shared_ptr<const Graph>;
-
-template <class T> T take(Result<T> result) {
-    if (!result.ok())
-        qFatal("%s", result.error().message.c_str());
-    return std::move(result).value();
-}
 
 const TensorType kTruth(DType::boolean, Shape{}), kRows(DType::f32, Shape{3, 2});
 

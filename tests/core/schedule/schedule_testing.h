@@ -5,14 +5,9 @@
 #include "core/graph/graph_builder.h"
 #include "core/ops/infer_shapes.h"
 #include "core/schedule/schedule_problem.h"
+#include "tests/take.h"
 
 namespace tunesmith::testing {
-
-template <class T> T take(Result<T> result) {
-    if (!result.ok())
-        qFatal("%s", result.error().message.c_str());
-    return std::move(result).value();
-}
 
 inline Workload onlyWorkload(GraphBuilder& builder, const Target& target) {
     const Graph graph = take(inferShapes(take(builder.build())));

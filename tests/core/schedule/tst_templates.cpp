@@ -6,6 +6,7 @@
 #include "core/schedule/kernel_bench.h"
 #include "core/schedule/kernel_messages.h"
 #include "core/schedule/template.h"
+#include "tests/take.h"
 
 using namespace tunesmith;
 
@@ -14,12 +15,6 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 using Attributes = std::map<std::string, Attribute>;
 constexpr std::uint64_t kSeed = 20260101;
-
-template <class T> T take(Result<T> result) {
-    if (!result.ok())
-        qFatal("%s", result.error().message.c_str());
-    return std::move(result).value();
-}
 
 // A model of one fused kernel, built by a row of the table.
 struct Case {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <QtGlobal>
+
+#include "core/base/result.h"
+
+namespace tunesmith {
+
+// The value of a result that a test counts on; the program ends with the message where it is an error.
+template <class T> T take(Result<T> result) {
+    if (!result.ok())
+        qFatal("%s", result.error().message.c_str());
+    return std::move(result).value();
+}
+
+} // namespace tunesmith
