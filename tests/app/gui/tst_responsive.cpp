@@ -72,17 +72,18 @@ private slots:
         EventWatch watch;
         QTest::qWait(100); // the time between events is no event
         QVERIFY2(watch.longestMs() < kLongestEventMs, watch.culprit());
-        QTimer::singleShot(0, this, [] { QThread::msleep(80); });
-        QTest::qWait(100);
-        QVERIFY(watch.longestMs() >= 75);
+        // Long enough to be seen where a host takes half of the core meanwhile, which the watch does not count.
+        QTimer::singleShot(0, this, [] { QThread::msleep(300); });
+        QTest::qWait(350);
+        QVERIFY2(watch.longestMs() >= 100, QByteArray::number(watch.longestMs()));
         EventWatch other;
         QTimer::singleShot(0, this, [] {
             const auto begin = std::clock();
-            while (std::clock() - begin < 80 * CLOCKS_PER_SEC / 1000) {
+            while (std::clock() - begin < 300 * CLOCKS_PER_SEC / 1000) {
             }
         });
-        QTest::qWait(200);
-        QVERIFY(other.longestMs() >= 75);
+        QTest::qWait(350);
+        QVERIFY2(other.longestMs() >= 100, QByteArray::number(other.longestMs()));
     }
 
     void opening_data() {
