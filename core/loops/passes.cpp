@@ -24,37 +24,22 @@ Expr conjunction(const std::vector<Expr>& terms) {
     return all;
 }
 
+bool onlyUses(const Expr& e, const std::set<const VarInfo*>& vars) {
+    if (e->op == Op::var)
+        return vars.contains(e->var.get());
+    return e->op != Op::load && std::all_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return onlyUses(arg, vars); });
+}
+
+InScope::InScope(VarRanges& ranges, const Stmt& loop) : ranges_(ranges), var_(loop->var) {
+    const Range begin = rangeOf(loop->begin, ranges), end = rangeOf(loop->end, ranges);
+    ranges_.set(var_, {begin.min, std::max(begin.min, end.max - 1)});
+}
+
 namespace {
 
 std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
     const std::int64_t quotient = a / b;
     return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
-// Puts a loop variable in scope for as long as a body is looked at.
-class InScope {
-public:
-    InScope(VarRanges& ranges, const Stmt& loop) : ranges_(ranges), var_(loop->var) {
-        const Range begin = rangeOf(loop->begin, ranges), end = rangeOf(loop->end, ranges);
-        ranges_.set(var_, {begin.min, std::max(begin.min, end.max - 1)});
-    }
-    InScope(VarRanges& ranges, const Var& var, Range range) : ranges_(ranges), var_(var) { ranges_.set(var, range); }
-    ~InScope() { ranges_.erase(var_); }
-    InScope(const InScope&) = delete;
-    InScope& operator=(const InScope&) = delete;
-
-private:
-    VarRanges& ranges_;
-    Var var_;
-};
-
-Stmt rebuildChildren(const Stmt& stmt, std::vector<Stmt> children) {
-    switch (stmt->kind) {
-    case StmtKind::block: return makeBlock(std::move(children));
-    case StmtKind::loop: return makeLoop(stmt->loopKind, stmt->var, stmt->begin, stmt->end, std::move(children[0]));
-    case StmtKind::guard: return makeGuard(stmt->condition, std::move(children[0]));
-    default: return stmt;
-    }
 }
 
 // Applies `pass` to the children, loop variables in scope.
@@ -186,29 +171,8 @@ Stmt LocalBuffers::withOwn(const Stmt& body, const Var& loop) {
 
 namespace {
 
-// A comparison as form >= 0; nullopt for anything else.
-std::optional<LinearForm> asNonNegative(const Expr& comparison, const VarRanges& ranges) {
-    if (comparison->args.size() != 2 || comparison->args[0]->type != DType::i64)
-        return std::nullopt;
-    const LinearForm a = toLinear(comparison->args[0], ranges), b = toLinear(comparison->args[1], ranges);
-    const bool less = comparison->op == Op::less || comparison->op == Op::lessEqual;
-    const bool greater = comparison->op == Op::greater || comparison->op == Op::greaterEqual;
-    if (!less && !greater)
-        return std::nullopt;
-    LinearForm form = less ? b : a;
-    form.add(less ? a : b, -1);
-    form.constant -= comparison->op == Op::less || comparison->op == Op::greater;
-    return form;
-}
-
 bool mentions(const LinearForm& form, const Var& var) {
     return std::any_of(form.terms.begin(), form.terms.end(), [&](const auto& term) { return usesVar(term.first, var); });
-}
-
-bool onlyUses(const Expr& e, const std::set<const VarInfo*>& vars) {
-    if (e->op == Op::var)
-        return vars.contains(e->var.get());
-    return e->op != Op::load && std::all_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return onlyUses(arg, vars); });
 }
 
 // For one loop: the values of its variable for which every guard inside that is decided by it and by loops further in holds.
@@ -218,7 +182,7 @@ public:
     Range steady;
 
     void collect(const Stmt& stmt) {
-        if (!stmt || stmt->kind == StmtKind::store)
+        if (!stmt || stmt->kind == StmtKind::store || (stmt->kind == StmtKind::loop && stmt->loopKind == LoopKind::versioned))
             return;
         if (stmt->kind == StmtKind::guard)
             for (const Expr& term : conjuncts(stmt->condition))
@@ -286,6 +250,8 @@ void appendPiece(std::vector<Stmt>& pieces, const Stmt& loop, std::int64_t begin
 Stmt partitionLoops(const Stmt& stmt, VarRanges& ranges, LocalBuffers& locals) {
     if (!stmt || stmt->kind == StmtKind::store)
         return stmt;
+    if (stmt->kind == StmtKind::loop && stmt->loopKind == LoopKind::versioned)
+        return versionLoop(stmt, ranges, locals);
     const auto recurse = [&](const Stmt& child) { return partitionLoops(child, ranges, locals); };
     if (stmt->kind != StmtKind::loop || stmt->loopKind != LoopKind::serial || !constantExtent(stmt))
         return mapChildren(stmt, ranges, recurse);

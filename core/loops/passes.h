@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <set>
+
 #include "core/loops/program.h"
 #include "core/loops/simplify.h"
 #include "core/loops/stmt.h"
@@ -18,6 +20,19 @@ private:
     std::vector<std::pair<TensorRef, Var>> homes_;
 };
 
+class InScope { // puts a loop variable in scope for as long as a body is looked at
+public:
+    InScope(VarRanges& ranges, const Stmt& loop);
+    InScope(VarRanges& ranges, const Var& var, Range range) : ranges_(ranges), var_(var) { ranges_.set(var, range); }
+    ~InScope() { ranges_.erase(var_); }
+    InScope(const InScope&) = delete;
+    InScope& operator=(const InScope&) = delete;
+
+private:
+    VarRanges& ranges_;
+    Var var_;
+};
+
 // What happens to a nest between the schedule and code generation, so that hot loops carry no branch: conditions move out
 // of the loops that they do not depend on, become loop bounds where they are about one loop, or split a loop into the part
 // where they always hold and thin parts at its ends (loop partitioning); then unrolled loops are written out.
@@ -25,10 +40,13 @@ Phase optimizePhase(Phase phase, LocalBuffers& locals);
 
 Stmt simplifyStmt(const Stmt& stmt, VarRanges& ranges);
 Stmt hoistGuards(const Stmt& stmt);
-Stmt partitionLoops(const Stmt& stmt, VarRanges& ranges, LocalBuffers& locals);
+Stmt partitionLoops(const Stmt& stmt, VarRanges& ranges, LocalBuffers& locals); // versioned loops, too
+Stmt versionLoop(const Stmt& loop, VarRanges& ranges, LocalBuffers& locals);
 enum class Unrolling : std::uint8_t { ahead, done };
 Stmt tightenLoops(const Stmt& stmt, VarRanges& ranges, Unrolling unrolling = Unrolling::done);
 Stmt unrollLoops(const Stmt& stmt, VarRanges& ranges);
+
+bool onlyUses(const Expr& e, const std::set<const VarInfo*>& vars); // no other variables and no memory
 
 // The conjuncts of a condition, and how to put them together again.
 std::vector<Expr> conjuncts(const Expr& condition);

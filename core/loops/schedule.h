@@ -27,6 +27,9 @@ public:
     void vectorize(const Var& loop) { kinds_[loop] = LoopKind::vectorized; }
     void unroll(const Var& loop) { kinds_[loop] = LoopKind::unrolled; }
     void parallel(const Var& loop) { kinds_[loop] = LoopKind::parallel; } // outermost loop of a stage of its own only
+    // Two versions of the loop's body instead of many: every iteration chooses the one without tests where all of them hold.
+    // For bodies so large that a copy for every edge and corner of an image would take long to compile.
+    void version(const Var& loop) { kinds_[loop] = LoopKind::versioned; }
     void computeAt(const TensorRef& consumer, const Var& loop);
     // Computes as many indices of an axis as if the output were so large, instead of testing for the last one in every
     // iteration: what it computes beyond goes into the padding of the layouts, whose room the caller answers for.

@@ -376,6 +376,20 @@ Expr simplifyComparison(const Expr& e, const VarRanges& ranges) {
 
 } // namespace
 
+std::optional<LinearForm> asNonNegative(const Expr& comparison, const VarRanges& ranges) {
+    if (comparison->args.size() != 2 || comparison->args[0]->type != DType::i64)
+        return std::nullopt;
+    const LinearForm a = toLinear(comparison->args[0], ranges), b = toLinear(comparison->args[1], ranges);
+    const bool less = comparison->op == Op::less || comparison->op == Op::lessEqual;
+    const bool greater = comparison->op == Op::greater || comparison->op == Op::greaterEqual;
+    if (!less && !greater)
+        return std::nullopt;
+    LinearForm form = less ? b : a;
+    form.add(less ? a : b, -1);
+    form.constant -= comparison->op == Op::less || comparison->op == Op::greater;
+    return form;
+}
+
 Expr simplify(const Expr& e, const VarRanges& ranges) {
     if (e->type == DType::i64)
         return fromLinear(toLinear(e, ranges), ranges);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -51,5 +52,6 @@ Expr fromLinear(const LinearForm& form, const VarRanges& ranges); // terms of ou
 Range rangeOf(const LinearForm& form, const VarRanges& ranges);
 Range rangeOf(const Expr& e, const VarRanges& ranges);
 Expr simplify(const Expr& e, const VarRanges& ranges);
+std::optional<LinearForm> asNonNegative(const Expr& comparison, const VarRanges& ranges); // the same said as form >= 0, if it can be
 
 } // namespace tunesmith::loops

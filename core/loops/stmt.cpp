@@ -9,6 +9,7 @@ const char* loopKindName(LoopKind kind) {
     case LoopKind::vectorized: return "vectorized";
     case LoopKind::unrolled: return "unrolled";
     case LoopKind::parallel: return "parallel";
+    case LoopKind::versioned: return "versioned";
     }
     return "";
 }
@@ -50,6 +51,15 @@ Stmt makeGuard(Expr condition, Stmt body) {
         return body;
     return std::make_shared<const StmtNode>(StmtNode{.kind = StmtKind::guard, .body = {std::move(body)}, .var = {}, .begin = {},
         .end = {}, .buffer = {}, .offset = {}, .value = {}, .condition = std::move(condition)});
+}
+
+Stmt rebuildChildren(const Stmt& stmt, std::vector<Stmt> children) {
+    switch (stmt->kind) {
+    case StmtKind::block: return makeBlock(std::move(children));
+    case StmtKind::loop: return makeLoop(stmt->loopKind, stmt->var, stmt->begin, stmt->end, std::move(children[0]));
+    case StmtKind::guard: return makeGuard(stmt->condition, std::move(children[0]));
+    default: return stmt;
+    }
 }
 
 Stmt substituteVar(const Stmt& stmt, const Var& var, const Expr& value) {

@@ -9,7 +9,8 @@ namespace tunesmith::loops {
 
 // Loop nests: what a schedule makes of a program, and what code is generated from. Loads and stores go to flat buffers
 // (one-dimensional TensorDecls) at an element offset.
-enum class LoopKind : std::uint8_t { serial, vectorized, unrolled, parallel };
+// versioned: run like a serial loop, but what is tested inside of it is tested once per iteration (loop_versions.cpp).
+enum class LoopKind : std::uint8_t { serial, vectorized, unrolled, parallel, versioned };
 const char* loopKindName(LoopKind kind);
 
 enum class StmtKind : std::uint8_t { block, loop, store, guard };
@@ -33,6 +34,7 @@ Stmt makeLoop(LoopKind kind, const Var& var, Expr begin, Expr end, Stmt body);
 Stmt makeStore(const TensorRef& buffer, Expr offset, Expr value);
 Stmt makeGuard(Expr condition, Stmt body);
 
+Stmt rebuildChildren(const Stmt& stmt, std::vector<Stmt> children); // the same statement over another body
 Stmt substituteVar(const Stmt& stmt, const Var& var, const Expr& value);
 // The same tree with fresh loop variables, for code that is emitted twice.
 std::string toText(const Stmt& stmt, int indent = 0);

@@ -146,6 +146,7 @@ private:
         const Var task = v.fuse(n, channels);
         const bool enough = shape[2] * shape[5] / block >= 2 * target.threads;
         v.parallel(enough ? task : v.fuse(task, ty));
+        v.version(tx);
         v.unroll(row);
         v.unroll(column);
         v.vectorize(lane);
@@ -178,6 +179,7 @@ private:
         if (spreadRows)
             inner = task = o.fuse(task, group);
         o.parallel(task);
+        o.version(tileColumn);
         o.unroll(y);
         o.unroll(x);
         o.vectorize(lane);

@@ -49,6 +49,32 @@ private slots:
         QCOMPARE(text(hoistGuards(loop)), QString("if (n > 3)\n  for i in [0, 8)\n    if (i < n)\n      b[i] = 1f\n"));
     }
 
+    // One body for where all tests hold, one with the tests; each with small buffers of its own.
+    void versionedLoopsTestOncePerIteration() {
+        const Var i = makeVar("i"), k = makeVar("k");
+        const auto x = makeTensor("x", DType::f32, {8}), b = makeTensor("b", DType::f32, {24});
+        const Stmt store = makeStore(b, Expr(i) * 3 + Expr(k), load(x, {Expr(i) + Expr(k) - 1}));
+        const Stmt inner = makeLoop(LoopKind::serial, k, 0, 3, makeGuard(Expr(i) + Expr(k) >= 1 && Expr(i) + Expr(k) < 9, store));
+        VarRanges ranges;
+        LocalBuffers locals;
+        const QString made = text(partitionLoops(makeLoop(LoopKind::versioned, i, 0, 8, inner), ranges, locals));
+        const qsizetype second = made.indexOf("if", made.indexOf("if") + 1);
+        QCOMPARE(made.left(second), QString("for i in [0, 8)\n  if ((i >= 1) && (i < 7))\n    for k in [0, 3)\n"
+                                            "      b[((i*3) + k)] = x[((i + k) - 1)]\n  "));
+        QVERIFY2(made.mid(second).startsWith("if !") && made.mid(second).count("if") == 2, qPrintable(made));
+    }
+
+    void versionedLoopsWithoutTestsStayOne() {
+        const Var i = makeVar("i"), k = makeVar("k");
+        const auto b = makeTensor("b", DType::f32, {24});
+        const Stmt store = makeStore(b, Expr(i) * 3 + Expr(k), constantOf(DType::f32, 1));
+        const Stmt always = makeGuard(Expr(i) + Expr(k) < 11, store); // holds for all i < 8, k < 3
+        VarRanges ranges;
+        LocalBuffers locals;
+        const Stmt loop = makeLoop(LoopKind::versioned, i, 0, 8, makeLoop(LoopKind::serial, k, 0, 3, always));
+        QCOMPARE(text(partitionLoops(loop, ranges, locals)), QString("for i in [0, 8)\n  for k in [0, 3)\n    b[((i*3) + k)] = 1f\n"));
+    }
+
     void conditionsBecomeBounds() {
         const Var i = makeVar("i"), n = makeVar("n");
         const auto buffer = makeTensor("b", DType::f32, {8});
