@@ -8,7 +8,7 @@ namespace tunesmith::queries {
 #define TRIAL_COLUMNS                                                                                        \
     "t.id, t.run_id, w.key, t.batch, t.idx, t.config, t.config_hash, t.effective, t.predicted, t.status, "   \
     "t.detail, "                                                                                             \
-    "t.objectives, t.p5_ms, t.build_s, t.measured_at, t.feature_version, t.samples"
+    "t.objectives, t.p5_ms, t.build_s, t.measured_at, t.feature_version, t.samples, t.final"
 
 const char* const trialColumns = TRIAL_COLUMNS;
 
@@ -37,6 +37,13 @@ const char* const bestRecords =
     "WHERE g.key = ?1 AND (?2 = '' OR m.key = ?2) GROUP BY r.workload_id) best "
     "CROSS JOIN workload w ON w.id = best.workload_id CROSS JOIN target g ON g.id = best.target_id "
     "CROSS JOIN machine m ON m.id = g.machine_id CROSS JOIN trial t ON t.id = best.trial_id ORDER BY w.id";
+
+std::string bestTrials(const std::string& source) {
+    return "(SELECT id, workload_id, target_id, p5_ms FROM (SELECT *, row_number() OVER (PARTITION BY workload_id, target_id "
+           "ORDER BY p5_ms, id) AS place FROM (SELECT t.id, t.workload_id, r.target_id, t.p5_ms, max(t.final * t.id) OVER "
+           "(PARTITION BY t.workload_id, r.target_id) AS since FROM " +
+           source + ") WHERE id >= since) WHERE place = 1)";
+}
 
 namespace {
 
@@ -126,6 +133,7 @@ TrialRow trialOf(sqlite::Statement& row, int column) {
     trial.measuredAt = row.integer(column + 14);
     trial.featureVersion = static_cast<int>(row.integer(column + 15));
     trial.samples = encoding::samples(row.blob(column + 16));
+    trial.isFinal = row.integer(column + 17) != 0;
     return trial;
 }
 

@@ -13,8 +13,12 @@ namespace tunesmith::queries {
 Result<std::string> trials(const TrialFilter& filter);
 void bindTrials(sqlite::Statement& statement, const TrialFilter& filter);
 TrialRow trialOf(sqlite::Statement& row, int column = 0); // reads the columns of trialColumns
-inline constexpr int trialColumnCount = 17;
+inline constexpr int trialColumnCount = 18;
 extern const char* const trialColumns;
+
+// The trial that is, or should be, the record of each workload and target, out of the ok trials t and their runs r that `source` gives:
+// the fastest since the last final. Columns id, workload_id, target_id, p5_ms.
+std::string bestTrials(const std::string& source);
 
 extern const char* const trialById;
 extern const char* const curve;       // run, workload key

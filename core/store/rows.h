@@ -136,6 +136,7 @@ struct TrialRow {
     double buildSeconds = 0;
     std::int64_t measuredAt = 0; // ms since 1970; 0 in addTrial means now
     int featureVersion = 0;
+    bool isFinal = false; // chosen at the end of a tuning: what is older makes no record any more
 
     bool ok() const { return status == kTrialOk; }
 };

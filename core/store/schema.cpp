@@ -62,7 +62,11 @@ CREATE INDEX record_target ON record(target_id);
 CREATE INDEX record_trial ON record(trial_id);
 )sql";
 
-const Migration kMigrations[] = {{1, kVersion1}};
+// Finals: what a tuning ended with supersedes what was measured before.
+const char* const kVersion2 =
+    "ALTER TABLE trial ADD COLUMN final INTEGER NOT NULL DEFAULT 0 CHECK(final = 0 OR (final = 1 AND status = 'ok'))";
+
+const Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}};
 
 Error notOurs(const std::string& path) {
     return inputError("the store " + path +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/store/encoding.h"
 #include "core/store/owner.h"
+#include "core/store/queries.h"
 #include "core/store/store_impl.h"
 
 // The life of a run, its workloads and the states it resumes from.
@@ -235,13 +236,10 @@ Status Store::removeRun(RunId run) {
                                   "DELETE FROM run WHERE id = " +
                                   id));
         return connection.execute(
-            "INSERT INTO record(workload_id, target_id, trial_id, p5_ms) SELECT workload_id, target_id, id, "
-            "p5_ms FROM "
-            "(SELECT t.workload_id, r.target_id, t.id, t.p5_ms, row_number() OVER "
-            "(PARTITION BY t.workload_id, r.target_id ORDER BY t.p5_ms, t.id) AS place FROM touched f "
-            "CROSS JOIN trial t ON t.workload_id = f.workload_id AND t.status = 'ok' "
-            "CROSS JOIN run r ON r.id = t.run_id AND r.target_id = f.target_id) WHERE place = 1;"
-            "DROP TABLE touched");
+            "INSERT INTO record(workload_id, target_id, trial_id, p5_ms) SELECT workload_id, target_id, id, p5_ms FROM " +
+            queries::bestTrials("touched f CROSS JOIN trial t ON t.workload_id = f.workload_id AND t.status = 'ok' "
+                                "CROSS JOIN run r ON r.id = t.run_id AND r.target_id = f.target_id") +
+            "; DROP TABLE touched");
     });
 }
 

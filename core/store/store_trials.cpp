@@ -26,6 +26,8 @@ Status validate(const TrialRow& trial) {
                              "', which does not fit its time");
     if (trial.ok() && trial.samples.empty())
         return internalError(nameOf(trial) + " is ok but has no samples");
+    if (trial.isFinal && !trial.ok())
+        return internalError(nameOf(trial) + " is final but has status '" + trial.status + "'");
     return {};
 }
 
@@ -33,8 +35,8 @@ Result<std::int64_t> insertTrial(Connection& connection, const TrialRow& trial, 
     TS_ASSIGN(auto insert,
               connection.prepare("INSERT INTO trial(run_id, workload_id, batch, idx, config, config_hash, "
                                  "effective, predicted, status, "
-                                 "detail, objectives, p5_ms, build_s, measured_at, feature_version, samples) "
-                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON "
+                                 "detail, objectives, p5_ms, build_s, measured_at, feature_version, samples, final) "
+                                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON "
                                  "CONFLICT(run_id, workload_id, idx) DO NOTHING"));
     const bool predicted = trial.predicted && std::isfinite(*trial.predicted);
     insert.bind(trial.run.value()).bind(workload).bind(trial.batch).bind(trial.index).bind(trial.config);
@@ -44,7 +46,7 @@ Result<std::int64_t> insertTrial(Connection& connection, const TrialRow& trial, 
         .bind(encoding::objectives(trial.objectives))
         .bind(trial.p5Ms);
     insert.bind(trial.buildSeconds).bind(trial.measuredAt ? trial.measuredAt : millisecondsSince1970());
-    TS_TRY(insert.bind(trial.featureVersion).bindBlob(encoding::samples(trial.samples)).run());
+    TS_TRY(insert.bind(trial.featureVersion).bindBlob(encoding::samples(trial.samples)).bind(trial.isFinal ? 1 : 0).run());
     if (connection.changes() != 1)
         return inputError("the store " + connection.path() + " has " + nameOf(trial) +
                           " already; resume the run instead of repeating it");
@@ -57,8 +59,9 @@ Status updateRecord(Connection& connection, const TrialRow& trial, std::int64_t 
         connection.prepare(
             "INSERT INTO record(workload_id, target_id, trial_id, p5_ms) SELECT ?, target_id, ?, ? FROM run "
             "WHERE id = ? AND target_id IS NOT NULL ON CONFLICT(workload_id, target_id) DO UPDATE SET "
-            "trial_id = excluded.trial_id, p5_ms = excluded.p5_ms WHERE excluded.p5_ms < record.p5_ms"));
-    return upsert.bind(workload).bind(id).bind(trial.p5Ms).bind(trial.run.value()).run();
+            "trial_id = excluded.trial_id, p5_ms = excluded.p5_ms WHERE ? OR excluded.p5_ms < record.p5_ms"));
+    upsert.bind(workload).bind(id).bind(trial.p5Ms).bind(trial.run.value()).bind(trial.isFinal ? 1 : 0);
+    return upsert.run();
 }
 
 Result<std::int64_t> storeTrial(Connection& connection, const TrialRow& trial, const std::string& owner) {

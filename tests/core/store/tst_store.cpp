@@ -42,6 +42,7 @@ private slots:
     void refusesTrialsThatBreakTheRules();
     void manyTrialsAtOnce();
     void recordIsTheFastestTrial();
+    void finalsSupersedeWhatIsOlder();
     void recordsAreKeptPerMachine();
     void removingARunGivesTheRecordBack();
     void runsEndAndResume();
@@ -244,6 +245,40 @@ void TestStore::recordIsTheFastestTrial() {
     REQUIRE_OK(store_->addTrial(samples::trial(run, 2, 0)));
     QCOMPARE(store_->bestRecords("cpu-avx512-t1").value().size(), std::size_t(2));
     REQUIRE_CLEAN(*store_);
+}
+
+void TestStore::finalsSupersedeWhatIsOlder() {
+    const auto early = samples::beginRun(*store_).value(), late = samples::beginRun(*store_).value();
+    const auto best = [&] { return *store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms; };
+    const auto add = [&](RunId run, int index, double ms, bool isFinal) {
+        auto trial = samples::trial(run, 0, index);
+        trial.status = kTrialOk;
+        trial.samples = {static_cast<float>(ms)};
+        trial.p5Ms = ms;
+        trial.isFinal = isFinal;
+        return store_->addTrial(trial).value();
+    };
+    add(early, 0, 1.0, false);
+    const TrialId chosen = add(early, 1, 1.5, true);
+    QCOMPARE(best(), 1.5); // the 1.0 was luck
+    QVERIFY(store_->trial(chosen).value().isFinal);
+    add(late, 0, 1.6, false);
+    QCOMPARE(best(), 1.5);
+    add(late, 1, 1.4, false);
+    QCOMPARE(best(), 1.4);
+    REQUIRE_CLEAN(*store_);
+    add(late, 2, 2.0, true);
+    QCOMPARE(best(), 2.0);
+    REQUIRE_CLEAN(*store_);
+    REQUIRE_OK(store_->endRun(late, {RunState::stopped, "user", {}, {}}));
+    REQUIRE_OK(store_->removeRun(late));
+    QCOMPARE(best(), 1.5);
+    REQUIRE_CLEAN(*store_);
+    auto failed = samples::trial(early, 0, 2);
+    failed.status = "crash";
+    failed.p5Ms.reset();
+    failed.isFinal = true;
+    QVERIFY(!store_->addTrial(failed).ok());
 }
 
 void TestStore::recordsAreKeptPerMachine() {

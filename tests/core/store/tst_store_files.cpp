@@ -78,6 +78,7 @@ class TestStoreFiles : public QObject {
 
     std::string file(const char* name) const { return folder_.filePath(name).toStdString(); }
     static void touchEverything(Store& store);
+    static void makeVersionOne(const std::string& path);
 
 private slots:
     void initTestCase();
@@ -419,12 +420,16 @@ void TestStoreFiles::movedFileIsNoticed() {
     REQUIRE_OK(store->addWorkload(samples::workload(10)));
 }
 
-// The frozen file of version 1 opens in every later version with its content.
-void TestStoreFiles::opensVersionOne() {
-    const auto path = file("v1.db");
+void TestStoreFiles::makeVersionOne(const std::string& path) {
     QFile sql(QFINDTESTDATA("data/v1.sql"));
     QVERIFY(sql.open(QIODevice::ReadOnly));
     runSql(path, sql.readAll().toStdString());
+}
+
+// The frozen file of version 1 opens in every later version with its content.
+void TestStoreFiles::opensVersionOne() {
+    const auto path = file("v1.db");
+    makeVersionOne(path);
     const auto store = Store::open(path);
     REQUIRE_OK(store);
     const auto check = store.value()->check().value();
@@ -441,7 +446,7 @@ void TestStoreFiles::opensVersionOne() {
 // whole.
 void TestStoreFiles::migratesForward() {
     const auto path = file("future.db");
-    write(path, content_);
+    makeVersionOne(path);
     const auto& first = schema::migrations().front();
     const schema::Migration broken[] = {
         first, {2, "ALTER TABLE trial ADD COLUMN note TEXT"}, {3, "ALTER TABLE nothing ADD x"}};
@@ -454,7 +459,7 @@ void TestStoreFiles::migratesForward() {
         QVERIFY(!raw->number("SELECT count(note) FROM trial").ok());
         REQUIRE_OK(schema::migrate(*raw, sound));
         QCOMPARE(raw->number("PRAGMA user_version").value(), std::int64_t(3));
-        QCOMPARE(raw->number("SELECT count(*) FROM trial WHERE note = 'old'").value(), std::int64_t(200));
+        QCOMPARE(raw->number("SELECT count(*) FROM trial WHERE note = 'old'").value(), std::int64_t(3));
         REQUIRE_OK(schema::migrate(*raw, sound));                   // again: nothing to do
         QVERIFY(!schema::migrate(*raw, schema::migrations()).ok()); // never backward
     }
