@@ -129,6 +129,79 @@ Timing timeCalls(const std::function<void()>& call, const TimingLimits& limits, 
     return Rounds(call, limits, probe).run();
 }
 
+namespace {
+
+// Blocks of a candidate and of a reference in turns. Each pair of neighbours gives a ratio; their median is not moved by
+// an episode that begins or ends between two neighbours.
+class PairedBlocks {
+public:
+    PairedBlocks(const std::function<void()>& call, const std::function<void()>& reference, double sampleMs)
+        : call_(call), reference_(reference), repeats_(repeatsFor(call, sampleMs)), referenceRepeats_(repeatsFor(reference, sampleMs)) {}
+
+    void pair() {
+        const auto start = Clock::now();
+        const std::vector<float> own = block(call_, repeats_);
+        spentMs_ += msSince(start);
+        ratios_.push_back(lowQuantile(own) / lowQuantile(block(reference_, referenceRepeats_)));
+        samples_.insert(samples_.end(), own.begin(), own.end());
+    }
+
+    std::size_t pairs() const { return ratios_.size(); }
+    double leastRatio() const { return *std::ranges::min_element(ratios_); }
+    double ratio() const {
+        std::vector<double> sorted = ratios_;
+        return quantileInPlace(sorted, 0.5);
+    }
+    double spentMs() const { return spentMs_; } // on the candidate
+    const std::vector<float>& samples() const { return samples_; }
+
+private:
+    static std::vector<float> block(const std::function<void()>& call, int repeats) {
+        constexpr double kBlockMs = 2;
+        std::vector<float> samples;
+        call(); // the other kernel was here
+        const auto start = Clock::now();
+        do
+            samples.push_back(static_cast<float>(timeRepeated(call, repeats)));
+        while (msSince(start) < kBlockMs);
+        return samples;
+    }
+
+    const std::function<void()>&call_, &reference_;
+    int repeats_, referenceRepeats_;
+    std::vector<double> ratios_;
+    std::vector<float> samples_;
+    double spentMs_ = 0;
+};
+
+// Whether more pairs would not change what is said of the candidate.
+bool isDecided(const PairedBlocks& blocks, double referenceMs, const TimingLimits& limits) {
+    constexpr double kClearlyBehind = 1.3, kBehind = 1.1;
+    if (blocks.pairs() < 3 || blocks.samples().size() < limits.minSamples)
+        return false;
+    const double behind = limits.incumbentMs ? blocks.ratio() * referenceMs / *limits.incumbentMs : 0;
+    return behind > kClearlyBehind || (behind > kBehind && blocks.spentMs() > limits.measureMs / 2) ||
+           blocks.spentMs() >= limits.measureMs;
+}
+
+} // namespace
+
+RelativeTiming timeBeside(const std::function<void()>& call, const std::function<void()>& reference, double referenceMs,
+                          const TimingLimits& limits) {
+    constexpr double kHopeless = 2;
+    PairedBlocks blocks(call, reference, limits.sampleMs);
+    RelativeTiming timing;
+    const auto start = Clock::now();
+    do {
+        blocks.pair();
+        timing.hopeless = blocks.pairs() >= 2 && limits.incumbentMs && blocks.leastRatio() * referenceMs > kHopeless * *limits.incumbentMs;
+    } while (!timing.hopeless && !isDecided(blocks, referenceMs, limits) && msSince(start) < 1e3 * limits.maxSeconds);
+    const auto scale = static_cast<float>(blocks.ratio() * referenceMs / lowQuantile(blocks.samples()));
+    for (const float sample : blocks.samples())
+        timing.samples.push_back(sample * scale);
+    return timing;
+}
+
 std::vector<std::vector<float>> timeInterleaved(std::span<const std::function<void()>> calls, double measureMs,
                                                 std::size_t minRounds, double sampleMs) {
     std::vector<int> repeats;

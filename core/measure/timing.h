@@ -31,6 +31,15 @@ struct Timing {
 // counts.
 Timing timeCalls(const std::function<void()>& call, const TimingLimits& limits, SpeedProbe& probe);
 
+// A candidate and a reference, whose time is known, in blocks of a few milliseconds that take turns. Both live through the
+// same episodes, so their ratio times the reference's known time holds whatever the machine does meanwhile.
+struct RelativeTiming {
+    std::vector<float> samples; // of the candidate: ms of one call, at the machine's speed when the reference's time was taken
+    bool hopeless = false;      // given up early: over twice the incumbent
+};
+RelativeTiming timeBeside(const std::function<void()>& call, const std::function<void()>& reference, double referenceMs,
+                          const TimingLimits& limits);
+
 // Candidates in turns, A B C A B C ..., so that all live through the same episodes. ms per call of each.
 std::vector<std::vector<float>> timeInterleaved(std::span<const std::function<void()>> calls, double measureMs,
                                                 std::size_t minRounds, double sampleMs = 0.02);

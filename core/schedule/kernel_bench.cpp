@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <unistd.h>
 
 #include "core/check/equivalence.h"
 #include "core/check/random_inputs.h"
@@ -17,6 +18,14 @@ Tensor aroundZero(const Tensor& tensor) {
     std::ranges::transform(tensor.data<float>(), shifted.mutableData<float>().begin(),
                            [](float value) { return value - 0.5f; });
     return shifted;
+}
+
+constexpr std::size_t kMostCopies = 64;
+
+// The cache that a core has for itself.
+std::size_t nearCacheBytes() {
+    static const long told = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return told > 0 ? static_cast<std::size_t>(told) : std::size_t(1) << 21;
 }
 
 // The quick way to a yes; element order does not matter for it. A no may still be a yes for compareTensors.
@@ -81,7 +90,7 @@ std::string KernelCase::outputDifference(std::size_t index, const Tensor& flat) 
 }
 
 Result<std::unique_ptr<BenchKernel>> BenchKernel::load(std::shared_ptr<const KernelCase> kase,
-                                                       const KernelPackage& package) {
+                                                       const KernelPackage& package, BenchMemory memory) {
     const loops::Program& program = kase->lowered().program;
     if (package.argumentLayouts.size() != kase->arguments().size() ||
         package.argumentTransforms.size() != kase->arguments().size() ||
@@ -93,34 +102,59 @@ Result<std::unique_ptr<BenchKernel>> BenchKernel::load(std::shared_ptr<const Ker
     made->case_ = std::move(kase);
     made->package_ = package;
     TS_ASSIGN(made->kernel_, LoadedKernel::load(package.kernel));
+    std::vector<void*> pointers;
     for (std::size_t i = 0; i < package.argumentLayouts.size(); ++i) {
         made->inputs_.push_back(made->case_->packedArgument(i, package.argumentTransforms[i], package.argumentLayouts[i]));
-        made->addBuffer(&made->inputs_.back(), made->inputs_.back().byteCount());
+        pointers.push_back(addBuffer(made->buffers_, &made->inputs_.back(), made->inputs_.back().byteCount()));
     }
     for (std::size_t i = 0; i < program.outputs.size(); ++i) {
         const std::int64_t count = package.outputLayouts[i].elementCount(program.outputs[i]->shape);
-        made->addBuffer(nullptr, static_cast<std::size_t>(count) * byteSize(program.outputs[i]->type));
+        pointers.push_back(addBuffer(made->buffers_, nullptr, static_cast<std::size_t>(count) * byteSize(program.outputs[i]->type)));
     }
     for (const std::int64_t bytes : package.kernel.scratchBytes)
-        made->addBuffer(nullptr, static_cast<std::size_t>(bytes));
+        pointers.push_back(addBuffer(made->buffers_, nullptr, static_cast<std::size_t>(bytes)));
+    made->pointers_.push_back(std::move(pointers));
+    if (memory == BenchMemory::asInModule)
+        made->copyFarBuffers();
     return made;
 }
 
-void BenchKernel::addBuffer(const Tensor* content, std::size_t bytes) {
-    GuardedBuffer& buffer = buffers_.emplace_back(bytes);
+void BenchKernel::run(const PhaseRunner& runner) {
+    runner.run(*kernel_, pointers_[next_].data());
+    next_ = (next_ + 1) % pointers_.size();
+}
+
+void* BenchKernel::addBuffer(std::vector<GuardedBuffer>& buffers, const Tensor* content, std::size_t bytes) {
+    GuardedBuffer& buffer = buffers.emplace_back(bytes);
     if (content && bytes > 0)
         std::memcpy(buffer.data(), content->bytes().data(), bytes);
-    pointers_.push_back(buffer.data());
+    return buffer.data();
+}
+
+void BenchKernel::copyFarBuffers() {
+    std::size_t bytes = 0;
+    const auto isFar = [&](std::size_t i) { return i >= inputs_.size() || case_->lowered().constantArguments[i]; };
+    for (std::size_t i = 0; i < buffers_.size(); ++i)
+        bytes += isFar(i) ? buffers_[i].size() : 0;
+    while (pointers_.size() < kMostCopies && pointers_.size() * bytes < 2 * nearCacheBytes()) {
+        std::vector<void*> pointers = pointers_[0];
+        for (std::size_t i = 0; i < buffers_.size(); ++i)
+            if (isFar(i))
+                pointers[i] = addBuffer(copies_, i < inputs_.size() ? &inputs_[i] : nullptr, buffers_[i].size());
+        pointers_.push_back(std::move(pointers));
+    }
 }
 
 bool BenchKernel::intact() const {
-    return std::ranges::all_of(buffers_, [](const GuardedBuffer& buffer) { return buffer.intact(); });
+    const auto isIntact = [](const GuardedBuffer& buffer) { return buffer.intact(); };
+    return std::ranges::all_of(buffers_, isIntact) && std::ranges::all_of(copies_, isIntact);
 }
 
 std::string BenchKernel::check(const PhaseRunner& runner) {
     const std::size_t inputs = case_->arguments().size();
     for (std::size_t i = inputs; i < buffers_.size(); ++i)
         buffers_[i].poison();
+    next_ = 0; // the buffers that are looked at below
     run(runner);
     if (!intact())
         return "the kernel writes outside its buffers";

@@ -39,11 +39,16 @@ private:
 };
 
 // A candidate linked into this process with its packed arguments. Only for worker processes: the code may do anything.
+// In a module other kernels run in between: what this one reads was just written, but its constants, outputs and scratch have left
+// the caches that a core has for itself. asInModule: these are there in as many copies as it takes to push each other out, and
+// every run takes the next ones. warm: one copy, as kernels of libraries are usually timed.
+enum class BenchMemory : std::uint8_t { asInModule, warm };
 class BenchKernel {
 public:
-    static Result<std::unique_ptr<BenchKernel>> load(std::shared_ptr<const KernelCase> kase, const KernelPackage& package);
+    static Result<std::unique_ptr<BenchKernel>> load(std::shared_ptr<const KernelCase> kase, const KernelPackage& package,
+                                                     BenchMemory memory = BenchMemory::asInModule);
 
-    void run(const PhaseRunner& runner) { runner.run(*kernel_, pointers_.data()); }
+    void run(const PhaseRunner& runner);
     // Runs once on poisoned outputs and compares. Why it is wrong; empty when it is right.
     std::string check(const PhaseRunner& runner);
     bool intact() const; // nothing was written beside the buffers
@@ -51,13 +56,16 @@ public:
 
 private:
     BenchKernel() = default;
-    void addBuffer(const Tensor* content, std::size_t bytes);
+    static void* addBuffer(std::vector<GuardedBuffer>& buffers, const Tensor* content, std::size_t bytes);
+    void copyFarBuffers();
     std::shared_ptr<const KernelCase> case_;
     KernelPackage package_;
     std::unique_ptr<LoadedKernel> kernel_;
     std::vector<Tensor> inputs_;         // packed, as they were
     std::vector<GuardedBuffer> buffers_; // arguments, outputs, scratch
-    std::vector<void*> pointers_;
+    std::vector<GuardedBuffer> copies_;
+    std::vector<std::vector<void*>> pointers_; // a set for each copy
+    std::size_t next_ = 0;                     // the set of the next run
 };
 
 } // namespace tunesmith

@@ -40,6 +40,7 @@ CallReport KernelWorkers::prepare(const Message& request, const StopToken& stop)
     first.body["verb"] = "prepare_profile";
     first.body.erase("kernel");
     first.body.erase("kernels");
+    first.body.erase("reference");
     CallReport report = profiler_->exchange(first, seconds(options_.prepareSeconds), stop);
     if (report.replied()) {
         prepared_ = request.body.at("workload").get<std::string>();
@@ -146,6 +147,12 @@ Trial ScheduleProblem::profile(const Artifact& artifact, const ProfileLimits& li
     if (limits.incumbent)
         message.body["incumbent_ms"] = *limits.incumbent;
     message.blobs.push_back(package->kernel.object);
+    if (limits.reference)
+        if (auto reference = KernelPackage::unpack(limits.reference->artifact->bytes); reference.ok()) {
+            message.body["reference"] = reference->header();
+            message.body["reference_ms"] = limits.reference->objective;
+            message.blobs.push_back(std::move(reference->kernel.object));
+        }
     const CallReport report = workers_.measure(std::move(message), limits.deadlineSeconds, limits.stop);
     TrialStatus status = classify(report, true);
     std::string text = report.error.message;

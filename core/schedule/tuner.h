@@ -81,8 +81,8 @@ struct TuneResult {
 //
 // While one batch is measured the next one is proposed and built, so that a strategy sees results one batch late: for all
 // runs alike, because the trail depends on it. Builds run beside a measurement only where the target leaves a core free.
-// At the end of a workload the leaders are timed in turns; if another than the record's holder wins, its new time is
-// stored as one more trial.
+// Candidates are timed in turns with the best so far, and a workload ends with a final (final.h) whose winner is stored as one
+// more trial.
 //
 // A stop leaves a run that resume() continues: the trail is taken over from the stored trials and goes on exactly as it
 // would have; only what was under way is repeated.

@@ -62,7 +62,7 @@ Status TunerLoop::work() {
     } while (current || pick());
     for (const auto& search : searches_) // those that the time ended
         if (!search->isDone() && !stop_.stopRequested())
-            TS_TRY(compareLeaders(*search));
+            TS_TRY(holdFinal(*search));
     return {};
 }
 
@@ -141,6 +141,7 @@ Trial TunerLoop::measureOne(BatchUnderWay& batch, std::size_t index) const {
         ProfileLimits limits;
         limits.deadlineSeconds = options_.workers.profileSeconds;
         limits.incumbent = batch.search->bestMs();
+        limits.reference = batch.search->reference(stop_);
         limits.stop = stop_;
         trial = batch.search->problem().profile(build.built->artifact, limits);
         trial.effective = build.built->effective;
@@ -184,7 +185,7 @@ Status TunerLoop::finishDone() {
 }
 
 Status TunerLoop::finish(WorkloadSearch& search) {
-    TS_TRY(compareLeaders(search));
+    TS_TRY(holdFinal(search));
     if (stop_.stopRequested())
         return {};
     search.setDone();
@@ -197,53 +198,30 @@ Status TunerLoop::finish(WorkloadSearch& search) {
     return {};
 }
 
-// What looked almost as good may be better: it may have met a slow episode. Only the close ones are worth the time.
-Status TunerLoop::compareLeaders(WorkloadSearch& search) {
-    constexpr double kClose = 1.15, kMilliseconds = 40;
-    constexpr int kAttempts = 3;
-    std::vector<WorkloadSearch::Leader> close;
-    for (const auto& leader : search.leaders())
-        if (leader.ms <= kClose * search.leaders().front().ms)
-            close.push_back(leader);
-    if (close.size() < 2)
+// The winner becomes one more trial, the record. Without one (stopped, or nothing can be measured) what was measured stands.
+Status TunerLoop::holdFinal(WorkloadSearch& search) {
+    const auto result = tunesmith::holdFinal(search.problem(), search.finalists(), search.defaultConfig(), stop_);
+    if (!result)
         return {};
-    std::vector<Artifact> artifacts;
-    for (const auto& leader : close)
-        artifacts.push_back(leader.artifact);
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        const auto samples = search.problem().compare(artifacts, kMilliseconds, stop_);
-        if (!samples.ok())
-            return {}; // stopped, or a kernel that fails now and then: what was measured stands
-        std::size_t winner = 0;
-        for (std::size_t i = 1; i < samples->size(); ++i)
-            if (lowQuantile((*samples)[i]) < lowQuantile((*samples)[winner]))
-                winner = i;
-        const bool slow = lowQuantile((*samples)[0]) > 1.1 * close[0].ms;
-        if (slow && attempt + 1 < kAttempts)
-            continue; // an episode covers all of it
-        if (winner != 0 && lowQuantile((*samples)[winner]) < *search.bestMs())
-            return storeAgain(search, close[winner], (*samples)[winner]);
-        break;
-    }
-    return {};
-}
-
-Status TunerLoop::storeAgain(WorkloadSearch& search, const WorkloadSearch::Leader& leader, const std::vector<float>& samples) {
     Trial trial;
-    trial.asked = trial.effective = leader.config;
-    trial.samples = samples;
-    trial.objectives = {{"time", lowQuantile(samples), "ms"}};
-    trial.message = "measured again in turns with the other leaders";
+    trial.asked = trial.effective = result->config;
+    trial.samples = result->samples;
+    trial.objectives = {{"time", lowQuantile(result->samples), "ms"}};
+    if (result->defaultMs)
+        trial.objectives.push_back({"untuned time", *result->defaultMs, "ms"});
+    trial.message = "chosen by measuring in turns with the untuned schedule and others";
     TrialRow row = rowFromTrial(trial, run_, search.key(), search.problem().featureVersion());
     row.batch = search.batches();
     row.index = static_cast<std::int64_t>(search.trials());
+    row.isFinal = true;
     TS_ASSIGN([[maybe_unused]] const TrialId id, store_.addTrial(row));
     search.remember(trial, nullptr);
-    TuneEvent again = event(TuneEvent::Kind::measured, &search);
-    again.trial = trial;
-    tell(again);
-    again.kind = TuneEvent::Kind::improved;
-    tell(again);
+    search.settle(*result);
+    TuneEvent chosen = event(TuneEvent::Kind::measured, &search);
+    chosen.trial = trial;
+    tell(chosen);
+    chosen.kind = TuneEvent::Kind::improved;
+    tell(chosen);
     return {};
 }
 

@@ -26,8 +26,7 @@ private:
     Status store(const BatchUnderWay& batch, const Trial& trial, std::size_t index);
     Status finishDone();
     Status finish(WorkloadSearch& search);
-    Status compareLeaders(WorkloadSearch& search);
-    Status storeAgain(WorkloadSearch& search, const WorkloadSearch::Leader& leader, const std::vector<float>& samples);
+    Status holdFinal(WorkloadSearch& search);
 
     bool timeIsUp() const { return options_.seconds && elapsed() >= *options_.seconds; }
     double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }

@@ -41,13 +41,17 @@ public:
     Result<Message> compare(const Message& request);
 
 private:
+    Result<Message> timed(const Message& request, const std::shared_ptr<const KernelCase>& kase, BenchKernel& kernel,
+                          const PhaseRunner& runner);
     Result<std::shared_ptr<const Workload>> workloadOf(const Message& request);
     Result<std::shared_ptr<const KernelCase>> caseOf(const Message& request);
+    Result<std::shared_ptr<BenchKernel>> referenceOf(const Message& request, const std::shared_ptr<const KernelCase>& kase);
     Result<std::shared_ptr<const PhaseRunner>> runnerFor(int threads);
 
     Recent<const Workload> workloads_{16};
     Recent<const ScheduleSpace> spaces_{16};
     Recent<const KernelCase> cases_{3}; // they hold tensors
+    Recent<BenchKernel> references_{2};
     std::shared_ptr<const PhaseRunner> runner_;
 };
 
@@ -73,6 +77,16 @@ Result<std::shared_ptr<const PhaseRunner>> Verbs::runnerFor(int threads) {
         TS_ASSIGN(runner_, PhaseRunner::make(threads));
     }
     return runner_;
+}
+
+// What candidates are timed beside; it was checked when it was a candidate.
+Result<std::shared_ptr<BenchKernel>> Verbs::referenceOf(const Message& request, const std::shared_ptr<const KernelCase>& kase) {
+    TS_ASSIGN(const KernelPackage package, KernelPackage::fromParts(request.body.at("reference"), request.blobs.at(2)));
+    return references_.get(request.body.at("workload").get<std::string>() + ":" + std::to_string(package.hash),
+                           [&]() -> Result<std::shared_ptr<BenchKernel>> {
+                               TS_ASSIGN(auto loaded, BenchKernel::load(kase, package));
+                               return std::shared_ptr<BenchKernel>(std::move(loaded));
+                           });
 }
 
 Result<Message> Verbs::build(const Message& request) {
@@ -106,8 +120,34 @@ Result<Message> Verbs::prepare(const Message& request) {
 
 Message wrongAnswer(const std::string& why) { return {{{"status", "wrong_answer"}, {"message", why}}, {}}; }
 
+Message timingReply(const std::vector<float>& samples, bool hopeless) {
+    return {{{"status", "ok"}, {"low_ms", lowQuantile(samples)}, {"hopeless", hopeless}}, {samplesToBlob(samples)}};
+}
+
+Result<Message> Verbs::timed(const Message& request, const std::shared_ptr<const KernelCase>& kase, BenchKernel& kernel,
+                             const PhaseRunner& runner) {
+    TimingLimits limits;
+    limits.measureMs = request.body.value("measure_ms", limits.measureMs);
+    limits.maxSeconds = request.body.value("max_seconds", limits.maxSeconds);
+    if (request.body.contains("incumbent_ms"))
+        limits.incumbentMs = request.body.at("incumbent_ms").get<double>();
+    const auto call = [&] { kernel.run(runner); };
+    if (request.body.contains("reference")) {
+        TS_ASSIGN(const auto reference, referenceOf(request, kase));
+        const double referenceMs = request.body.at("reference_ms").get<double>();
+        const RelativeTiming timing = timeBeside(call, [&] { reference->run(runner); }, referenceMs, limits);
+        return timingReply(timing.samples, timing.hopeless);
+    }
+    SpeedProbe probe(request.body.value("probe_ms", 0.0), [&] { runner.probe(); });
+    const Timing timing = timeCalls(call, limits, probe);
+    Message reply = timingReply(timing.samples, timing.hopeless);
+    reply.body["disturbed"] = timing.disturbed;
+    reply.body["probe_ms"] = probe.bestMs();
+    return reply;
+}
+
 Result<Message> Verbs::profile(const Message& request) {
-    if (request.blobs.size() != 2)
+    if (request.blobs.size() != (request.body.contains("reference") ? 3 : 2))
         return internalError("a profile request without a kernel");
     TS_ASSIGN(const auto kase, caseOf(request));
     TS_ASSIGN(const KernelPackage package, KernelPackage::fromParts(request.body.at("kernel"), request.blobs[1]));
@@ -116,24 +156,13 @@ Result<Message> Verbs::profile(const Message& request) {
     TS_ASSIGN(const auto runner, runnerFor(threads));
     if (const std::string why = kernel->check(*runner); !why.empty())
         return wrongAnswer(why);
-    TimingLimits limits;
-    limits.measureMs = request.body.value("measure_ms", limits.measureMs);
-    limits.maxSeconds = request.body.value("max_seconds", limits.maxSeconds);
-    if (request.body.contains("incumbent_ms"))
-        limits.incumbentMs = request.body.at("incumbent_ms").get<double>();
-    SpeedProbe probe(request.body.value("probe_ms", 0.0), [&] { runner->probe(); });
-    const Timing timing = timeCalls([&] { kernel->run(*runner); }, limits, probe);
+    TS_ASSIGN(Message reply, timed(request, kase, *kernel, *runner));
     if (!kernel->intact())
         return wrongAnswer("the kernel writes outside its buffers when it runs again");
     if (threads > 1)
         if (const std::string why = kernel->outputDifference(); !why.empty())
             return wrongAnswer("run again on several threads, " + why);
-    return Message{{{"status", "ok"},
-                    {"low_ms", timing.lowMs},
-                    {"hopeless", timing.hopeless},
-                    {"disturbed", timing.disturbed},
-                    {"probe_ms", probe.bestMs()}},
-                   {samplesToBlob(timing.samples)}};
+    return reply;
 }
 
 Result<Message> Verbs::compare(const Message& request) {
@@ -151,8 +180,9 @@ Result<Message> Verbs::compare(const Message& request) {
             return wrongAnswer(why);
         calls.push_back([kernel = kernels[i].get(), &runner] { kernel->run(*runner); });
     }
-    constexpr std::size_t kRounds = 20;
-    const auto samples = timeInterleaved(calls, request.body.value("measure_ms", 60.0), kRounds);
+    constexpr std::size_t kRounds = 24;
+    constexpr double kSampleMs = 0.3; // several calls of a short kernel, so that what the others left in the caches matters little
+    const auto samples = timeInterleaved(calls, request.body.value("measure_ms", 60.0), kRounds, kSampleMs);
     Message reply{{{"status", "ok"}}, {}};
     for (const auto& series : samples)
         reply.blobs.push_back(samplesToBlob(series));

@@ -5,6 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/cost/learned_model.h"
+#include "core/measure/timing.h"
 #include "core/search/started_space.h"
 #include "core/search/strategy_table.h"
 
@@ -82,12 +83,22 @@ Result<std::unique_ptr<WorkloadSearch>> WorkloadSearch::make(std::unique_ptr<Sch
     return search;
 }
 
+namespace {
+
+std::optional<double> finalDefaultMs(const Trial& trial) {
+    return trial.objectives.size() < 2 ? std::nullopt : std::optional(trial.objectives[1].value);
+}
+
+} // namespace
+
 Status WorkloadSearch::takeOver(const std::vector<TrialRow>& rows) {
     StoredTrail trail;
     for (const TrialRow& row : rows) {
         Trial trial = trialFromRow(row);
         usedIndices_.insert(row.index);
         remember(trial, nullptr);
+        if (row.isFinal)
+            settle({trial.effective, trial.samples, finalDefaultMs(trial)});
         trail.trials.push_back(std::move(trial));
     }
     return session_->resume(std::move(trail));
@@ -137,19 +148,50 @@ void WorkloadSearch::remember(const Trial& trial, const Artifact* artifact) {
         bestMs_ = ms;
         best_ = trial.effective;
     }
-    if (artifact)
-        keepLeader(trial, *artifact);
+    if (artifact && !byCode_.try_emplace(artifact->hash, trial).second)
+        return;
+    keepLeader(trial, artifact);
 }
 
-void WorkloadSearch::keepLeader(const Trial& trial, const Artifact& artifact) {
+void WorkloadSearch::keepLeader(const Trial& trial, const Artifact* artifact) {
     constexpr std::size_t kLeaders = 3;
-    byCode_.try_emplace(artifact.hash, trial);
-    if (std::ranges::any_of(leaders_, [&](const Leader& known) { return known.artifact.hash == artifact.hash; }))
+    const Finalist fresh{trial.objectives.at(0).value, trial.effective, artifact ? std::optional(*artifact) : std::nullopt};
+    if (trial.asked == default_)
+        defaultTrial_ = fresh;
+    if (!reference_)
+        reference_ = fresh;
+    if (std::ranges::any_of(leaders_, [&](const Finalist& known) { return known.config == fresh.config; }))
         return;
-    leaders_.push_back({trial.objectives.at(0).value, trial.effective, artifact});
-    std::ranges::stable_sort(leaders_, {}, &Leader::ms);
+    leaders_.push_back(fresh);
+    std::ranges::stable_sort(leaders_, {}, &Finalist::ms);
     if (leaders_.size() > kLeaders)
         leaders_.pop_back();
+}
+
+std::optional<ProfileLimits::Reference> WorkloadSearch::reference(const StopToken& stop) {
+    if (!reference_)
+        return {};
+    if (!reference_->artifact)
+        if (auto outcome = problem_->tryBuild(reference_->config, stop); outcome.built)
+            reference_->artifact = std::move(outcome.built->artifact);
+    if (!reference_->artifact)
+        return {};
+    return ProfileLimits::Reference{&*reference_->artifact, reference_->ms};
+}
+
+std::vector<Finalist> WorkloadSearch::finalists() const {
+    std::vector<Finalist> all = leaders_;
+    const auto isDefault = [&](const Finalist& known) { return known.config == defaultTrial_->config; };
+    if (defaultTrial_ && std::ranges::none_of(all, isDefault))
+        all.push_back(*defaultTrial_);
+    return all;
+}
+
+void WorkloadSearch::settle(const FinalResult& result) {
+    best_ = result.config;
+    bestMs_ = lowQuantile(result.samples);
+    if (result.defaultMs)
+        defaultMs_ = result.defaultMs;
 }
 
 TunedWorkload WorkloadSearch::summary() const {

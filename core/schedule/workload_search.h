@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "core/schedule/final.h"
 #include "core/schedule/tuner.h"
 #include "core/search/search_session.h"
 
@@ -60,16 +61,15 @@ public:
     std::optional<double> defaultMs() const { return defaultMs_; }
     TunedWorkload summary() const;
 
-    struct Leader {
-        double ms = 0;
-        Config config;
-        Artifact artifact;
-    };
-    const std::vector<Leader>& leaders() const { return leaders_; } // the best few of this part of the run, best first
+    // The first kernel that ran, which the others are timed beside; built again after a resume.
+    std::optional<ProfileLimits::Reference> reference(const StopToken& stop);
+    std::vector<Finalist> finalists() const; // the best few and the default, fastest first
+    const Config& defaultConfig() const { return defaultTrial_ ? defaultTrial_->config : default_; } // as it was built
+    void settle(const FinalResult& result); // what the final says overrules what single trials said
 
 private:
     WorkloadSearch() = default;
-    void keepLeader(const Trial& trial, const Artifact& artifact);
+    void keepLeader(const Trial& trial, const Artifact* artifact);
 
     std::unique_ptr<ScheduleProblem> problem_;
     Setup setup_;
@@ -77,7 +77,8 @@ private:
     std::unique_ptr<Strategy> strategy_;
     std::unique_ptr<SearchSession> session_;
     std::map<std::uint64_t, Trial> byCode_;
-    std::vector<Leader> leaders_;
+    std::vector<Finalist> leaders_; // fastest first
+    std::optional<Finalist> defaultTrial_, reference_;
     std::set<std::int64_t> usedIndices_;
     Config default_, best_;
     std::size_t trials_ = 0, failed_ = 0, proposed_ = 0;

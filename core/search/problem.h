@@ -36,6 +36,11 @@ struct ProfileLimits {
     double deadlineSeconds = 10; // wall clock for the whole profile
     std::optional<double>
         incumbent; // best first objective so far: what is clearly worse may be given up early
+    struct Reference {
+        const Artifact* artifact;
+        double objective;
+    };
+    std::optional<Reference> reference; // something whose first objective is known, to be measured in turns with
     StopToken stop;
 };
 

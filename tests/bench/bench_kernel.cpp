@@ -61,17 +61,17 @@ KernelLab KernelLab::product(const ProductShape& p, int threads) {
 
 std::function<void()> KernelLab::kernel(const Config& config) {
     ScheduledKernel scheduled = take(space_.schedule(config));
-    return take(loaded(scheduled));
+    return take(loaded(scheduled, BenchMemory::warm)); // as libraries are called
 }
 
-Result<std::function<void()>> KernelLab::loaded(const ScheduledKernel& scheduled) {
+Result<std::function<void()>> KernelLab::loaded(const ScheduledKernel& scheduled, BenchMemory memory) {
     KernelPackage package;
     TS_ASSIGN(const CompiledKernel compiled, compileKernel(scheduled.nest, target_, {"candidate", false}));
     package.kernel = compiled.kernel;
     package.argumentLayouts = scheduled.lowered.argumentLayouts;
     package.argumentTransforms = scheduled.lowered.argumentTransforms;
     package.outputLayouts = scheduled.lowered.outputLayouts;
-    const std::shared_ptr<BenchKernel> kernel = take(BenchKernel::load(case_, package));
+    const std::shared_ptr<BenchKernel> kernel = take(BenchKernel::load(case_, package, memory));
     if (const std::string wrong = kernel->check(*runner_); !wrong.empty())
         qFatal("%s: %s", workload_.name.c_str(), wrong.c_str());
     return std::function<void()>([kernel, runner = runner_] { kernel->run(*runner); });
@@ -79,7 +79,7 @@ Result<std::function<void()>> KernelLab::loaded(const ScheduledKernel& scheduled
 
 std::optional<double> KernelLab::lowMs(const Config& config) {
     const auto scheduled = space_.schedule(config);
-    const auto call = scheduled.ok() ? loaded(*scheduled) : Result<std::function<void()>>(scheduled.error());
+    const auto call = scheduled.ok() ? loaded(*scheduled, BenchMemory::asInModule) : Result<std::function<void()>>(scheduled.error());
     if (!call.ok())
         return {};
     TimingLimits limits;

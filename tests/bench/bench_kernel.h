@@ -38,7 +38,7 @@ public:
 
 private:
     KernelLab(Workload workload, const Target& target);
-    Result<std::function<void()>> loaded(const ScheduledKernel& scheduled);
+    Result<std::function<void()>> loaded(const ScheduledKernel& scheduled, BenchMemory memory);
     Trial tried(const Config& config);
 
     Target target_;

@@ -91,6 +91,38 @@ private slots:
         QVERIFY(timeCalls(spinFor(2), limits, probe).samples.size() >= 5);
     }
 
+    // The machine runs at full speed when the reference's time is taken, and 1.75 times slower later.
+    void aReferenceTakesTheMachinesSpeedOut_data() {
+        QTest::addColumn<double>("from");
+        QTest::newRow("slow all the time") << 0.0;
+        QTest::newRow("slow after a while") << 14.0;
+    }
+    void aReferenceTakesTheMachinesSpeedOut() {
+        QFETCH(double, from);
+        const auto start = std::chrono::steady_clock::now();
+        const auto factor = [&] { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() < from ? 1.0 : 1.75; };
+        const auto call = [&] { spinFor(0.1 * factor())(); };
+        const auto reference = [&] { spinFor(0.2 * factor())(); };
+        const RelativeTiming timing = timeBeside(call, reference, 0.2, {});
+        const double low = lowQuantile(timing.samples);
+        QVERIFY2(low > 0.09 && low < 0.11, qPrintable(QString::number(low)));
+        QVERIFY(!timing.hopeless && timing.samples.size() >= 5);
+    }
+
+    void besideAReferenceWhatIsBehindEndsSoon() {
+        TimingLimits limits;
+        limits.measureMs = 200;
+        const auto samples = [&](double incumbentMs) {
+            limits.incumbentMs = incumbentMs;
+            return timeBeside(spinFor(0.5), spinFor(0.5), 0.5, limits);
+        };
+        const RelativeTiming hopeless = samples(0.1), behind = samples(0.35), close = samples(0.49);
+        QVERIFY(hopeless.hopeless && !behind.hopeless && !close.hopeless);
+        QVERIFY(hopeless.samples.size() <= behind.samples.size());
+        QVERIFY2(behind.samples.size() * 4 < close.samples.size(),
+                 qPrintable(QString("%1 %2").arg(behind.samples.size()).arg(close.samples.size())));
+    }
+
     void interleavesEqually() {
         const std::vector<std::function<void()>> calls{spinFor(0.05), spinFor(0.1), spinFor(0.15)};
         const auto samples = timeInterleaved(calls, 5, 20);

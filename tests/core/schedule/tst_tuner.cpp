@@ -106,7 +106,10 @@ private slots:
         QCOMPARE(result.reason, StopReason::budgetTrials);
         QVERIFY(told == result.reason);
         const auto rows = trialsOf(*bench.store, result.run);
-        QVERIFY(rows.size() == 12 || rows.size() == 13); // one more where the leaders changed places
+        QCOMPARE(rows.size(), std::size_t(13)); // with the final
+        QVERIFY(rows.back().isFinal && std::ranges::count_if(rows, &TrialRow::isFinal) == 1);
+        QCOMPARE(rows.back().objectives.size(), std::size_t(2));
+        QCOMPARE(rows.back().objectives[1].value, *result.workloads.at(0).defaultMs); // timed in turns with the winner
         QCOMPARE(measured, static_cast<int>(rows.size()));
         const TunedWorkload& tuned = result.workloads.at(0);
         QVERIFY(tuned.defaultMs && tuned.bestMs && *tuned.bestMs <= *tuned.defaultMs);
@@ -153,7 +156,7 @@ private slots:
         Tuner tuner(*bench.store);
         const TuneResult result = take(tuner.run({{workload, 1}}, bench.target, options(1000, fakeWorkers())));
         QCOMPARE(result.reason, StopReason::exhausted);
-        QCOMPARE(static_cast<double>(result.workloads[0].trials), *size);
+        QCOMPARE(static_cast<double>(result.workloads[0].trials), *size + 1); // and the final
     }
 
     void failuresAreTrials() {
