@@ -72,9 +72,11 @@ void addModels(CLI::App& app, Session& session);
 void addRun(CLI::App& app, Session& session);
 void addStore(CLI::App& app, Session& session);
 void addTasks(CLI::App& app, Session& session);
+void addInspect(CLI::App& app, Session& session);
 void addTune(CLI::App& app, Session& session);
 void addVersion(CLI::App& app, Session& session);
 
 Json tensorJson(const TensorSpec& tensor); // {name, type, shape}
+inline Json optionalNumber(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 } // namespace tunesmith::cli

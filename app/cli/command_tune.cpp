@@ -9,10 +9,6 @@ namespace {
 std::string optionalTime(const std::optional<double>& ms) {
     return ms ? timeText(*ms) : "-";
 }
-Json optionalNumber(const std::optional<double>& value) {
-    return value ? Json(*value) : Json();
-}
-
 std::string threadsText(int threads) {
     return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }

@@ -6,8 +6,8 @@ namespace tunesmith::cli {
 // In the order of --help: from a first look at a model to an exported module, then what surrounds it.
 const std::vector<AddCommand>& commands() {
     static const std::vector<AddCommand> list{
-        addModels, addInfo,  addRun,     addTasks,       addTune,  addCompile,
-        addExport, addBench, addMachine, addConformance, addStore, addVersion,
+        addModels, addInfo,    addRun,     addTasks,       addTune,  addCompile, addExport,
+        addBench,  addInspect, addMachine, addConformance, addStore, addVersion,
     };
     return list;
 }

@@ -10,12 +10,13 @@ DockedPage::DockedPage(const QString& name, QWidget* parent) : QMainWindow(paren
 }
 
 QDockWidget* DockedPage::addDock(const char* name, const QString& title, QWidget* widget,
-                                 Qt::DockWidgetArea area) {
+                                 Qt::DockWidgetArea area, Place place) {
     auto* dock = new QDockWidget(title, this);
     dock->setObjectName(QLatin1String(name));
     dock->setWidget(widget);
     docks_.push_back(dock);
     areas_.push_back(area);
+    places_.push_back(place);
     return dock;
 }
 
@@ -24,9 +25,16 @@ void DockedPage::resetLayout() {
         addDockWidget(areas_[i], docks_[i]);
         docks_[i]->setFloating(false);
         docks_[i]->show();
-        if (i > 0 && areas_[i] == areas_[i - 1])
+        if (i == 0 || areas_[i] != areas_[i - 1])
+            continue;
+        if (places_[i] == Place::tab)
+            tabifyDockWidget(docks_[i - 1], docks_[i]);
+        else
             splitDockWidget(docks_[i - 1], docks_[i], Qt::Horizontal);
     }
+    for (int i = 0; i + 1 < docks_.size(); ++i)
+        if (places_[i] == Place::beside && places_[i + 1] == Place::tab)
+            docks_[i]->raise(); // the first of those that share a place
     sized_ = false;
     if (isVisible())
         sizeAtFirst();

@@ -17,8 +17,10 @@ public:
     bool recallLayout(const QByteArray& state, int version);
 
 protected:
-    // Docks of one area stand side by side, in the order in which they are added.
-    QDockWidget* addDock(const char* name, const QString& title, QWidget* widget, Qt::DockWidgetArea area);
+    // Docks of one area stand side by side, in the order in which they are added; a tab shares the place of the one before.
+    enum class Place { beside, tab };
+    QDockWidget* addDock(const char* name, const QString& title, QWidget* widget, Qt::DockWidgetArea area,
+                         Place place = Place::beside);
     virtual void sizeDocks() = 0; // to what they have at first; called once the page has a size itself
     void showEvent(QShowEvent* event) override;
 
@@ -27,6 +29,7 @@ private:
 
     QList<QDockWidget*> docks_;
     QList<Qt::DockWidgetArea> areas_;
+    QList<Place> places_;
     bool sized_ = false;
 };
 

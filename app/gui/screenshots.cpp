@@ -4,6 +4,7 @@
 #include "app/gui/tune_page.h"
 #include "widgets/graph/graph_view.h"
 #include <QApplication>
+#include <QDockWidget>
 #include <QTimer>
 #include <cstdio>
 
@@ -12,7 +13,7 @@ namespace {
 
 bool settled(MainWindow& window) {
     return !window.busyOpening() && !window.tunePage()->running() &&
-           !window.tunePage()->historyJob().running();
+           !window.tunePage()->reading();
 }
 
 // The node of most operations: something worth reading in the properties.
@@ -26,10 +27,31 @@ void selectWidest(MainWindow& window) {
     window.graphPage()->view()->select(busiest - nodes.begin(), false);
 }
 
-bool shoot(MainWindow& window, const QDir& folder, int page) {
-    static const QString kNames[MainWindow::kPages] = {QStringLiteral("models"), QStringLiteral("graph"),
-                                                       QStringLiteral("tune"), QStringLiteral("export")};
-    const QString path = folder.filePath(kNames[page] + QStringLiteral(".png"));
+struct Shot {
+    MainWindow::Page page;
+    const char* dock; // of the Tune page, to be in front; null: as it is at first
+    const char* name;
+};
+
+constexpr Shot kShots[] = {{MainWindow::Page::models, nullptr, "models"},
+                           {MainWindow::Page::graph, nullptr, "graph"},
+                           {MainWindow::Page::tune, nullptr, "tune"},
+                           {MainWindow::Page::tune, "roofline", "tune-roofline"},
+                           {MainWindow::Page::tune, "kernel", "tune-kernel"},
+                           {MainWindow::Page::exportModule, nullptr, "export"}};
+
+void arrange(MainWindow& window, const Shot& shot) {
+    selectWidest(window);
+    window.showPage(shot.page);
+    if (!shot.dock)
+        return;
+    window.tunePage()->selectFirst();
+    if (auto* dock = window.tunePage()->findChild<QDockWidget*>(QLatin1String(shot.dock)))
+        dock->raise();
+}
+
+bool write(MainWindow& window, const QDir& folder, const Shot& shot) {
+    const QString path = folder.filePath(QLatin1String(shot.name) + QStringLiteral(".png"));
     const bool written = window.grab().save(path);
     if (!written)
         std::fprintf(stderr, "tunesmith: cannot write %s\n", qPrintable(path));
@@ -42,17 +64,16 @@ void takeScreenshots(MainWindow& window, const QDir& folder) {
     folder.mkpath(QStringLiteral("."));
     auto* timer = new QTimer(&window);
     timer->setInterval(400); // each page has time to be laid out and its plots to be drawn
-    QObject::connect(timer, &QTimer::timeout, &window, [&window, folder, timer, page = -1]() mutable {
-        if (page < 0 && !settled(window))
+    QObject::connect(timer, &QTimer::timeout, &window, [&window, folder, timer, next = std::size_t(0)]() mutable {
+        if (!settled(window))
             return;
-        if (page >= 0 && !shoot(window, folder, page))
+        if (next > 0 && !write(window, folder, kShots[next - 1]))
             return QApplication::exit(1);
-        if (++page == MainWindow::kPages) {
+        if (next == std::size(kShots)) {
             timer->stop();
             return QApplication::exit(0);
         }
-        selectWidest(window);
-        window.showPage(static_cast<MainWindow::Page>(page));
+        arrange(window, kShots[next++]);
     });
     timer->start();
 }

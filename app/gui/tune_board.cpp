@@ -57,6 +57,8 @@ QVector<StoredCurve> storedCurves(const std::vector<RunCurve>& curves) {
                                      point.predicted.value_or(kUnknown)});
             extend(row, stored.points.back());
         }
+        row.firstMs = curve.firstMs.value_or(row.firstMs);
+        row.bestMs = curve.bestMs.value_or(row.bestMs); // what a final chose may have looked slower than a lucky trial
         if (row.bestMs > 0)
             row.gflops = curve.flops / row.bestMs / 1e6;
         row.state = row.done == 0 ? WorkloadState::waiting : WorkloadState::done;
@@ -114,7 +116,7 @@ void TuneBoard::setTasks(const std::vector<TuningTask>& tasks) {
         known.space = task.space;
         const bool full = known.budget > 0 && known.done >= known.budget;
         known.state = full ? WorkloadState::done : WorkloadState::waiting;
-        flops_[known.key] = static_cast<double>(task.flops);
+        tasks_[known.key] = {static_cast<double>(task.flops), static_cast<double>(task.bytes), static_cast<int>(task.count)};
     }
 }
 
@@ -122,7 +124,7 @@ void TuneBoard::setStored(const QVector<StoredCurve>& curves) {
     for (const StoredCurve& curve : curves) {
         WorkloadEntry& known = row(curve.entry.key);
         trials_ += curve.entry.done - known.done;
-        const QString name = flops_.contains(known.key) ? known.name : curve.entry.name;
+        const QString name = tasks_.contains(known.key) ? known.name : curve.entry.name;
         known = curve.entry;
         known.name = name;
         points_[known.key] = curve.points;
@@ -137,9 +139,11 @@ void TuneBoard::add(const TuneTrial& trial) {
     extend(known, point);
     if (trial.firstMs)
         known.firstMs = *trial.firstMs;
+    if (trial.bestMs)
+        known.bestMs = *trial.bestMs;
     if (trial.budget > 0)
         known.budget = attainable(trial.budget, known.space);
-    if (const double flops = flops_.value(known.key); flops > 0 && known.bestMs > 0)
+    if (const double flops = tasks_.value(known.key).flops; flops > 0 && known.bestMs > 0)
         known.gflops = flops / known.bestMs / 1e6;
     points_[known.key].push_back(point);
     known.state =
@@ -162,6 +166,14 @@ const QVector<TrialPoint>& TuneBoard::points(const QString& key) const {
     static const QVector<TrialPoint> none;
     const auto found = points_.constFind(key);
     return found == points_.constEnd() ? none : *found;
+}
+
+QVector<RooflineKernel> TuneBoard::kernels() const {
+    QVector<RooflineKernel> list;
+    for (const WorkloadEntry& known : rows_)
+        if (const auto task = tasks_.constFind(known.key); task != tasks_.constEnd())
+            list.push_back({known.key, known.name, task->flops, task->bytes, known.bestMs, task->count});
+    return list;
 }
 
 QVector<PlotSeries> TuneBoard::series() const {

@@ -3,6 +3,7 @@
 #include "core/workbench/history.h"
 #include "core/workbench/tune.h"
 #include "widgets/tune/convergence_plot.h"
+#include "widgets/tune/roofline_plot.h"
 #include <QHash>
 
 namespace tunesmith {
@@ -30,6 +31,7 @@ public:
 
     const QVector<WorkloadEntry>& rows() const { return rows_; }
     QVector<PlotSeries> series() const;
+    QVector<RooflineKernel> kernels() const; // the best of each workload that the tasks name
     const QVector<TrialPoint>& points(const QString& key) const;
     int trials() const { return trials_; }
     int failed() const { return failed_; }
@@ -41,7 +43,11 @@ private:
     QVector<WorkloadEntry> rows_;
     QHash<QString, int> byKey_;
     QHash<QString, QVector<TrialPoint>> points_;
-    QHash<QString, double> flops_;
+    struct Task {
+        double flops = 0, bytes = 0;
+        int count = 1;
+    };
+    QHash<QString, Task> tasks_;
     int trials_ = 0, failed_ = 0;
 };
 

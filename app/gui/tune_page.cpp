@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/tune_page.h"
 #include "app/gui/icons.h"
-#include "core/workbench/machine.h"
+#include "app/gui/kernel_dock.h"
 #include "widgets/base/empty_state.h"
 #include "widgets/base/theme.h"
 #include "widgets/tune/budget_form.h"
 #include "widgets/tune/predicted_plot.h"
+#include "widgets/tune/roofline_plot.h"
 #include "widgets/tune/workload_table.h"
 #include <QAction>
 #include <QComboBox>
@@ -31,7 +32,8 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
     : DockedPage(QStringLiteral("tunePage"), parent), store_(std::move(store)),
       stack_(new QStackedWidget(this)), headline_(new QLabel(this)), detail_(new QLabel(this)),
       runBox_(new QComboBox(this)), table_(new WorkloadTable(this)), budget_(new BudgetForm(this)),
-      convergence_(new ConvergencePlot(this)), predicted_(new PredictedMeasuredPlot(this)) {
+      convergence_(new ConvergencePlot(this)), predicted_(new PredictedMeasuredPlot(this)),
+      roofline_(new RooflinePlot(this)), kernel_(new KernelDock(store_, this)) {
     createActions();
     auto* empty = new EmptyState(glyphIcon(Glyph::tune), tr("Nothing to tune yet"),
                                  tr("Open a model first; its workloads then appear here."), this);
@@ -57,6 +59,12 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
     addDock("budget", tr("Budget"), budget_, Qt::BottomDockWidgetArea);
     addDock("convergence", tr("Best so far"), convergence_, Qt::BottomDockWidgetArea);
     addDock("predicted", tr("Predicted against measured"), predicted_, Qt::BottomDockWidgetArea);
+    addDock("roofline", tr("Roofline"), roofline_, Qt::BottomDockWidgetArea, Place::tab);
+    auto* kernelDock = addDock("kernel", tr("Kernel"), kernel_, Qt::BottomDockWidgetArea, Place::tab);
+    connect(kernelDock, &QDockWidget::visibilityChanged, kernel_, &KernelDock::setSeen);
+    connect(table_, &WorkloadTable::currentKeyChanged, this, &TunePage::showKernel);
+    connect(table_, &WorkloadTable::currentKeyChanged, roofline_, &RooflinePlot::setCurrent);
+    connect(roofline_, &RooflinePlot::kernelChosen, table_, &WorkloadTable::setCurrentKey);
     connect(table_, &WorkloadTable::currentKeyChanged, convergence_, &ConvergencePlot::setCurrent);
     connect(table_, &WorkloadTable::currentKeyChanged, this, &TunePage::showPredictions);
     predicted_->setScale(PredictedMeasuredPlot::Scale::score);
@@ -127,7 +135,7 @@ QWidget* TunePage::createHeader() {
 }
 
 void TunePage::sizeDocks() {
-    resizeDocks(docks(), {330, 580, 420}, Qt::Horizontal);
+    resizeDocks(docks().first(3), {330, 580, 420}, Qt::Horizontal); // the others are tabs
     resizeDocks({docks().front()}, {400}, Qt::Vertical);
 }
 
@@ -137,11 +145,12 @@ int TunePage::threads() const {
 
 void TunePage::showModel(const OpenModelPtr& model) {
     model_ = model;
+    kernel_->setModel(model);
     board_.clear();
     runs_.clear();
     run_.reset();
     beforeMs_ = afterMs_ = {};
-    table_->setRows({});
+    showRows();
     convergence_->setSeries({});
     predicted_->clear();
     stack_->setCurrentIndex(model ? 1 : 0);
@@ -202,12 +211,53 @@ void TunePage::showHistory(const History& history) {
     shownThreads_ = shown ? shown->threads : 1;
     if (shown && shown->resumable)
         board_.finish(WorkloadState::paused);
-    table_->setRows(board_.rows());
+    showRows();
     showPredictions();
+    showRoof();
+    findRoof();
+    kernel_->refresh();
+    showKernel();
     fillRuns();
     refreshActions();
     refreshHeadline();
     emit historyShown();
+}
+
+bool TunePage::reading() const { return history_.running() || roof_.running() || kernel_->job().running(); }
+
+void TunePage::selectFirst() {
+    if (table_->currentKey().isEmpty() && !board_.rows().isEmpty())
+        table_->setCurrentKey(board_.rows().front().key);
+}
+
+void TunePage::showKernel() { kernel_->setWorkload(table_->currentKey(), shownThreads_); }
+
+void TunePage::showRows() {
+    table_->setRows(board_.rows());
+    roofline_->setKernels(board_.kernels());
+}
+
+// The ceilings are measured once per machine, when there are kernels to compare with them and the machine is free.
+void TunePage::findRoof() {
+    if (machine_ || running() || board_.trials() == 0)
+        return;
+    roof_.start(
+        tr("Measuring what this machine can do"),
+        [store = store_](const Work& work) { return machineReport(store, false, work); },
+        [this](const Result<MachineReport>& report) {
+            if (report.ok())
+                machine_ = *report;
+            showRoof();
+        });
+}
+
+void TunePage::showRoof() {
+    Roof roof;
+    if (machine_)
+        for (const CeilingsAt& ceilings : machine_->threads)
+            if (ceilings.threads <= shownThreads_)
+                roof = {ceilings.fmaGflops, ceilings.memoryGbs};
+    roofline_->setRoof(roof);
 }
 
 // Scores compare only within one workload: the plot shows the selected one, or the one of most work.
@@ -254,6 +304,7 @@ void TunePage::refreshActions() {
     stop_->setEnabled(state_ == State::running);
     runBox_->setEnabled(!running());
     budget_->setEnabled(model_ && !running());
+    kernel_->setTuning(running());
 }
 
 QString TunePage::runningText() const {

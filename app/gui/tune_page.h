@@ -4,6 +4,7 @@
 #include "app/gui/open_model.h"
 #include "app/gui/tune_board.h"
 #include "app/gui/tune_runner.h"
+#include "core/workbench/machine.h"
 
 class QComboBox;
 class QLabel;
@@ -12,7 +13,9 @@ class QStackedWidget;
 namespace tunesmith {
 
 class BudgetForm;
+class KernelDock;
 class PredictedMeasuredPlot;
+class RooflinePlot;
 class WorkloadTable;
 
 // Tuning of the open model: the workloads in the middle, the budget and the plots in docks around them. Runs
@@ -32,6 +35,8 @@ public:
     QList<QAction*> commands() const { return {start_, pause_, resume_, stop_}; }
     TuneRunner& runner() { return runner_; }
     Job& historyJob() { return history_; }
+    bool reading() const; // of the store, of the machine's ceilings or of a kernel
+    void selectFirst();   // workload, unless one is selected
 
 public slots:
     void start();
@@ -60,6 +65,10 @@ private:
     void showHistory(const History& history);
     void showFinished(const Result<TuneReport>& result);
     void showPredictions();
+    void showRows(); // the table, and what is drawn from the same numbers
+    void findRoof();
+    void showRoof();
+    void showKernel();
     void beginLeg(const TuneLeg& leg);
     void clearCurves();
     void addTrials(const QVector<TuneTrial>& trials);
@@ -93,7 +102,10 @@ private:
     BudgetForm* budget_;
     ConvergencePlot* convergence_;
     PredictedMeasuredPlot* predicted_;
-    Job history_;
+    RooflinePlot* roofline_;
+    KernelDock* kernel_;
+    std::optional<MachineReport> machine_;
+    Job history_, roof_;
     TuneRunner runner_; // last: its jobs end before what they talk to
 };
 

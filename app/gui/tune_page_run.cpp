@@ -31,14 +31,14 @@ void TunePage::connectRunner() {
     connect(&runner_, &TuneRunner::tasksKnown, this, [this](const std::vector<TuningTask>& tasks) {
         board_.setTasks(tasks);
         convergence_->setSeries(board_.series());
-        table_->setRows(board_.rows());
+        showRows();
         showPredictions();
         refreshHeadline();
     });
     connect(&runner_, &TuneRunner::tasksDone, this, [this](const QStringList& workloads) {
         for (const QString& key : workloads)
             board_.setDone(key);
-        table_->setRows(board_.rows());
+        showRows();
     });
     connect(&runner_, &TuneRunner::trialsMeasured, this, &TunePage::addTrials);
     connect(&runner_, &TuneRunner::finished, this, &TunePage::showFinished);
@@ -59,13 +59,14 @@ void TunePage::clearCurves() {
     convergence_->clear();
     convergence_->setSeries(board_.series());
     predicted_->clear();
-    table_->setRows(board_.rows());
+    showRows();
 }
 
 // Each leg is a run of its own; the curves of the one before are in the list of runs.
 void TunePage::beginLeg(const TuneLeg& leg) {
     leg_ = leg;
     shownThreads_ = leg.threads;
+    showRoof();
     if (leg.index > 0)
         clearCurves();
     refreshHeadline();
@@ -78,6 +79,7 @@ void TunePage::resume() {
 
 void TunePage::launch(std::optional<std::int64_t> resume) {
     history_.stop();
+    roof_.stop();
     TuneRequest request = requestOf(budget_->choice());
     request.store = store_;
     request.resume = resume;
@@ -122,7 +124,7 @@ void TunePage::addTrials(const QVector<TuneTrial>& trials) {
     for (auto it = points.cbegin(); it != points.cend(); ++it)
         convergence_->addTrials(it.key(), it.value());
     predicted_->addTrials(points.value(predictedKey_));
-    table_->setRows(board_.rows());
+    showRows();
     refreshHeadline();
 }
 
@@ -138,7 +140,7 @@ void TunePage::showFinished(const Result<TuneReport>& result) {
     const State asked = std::exchange(state_, State::idle);
     const bool whole = result.ok() && !result->unfinished;
     board_.finish(whole ? WorkloadState::done : WorkloadState::paused);
-    table_->setRows(board_.rows());
+    showRows();
     if (!result.ok())
         broken_ = run_;
     else {

@@ -38,13 +38,15 @@ Result<std::vector<std::string>> nearestKeys(const Store& store, const Target& t
 Result<std::optional<KnownBest>> bestConfig(const Store& store, const std::string& workload, const Target& target,
                                             const std::string& machine) {
     TS_ASSIGN(const auto keys, nearestKeys(store, target));
-    for (const std::string& key : keys) {
-        TS_ASSIGN(const auto record, store.bestRecord(workload, key, machine));
-        if (!record)
-            continue;
-        TS_ASSIGN(Config config, Config::parse(record->trial.effective.value_or(record->trial.config)));
-        return std::optional(KnownBest{std::move(config), record->trial.p5Ms.value_or(0), key});
-    }
+    for (const std::string& key : keys)
+        for (const std::string& measuredOn : {machine, std::string()}) {
+            TS_ASSIGN(auto record, store.bestRecord(workload, key, measuredOn));
+            if (!record)
+                continue;
+            TS_ASSIGN(Config config, Config::parse(record->trial.effective.value_or(record->trial.config)));
+            const double ms = record->trial.p5Ms.value_or(0);
+            return std::optional(KnownBest{std::move(config), ms, std::move(*record)});
+        }
     return std::optional<KnownBest>();
 }
 

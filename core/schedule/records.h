@@ -13,11 +13,11 @@ namespace tunesmith {
 struct KnownBest {
     Config config; // the one that was really built
     double ms = 0;
-    std::string targetKey; // may have another thread count than was asked for
+    Record record; // its target may have another thread count than was asked for
 };
 
 // The best record of a workload for a target: of this very key, else of the same instruction set with the nearest thread
-// count (the smaller one of equals), else none. Without a machine: of all machines. Whether the config is
+// count (the smaller one of equals), else none; of the named machine, else of the others. Whether the config is
 // still a member of the workload's space is for the caller to check: templates change.
 Result<std::optional<KnownBest>> bestConfig(const Store& store, const std::string& workload, const Target& target,
                                             const std::string& machine = {});

@@ -92,6 +92,16 @@ void finish(Workload& workload) {
 
 } // namespace
 
+std::int64_t Workload::bytes() const {
+    std::int64_t sum = 0;
+    for (const auto* values : {&graph.inputs(), &graph.outputs()})
+        for (const ValueId id : *values) {
+            const TensorType& type = graph.value(id).type;
+            sum += elementCount(type.shape()) * static_cast<std::int64_t>(byteSize(type.dtype));
+        }
+    return sum;
+}
+
 std::string Workload::shapeText() const {
     std::string text;
     for (const ValueId input : graph.inputs())

@@ -23,6 +23,7 @@ struct Workload {
     std::vector<loops::Layout> outputLayouts;
     std::int64_t flops = 0;
 
+    std::int64_t bytes() const;    // everything that is read or written, once
     std::string shapeText() const; // "1x64x56x56, 64x64x3x3 -> 1x64x56x56"
     std::string serialize() const; // JSON header and ONNX bytes, for the store and for workers
     static Result<Workload> deserialize(std::string_view text);

@@ -16,7 +16,7 @@ const char* const trialById =
     "SELECT " TRIAL_COLUMNS " FROM trial t CROSS JOIN workload w ON w.id = t.workload_id WHERE t.id = ?";
 
 const char* const curve =
-    "SELECT t.idx, t.batch, t.status, t.p5_ms, t.predicted FROM workload w CROSS JOIN trial t "
+    "SELECT t.idx, t.batch, t.status, t.p5_ms, t.predicted, t.final, t.objectives FROM workload w CROSS JOIN trial t "
     "INDEXED BY trial_sequence ON t.workload_id = w.id WHERE t.run_id = ?1 AND w.key = ?2 ORDER BY t.idx";
 
 #define RECORD_COLUMNS "w.key, w.name, w.op, w.shape, w.flops, g.key, m.key, " TRIAL_COLUMNS

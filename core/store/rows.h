@@ -169,8 +169,10 @@ struct CurvePoint {
     std::int64_t batch = 0;
     std::string status;
     std::optional<double> p5Ms;
-    std::optional<double> bestMs; // least p5 of the points up to here
+    std::optional<double> bestMs; // least p5 up to here, since the last final
     std::optional<double> predicted;
+    bool isFinal = false;
+    std::vector<Objective> objectives; // of finals only: the others need not be read for a curve
 };
 
 struct StoreCheck {

@@ -88,7 +88,8 @@ Record recordOf(Statement& row) {
 
 CurvePoint pointOf(Statement& row) {
     return {row.integer(0),      row.integer(1), row.text(2),
-            row.optionalReal(3), std::nullopt,   row.optionalReal(4)};
+            row.optionalReal(3), std::nullopt,   row.optionalReal(4),
+            row.integer(5) != 0,  row.integer(5) != 0 ? encoding::objectives(row.text(6)) : std::vector<Objective>()};
 }
 
 } // namespace
@@ -150,7 +151,7 @@ Result<std::vector<CurvePoint>> Store::curve(RunId run, const std::string& workl
             std::optional<double> best;
             for (auto& point : points) {
                 if (point.p5Ms)
-                    best = best ? std::min(*best, *point.p5Ms) : *point.p5Ms;
+                    best = best && !point.isFinal ? std::min(*best, *point.p5Ms) : *point.p5Ms;
                 point.bestMs = best;
             }
             return points;

@@ -106,19 +106,38 @@ Result<std::vector<RunSummary>> tuningRuns(const std::string& store, const std::
     return runs;
 }
 
+namespace {
+
+// As the last final timed it, in turns with the best; else the first trial's, whatever the machine did then.
+std::optional<double> untunedMs(const std::vector<CurvePoint>& points) {
+    std::optional<double> first;
+    for (const CurvePoint& point : points) {
+        if (!first)
+            first = point.p5Ms;
+        if (point.isFinal && point.objectives.size() > 1)
+            first = point.objectives[1].value;
+    }
+    return first;
+}
+
+} // namespace
+
 Result<std::vector<RunCurve>> runCurves(const std::string& store, std::int64_t run) {
     TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
     TS_ASSIGN(const std::vector<RunWorkloadSummary> rows, opened->runWorkloads(RunId(run)));
     std::vector<RunCurve> curves;
     for (const RunWorkloadSummary& row : rows) {
         RunCurve curve{row.plan.workload, row.name,           row.op,    {},         row.trials, row.failed,
-                       row.plan.budget,   row.plan.spaceSize, row.flops, row.bestMs, {}};
+                       row.plan.budget,   row.plan.spaceSize, row.flops, row.bestMs, {}, {}};
         TS_ASSIGN(const auto workload, opened->workload(row.plan.workload));
         if (workload)
             curve.shape = workload->shape;
         TS_ASSIGN(const std::vector<CurvePoint> points, opened->curve(RunId(run), row.plan.workload));
         for (const CurvePoint& point : points)
             curve.points.push_back({point.index, point.status, point.p5Ms, point.bestMs, point.predicted});
+        if (!points.empty())
+            curve.bestMs = points.back().bestMs;
+        curve.firstMs = untunedMs(points);
         curves.push_back(std::move(curve));
     }
     return curves;

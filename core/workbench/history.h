@@ -56,7 +56,7 @@ struct RunCurve {
     std::string workload, name, op, shape;
     std::int64_t trials = 0, failed = 0, budget = 0;
     double space = 0, flops = 0;
-    std::optional<double> bestMs;
+    std::optional<double> bestMs, firstMs; // firstMs: of the untuned schedule; both from the final once there was one
     std::vector<RunPoint> points;
 };
 Result<std::vector<RunCurve>> runCurves(const std::string& store, std::int64_t run);

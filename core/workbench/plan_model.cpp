@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/plan_model.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <map>
 #include <set>
 
 #include "core/base/hash.h"
 #include "core/check/random_inputs.h"
 #include "core/measure/machine.h"
 #include "core/module/build.h"
+#include "core/schedule/records.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/version.h"
 
@@ -18,8 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-// The best record of a workload: of the target itself, else of the thread count next to it; measured on this
-// machine, else on any of the same instruction set.
+// The store's records for a target, and which of them were used.
 class RecordFinder {
 public:
     static Result<RecordFinder> open(const std::string& store, const Target& target) {
@@ -31,20 +28,17 @@ public:
         TS_ASSIGN(finder.store_, Store::open(path, StoreMode::readOnly));
         TS_ASSIGN(const MachineRow machine, thisMachine());
         finder.machine_ = machine.key;
-        TS_TRY(finder.listTargets());
         return finder;
     }
 
     std::optional<ChosenConfig> operator()(const Workload& workload) {
         if (!store_)
             return std::nullopt;
-        for (const std::string& target : targets_)
-            for (const std::string& machine : {machine_, std::string()})
-                if (const auto record = store_->bestRecord(workload.key, target, machine);
-                    record.ok() && *record)
-                    if (auto config = Config::parse((*record)->trial.config); config.ok())
-                        return take(**record, std::move(config).value());
-        return std::nullopt;
+        const auto known = bestConfig(*store_, workload.key, target_, machine_);
+        if (!known.ok() || !*known)
+            return std::nullopt;
+        remember((*known)->record);
+        return ChosenConfig{(*known)->config, (*known)->ms};
     }
 
     const json& used() const { return used_; }
@@ -52,37 +46,19 @@ public:
 private:
     explicit RecordFinder(Target target) : target_(std::move(target)) {}
 
-    Status listTargets() {
-        TS_ASSIGN(const std::vector<TargetRow> rows, store_->targets());
-        std::set<std::string> stored;
-        for (const TargetRow& row : rows)
-            stored.insert(row.key);
-        Target other = target_;
-        for (int distance = 0; distance <= 256; ++distance)
-            for (const int threads : {target_.threads - distance, target_.threads + distance}) {
-                other.threads = threads;
-                if (threads > 0 && stored.erase(other.key()))
-                    targets_.push_back(other.key());
-            }
-        return {};
-    }
-
-    ChosenConfig take(const Record& record, Config config) {
-        const double ms = record.trial.p5Ms.value_or(0);
+    void remember(const Record& record) {
         used_[record.workload.key] = {{"name", record.workload.name},
                                       {"config", record.trial.config},
-                                      {"p5_ms", ms},
+                                      {"p5_ms", record.trial.p5Ms.value_or(0)},
                                       {"target", record.targetKey},
                                       {"machine", record.machineKey},
                                       {"trial", record.trial.id.value()},
                                       {"run", record.trial.run.value()}};
-        return {std::move(config), ms};
     }
 
     Target target_;
     std::shared_ptr<Store> store_;
     std::string machine_;
-    std::vector<std::string> targets_;
     json used_ = json::object();
 };
 

@@ -15,7 +15,7 @@ Result<std::vector<TuningTask>> tuningTasks(const Model& model, int threads) {
         TS_ASSIGN(const ScheduleSpace space, ScheduleSpace::make(workload, target));
         tasks.push_back({workload.key, workload.name, workload.op, workload.shapeText(), entry.count(),
                          space.space().size().value_or(0), space.space().name(), workload.flops,
-                         entry.nodes});
+                         workload.bytes(), entry.nodes});
     }
     return tasks;
 }

@@ -15,7 +15,7 @@ struct TuningTask {
     std::size_t count = 0; // occurrences in the model
     double space = 0;      // number of configs
     std::string scheduleTemplate;
-    std::int64_t flops = 0;
+    std::int64_t flops = 0, bytes = 0; // bytes: everything that is read or written, once
     std::vector<std::string> nodes; // where it occurs
 };
 

@@ -10,6 +10,7 @@
 #include "widgets/tune/budget_form.h"
 #include "widgets/tune/convergence_plot.h"
 #include "widgets/tune/predicted_plot.h"
+#include "widgets/tune/roofline_plot.h"
 #include "widgets/tune/workload_table.h"
 #include <QAction>
 #include <QApplication>
@@ -61,11 +62,15 @@ QWidget* tunePage() {
         convergence->addTrials(series[i].key, sampleTrials(i, rows[i].done));
         predicted->addTrials(sampleTrials(i, rows[i].done));
     }
+    auto* roofline = new RooflinePlot;
+    roofline->setRoof(sampleRoof());
+    roofline->setKernels(sampleKernels());
+    roofline->setCurrent("layer3.1.conv2");
     QObject::connect(table, &WorkloadTable::currentKeyChanged, convergence, &ConvergencePlot::setCurrent);
     table->setCurrentKey("layer3.1.conv2");
-    for (QWidget* widget : std::initializer_list<QWidget*>{form, convergence, predicted})
+    for (QWidget* widget : std::initializer_list<QWidget*>{form, convergence, predicted, roofline})
         lower->addWidget(widget);
-    lower->setSizes({330, 560, 390});
+    lower->setSizes({300, 420, 300, 300});
     split->addWidget(table);
     split->addWidget(lower);
     split->setSizes({260, 420});

@@ -170,6 +170,19 @@ QVector<TrialPoint> sampleTrials(int workload, int count) {
     return trials;
 }
 
+QVector<RooflineKernel> sampleKernels() {
+    const Roof roof = sampleRoof();
+    QVector<RooflineKernel> kernels;
+    double intensity = 0.4, share = 0.5;
+    for (const WorkloadEntry& row : sampleWorkloads()) {
+        const double flops = roof.at(intensity *= 2.4) * (share += 0.08) * row.bestMs * 1e6;
+        kernels.push_back({row.key, row.name, flops, flops / intensity, row.bestMs, 1});
+    }
+    return kernels;
+}
+
+Roof sampleRoof() { return {100, 12}; }
+
 QVector<WorkloadEntry> sampleWorkloads() {
     const struct {
         const char *name, *op, *shape;

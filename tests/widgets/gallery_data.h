@@ -2,6 +2,7 @@
 #pragma once
 #include "widgets/graph/graph_scene.h"
 #include "widgets/graph/properties_panel.h"
+#include "widgets/tune/roofline_plot.h"
 #include "widgets/tune/tune_data.h"
 
 namespace tunesmith {
@@ -11,6 +12,8 @@ GraphScene denseNetwork(const QFont& font);  // drawn like a DenseNet block with
 QVector<double> sampleTimes(const GraphScene& scene);
 NodeProperties sampleProperties();
 QVector<WorkloadEntry> sampleWorkloads();
+Roof sampleRoof();
+QVector<RooflineKernel> sampleKernels(); // of the sample workloads
 QVector<TrialPoint> sampleTrials(int workload, int count);
 
 } // namespace tunesmith

@@ -5,7 +5,9 @@
 #include "widgets/tune/budget_form.h"
 #include "widgets/tune/convergence_plot.h"
 #include "widgets/tune/plot_style.h"
+#include "widgets/tune/kernel_view.h"
 #include "widgets/tune/predicted_plot.h"
+#include "widgets/tune/roofline_plot.h"
 #include "widgets/tune/workload_delegates.h"
 #include "widgets/tune/workload_table.h"
 #include <QAbstractItemModelTester>
@@ -255,6 +257,60 @@ private slots:
         QVERIFY(plot.plot()->xAxis->range().contains(3));
         QVERIFY(plot.plot()->yAxis->range().contains(20));
         QCOMPARE(plot.plot()->xAxis->scaleType(), QCPAxis::stLinear);
+    }
+
+    void roofsAreWhereMemoryAndArithmeticMeet() {
+        const Roof roof{100, 10};
+        QCOMPARE(roof.at(1), 10.0);
+        QCOMPARE(roof.at(10), 100.0);
+        QCOMPARE(roof.at(1000), 100.0);
+        QVERIFY(std::isnan(Roof().at(1)));
+        // 2 ms at half of what the memory allows, 1 ms at the arithmetic's limit
+        const QVector<RooflineKernel> kernels{{"a", "pool", 1e7, 1e7, 2.0, 1}, {"b", "conv", 1e8, 1e6, 1.0, 1}, {"c", "copy", 0, 1e6, 1.0, 1}};
+        QCOMPARE(shareOfRoof(kernels, roof), 2.0 / 3.0);
+        QVERIFY(std::isnan(shareOfRoof(kernels, {})) && std::isnan(shareOfRoof({}, roof)));
+    }
+
+    void rooflineShowsWhatItKnows() {
+        RooflinePlot plot;
+        plot.resize(400, 300);
+        plot.show();
+        const RooflineKernel conv{"b", "conv", 1e8, 1e6, 1.0, 1};
+        plot.setKernels({{"a", "pool", 1e7, 1e7, 2.0, 4}, conv, {"c", "copy", 0, 1e6, 1.0, 1}, {"d", "not measured", 1e6, 1e6, kUnknown, 1}});
+        QTRY_COMPARE(plot.dots(), 2);
+        QVERIFY(!plot.title().contains('%') && !plot.kernelText(conv).contains('%'));
+        plot.setRoof({100, 10});
+        QVERIFY(plot.title().contains("%"));
+        QVERIFY2(plot.kernelText(conv).contains("100 % of what the arithmetic allows"), qPrintable(plot.kernelText(conv)));
+        plot.setCurrent("b");
+        QTRY_COMPARE(plot.plot()->graph(4)->dataCount(), 1);
+        const QPoint at(qRound(plot.plot()->xAxis->coordToPixel(100)), qRound(plot.plot()->yAxis->coordToPixel(100)));
+        QCOMPARE(plot.nearest(at)->key, QString("b"));
+        QVERIFY(!plot.nearest(at + QPoint(60, 60)));
+        QSignalSpy chosen(&plot, &RooflinePlot::kernelChosen);
+        QTest::mousePress(plot.plot(), Qt::LeftButton, {}, at);
+        QCOMPARE(chosen.size(), 1);
+        plot.setKernels({});
+        QTRY_COMPARE(plot.dots(), 0);
+    }
+
+    void theHotLoopOfAKernelIsMarked() {
+        KernelView view;
+        view.resize(500, 300);
+        QVERIFY(view.summary().startsWith("Choose") && !view.page(0)->isVisible());
+        KernelText kernel{"conv", "oc_tile 2", "for i", "define", QString("nop\n").repeated(100), 40, 3, "Hot loop: 3 instructions"};
+        view.showKernel(kernel);
+        QVERIFY(view.summary().contains("conv") && view.summary().contains("3 instructions"));
+        QCOMPARE(view.page(0)->toPlainText(), QString("for i"));
+        QCOMPARE(view.page(2)->extraSelections().size(), 3);
+        QCOMPARE(view.page(2)->extraSelections().front().cursor.blockNumber(), 40);
+        kernel.hotLine = 98; // beyond the end there is nothing to mark
+        kernel.hotLines = 50;
+        view.showKernel(kernel);
+        QCOMPARE(view.page(2)->extraSelections().size(), 3); // two lines and the empty one behind them
+        view.showMessage("no kernel");
+        QVERIFY(view.page(2)->toPlainText().isEmpty() && view.page(2)->extraSelections().isEmpty());
+        QCOMPARE(view.accessibleDescription(), QString("no kernel"));
     }
 
     void budgetRoundTrips_data() {

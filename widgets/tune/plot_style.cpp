@@ -66,7 +66,7 @@ void useLogAxis(QCPAxis& axis) {
     ticker->setSubTickCount(8);
     axis.setTicker(ticker);
     axis.setNumberFormat(QStringLiteral("g"));
-    axis.setNumberPrecision(3);
+    axis.setNumberPrecision(6); // 1000, not 1e+03
 }
 
 double rankCorrelation(const QVector<double>& a, const QVector<double>& b) {

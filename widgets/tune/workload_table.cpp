@@ -41,7 +41,7 @@ QVector<TableColumn<WorkloadEntry>> workloadColumns() {
         {tr("Space"), tr("Number of configs that can be tried"), [](Row r) { return spaceText(r.space); },
          [](Row r) { return r.space; }, kRight},
         {tr("Trials"), tr("Trials done of the budget"),
-         [](Row r) { // the leaders are measured once more, beyond the budget
+         [](Row r) { // the final is one more, beyond the budget
              return r.budget > 0 ? tr("%1 / %2").arg(r.done).arg(qMax(r.budget, r.done))
                                  : QString::number(r.done);
          },

@@ -112,6 +112,8 @@ private slots:
                                              "parameters", "flops",   "unsupported"};
         QTest::newRow("run") << QStringList{"run", "mlp"} << QStringList{"outputs"};
         QTest::newRow("tasks") << QStringList{"tasks", "mlp"} << QStringList{"tasks"};
+        QTest::newRow("inspect") << QStringList{"inspect", "mlp", "gemm", "--store", store}
+                                 << QStringList{"key", "name", "config", "schedule", "hot_loop", "loops", "llvm", "assembly"};
         QTest::newRow("export") << QStringList{"export", "mlp", "--onnx", path("mlp.onnx")}
                                 << QStringList{"file"};
         QTest::newRow("machine") << QStringList{"machine", "--store", store}

@@ -92,6 +92,43 @@ private slots:
         QCOMPARE(stored.rows().front().bestMs, 1.0);
     }
 
+    // What a final timed in turns counts, not the luckiest trial.
+    void finalsOverruleTrials() {
+        RunCurve curve;
+        curve.workload = "a";
+        curve.flops = 6'000'000;
+        curve.points = {{0, "ok", 4.0, 4.0, {}}, {1, "ok", 2.0, 2.0, {}}, {2, "ok", 3.0, 3.0, {}}};
+        curve.bestMs = 3.0;
+        curve.firstMs = 6.0;
+        TuneBoard stored, live;
+        stored.setStored(storedCurves({curve}));
+        QCOMPARE(stored.rows().front().bestMs, 3.0);
+        QCOMPARE(stored.rows().front().speedup(), 2.0);
+        QCOMPARE(stored.rows().front().gflops, 2.0);
+        live.setTasks({task("a")});
+        live.add(trial("a", 0, 2.0));
+        TuneTrial final = trial("a", 1, 3.0);
+        final.bestMs = 3.0;
+        final.firstMs = 6.0;
+        live.add(final);
+        QCOMPARE(live.rows().front().bestMs, 3.0);
+        QCOMPARE(live.rows().front().speedup(), 2.0);
+    }
+
+    void theRooflineKnowsWhatTasksSay() {
+        TuneBoard board;
+        TuningTask conv = task("a", 2);
+        conv.flops = 4'000'000;
+        conv.bytes = 1'000'000;
+        board.setTasks({conv});
+        board.add(trial("a", 0, 2.0));
+        board.add(trial("foreign", 0, 1.0)); // of a stored run, perhaps; nothing is known of its size
+        QCOMPARE(board.kernels().size(), 1);
+        QCOMPARE(board.kernels().front().gflops(), 2.0);
+        QCOMPARE(board.kernels().front().intensity(), 4.0);
+        QCOMPARE(board.kernels().front().count, 2);
+    }
+
     void restartForgetsWhatWasMeasured() {
         TuneBoard board;
         board.setTasks({task("a", 2), task("b")});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <QRegularExpression>
 #include <QTest>
 
 #include "core/codegen/kernel.h"
+#include "core/codegen/listing.h"
 #include "core/graph/graph_builder.h"
 #include "core/ops/infer_shapes.h"
 #include "core/schedule/template.h"
@@ -25,39 +25,6 @@ Workload convWorkload(const Shape& x, const Shape& w, std::int64_t pad, std::int
     const Graph graph = *inferShapes(*builder.build());
     const auto groups = *groupNodes(graph);
     return extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, target))->workload;
-}
-
-struct Loop {
-    int fmas = 0, stackVectors = 0;
-    int broadcasts = 0; // of inputs, not of constants in the code
-};
-
-// Innermost loops of an assembly listing: from a label to a backward jump to it with no other such pair inside.
-QList<Loop> innermostLoops(const QString& assembly) {
-    const QStringList lines = assembly.split('\n');
-    QHash<QString, int> labels;
-    QList<Loop> loops;
-    static const QRegularExpression label("^(\\.LBB\\S+):"), jump("^\\s+j\\w+\\s+(\\.LBB\\S+)"), stack("[xyz]mm.*\\(%rsp|\\(%rsp.*[xyz]mm");
-    int lastLoopBegin = -1;
-    for (int i = 0; i < lines.size(); ++i) {
-        if (const auto match = label.match(lines[i]); match.hasMatch())
-            labels[match.captured(1)] = i;
-        const auto match = jump.match(lines[i]);
-        if (!match.hasMatch() || !labels.contains(match.captured(1)))
-            continue;
-        const int begin = labels[match.captured(1)];
-        if (begin <= lastLoopBegin)
-            continue; // encloses a loop that was seen
-        lastLoopBegin = begin;
-        Loop loop;
-        for (int l = begin; l <= i; ++l) {
-            loop.fmas += lines[l].contains("vfmadd") ? 1 : 0;
-            loop.broadcasts += !lines[l].contains("%rip") && (lines[l].contains("vbroadcastss") || lines[l].contains("{1to")) ? 1 : 0;
-            loop.stackVectors += stack.match(lines[l]).hasMatch() ? 1 : 0;
-        }
-        loops.append(loop);
-    }
-    return loops;
 }
 
 } // namespace
@@ -95,22 +62,15 @@ private slots:
             const auto compiled = compileKernel(scheduled->nest, target, {"conv", true});
             QVERIFY(compiled.ok());
             int multiplying = 0;
-            for (const Loop& loop : innermostLoops(QString::fromStdString(compiled->assembly))) {
-                const bool hot = loop.fmas >= 4 && (!blocked || loop.broadcasts > 0);
+            for (const ListedLoop& loop : innermostLoops(compiled->assembly)) {
+                const bool hot = loop.multiplyAdds >= 4 && (!blocked || loop.broadcasts > 0);
                 multiplying += hot ? 1 : 0;
                 if (hot)
                     QVERIFY2(loop.stackVectors == 0, qPrintable(QString("%1: %2 vector accesses to the stack beside %3 multiply-adds (%4)")
-                        .arg(isaName(isa)).arg(loop.stackVectors).arg(loop.fmas).arg(QString::fromStdString(space->space().describe(space->defaultConfig())))));
+                        .arg(isaName(isa)).arg(loop.stackVectors).arg(loop.multiplyAdds).arg(QString::fromStdString(space->space().describe(space->defaultConfig())))));
             }
             QVERIFY2(multiplying > 0, "no loop with multiply-adds was found: does the test still read the listing?");
         }
-    }
-
-    void spillsWouldBeSeen() {
-        const auto loops = innermostLoops(".LBB0_1:\n\tvmovups\t%zmm3, 64(%rsp)\n\tvfmadd231ps\t%zmm1, %zmm2, %zmm3\n\tjne\t.LBB0_1\n");
-        QCOMPARE(loops.size(), 1);
-        QCOMPARE(loops[0].stackVectors, 1);
-        QCOMPARE(loops[0].fmas, 1);
     }
 };
 

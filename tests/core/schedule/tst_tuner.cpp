@@ -239,7 +239,7 @@ private slots:
         Target other = bench.target;
         other.threads = 6;
         const auto best = take(bestConfig(*bench.store, workload.key, other));
-        QVERIFY(best && best->targetKey == bench.target.key());
+        QVERIFY(best && best->record.targetKey == bench.target.key());
         other.isa = other.isa == Isa::avx2 ? Isa::avx512 : Isa::avx2;
         QVERIFY(!take(bestConfig(*bench.store, workload.key, other)));
         QVERIFY(!take(bestConfig(*bench.store, "0123456789abcdef", bench.target)));

@@ -6,18 +6,10 @@
 #include <limits>
 #include <thread>
 
+#include "tests/core/store/require.h"
 #include "tests/core/store/store_samples.h"
 
 using namespace tunesmith;
-
-#define REQUIRE_OK(result) QVERIFY2((result).ok(), (result).ok() ? "" : (result).error().message.c_str())
-#define REQUIRE_CLEAN(store)                                                                                 \
-    do {                                                                                                     \
-        const auto checked = (store).check();                                                                \
-        REQUIRE_OK(checked);                                                                                 \
-        QVERIFY2(checked.value().ok,                                                                         \
-                 checked.value().problems.empty() ? "" : checked.value().problems.front().c_str());          \
-    } while (false)
 
 class TestStore : public QObject {
     Q_OBJECT
@@ -41,10 +33,6 @@ private slots:
     void refusesTrialsThatBreakTheRules_data();
     void refusesTrialsThatBreakTheRules();
     void manyTrialsAtOnce();
-    void recordIsTheFastestTrial();
-    void finalsSupersedeWhatIsOlder();
-    void recordsAreKeptPerMachine();
-    void removingARunGivesTheRecordBack();
     void runsEndAndResume();
     void batchClosesWithItsState();
     void curveFalls();
@@ -212,126 +200,6 @@ void TestStore::manyTrialsAtOnce() {
     QVERIFY(!store_->addTrials({samples::trial(run.value(), 2, 0), wrong}).ok());
     QCOMPARE(store_->trials({.run = run.value()}).value().size(), trials.size());
     QVERIFY(store_->check().value().ok);
-}
-
-void TestStore::recordIsTheFastestTrial() {
-    const auto run = samples::beginRun(*store_).value();
-    std::optional<double> best;
-    TrialId bestId;
-    for (int index = 0; index < 60; ++index) {
-        const auto trial = samples::trial(run, 0, index);
-        const auto id = store_->addTrial(trial).value();
-        if (trial.p5Ms && (!best || *trial.p5Ms < *best)) {
-            best = trial.p5Ms;
-            bestId = id;
-        }
-        const auto record = store_->bestRecord(samples::key(0), "cpu-avx512-t1");
-        REQUIRE_OK(record);
-        QVERIFY(record.value());
-        QVERIFY(record.value()->trial.id == bestId);
-        QCOMPARE(*record.value()->trial.p5Ms, *best);
-    }
-    const auto record = store_->bestRecord(samples::key(0), "cpu-avx512-t1", "m1").value();
-    QCOMPARE(record->workload.graph, samples::workload(0).graph);
-    QCOMPARE(record->machineKey, std::string("m1"));
-    auto equal = samples::trial(run, 0, 60);
-    equal.p5Ms = best;
-    REQUIRE_OK(store_->addTrial(equal));
-    QVERIFY(store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.id ==
-            bestId); // the oldest of equals
-    QVERIFY(!store_->bestRecord(samples::key(1), "cpu-avx512-t1").value());
-    QVERIFY(!store_->bestRecord(samples::key(0), "cuda").value());
-    QVERIFY(!store_->bestRecord(samples::key(0), "cpu-avx512-t1", "other").value());
-    REQUIRE_OK(store_->addTrial(samples::trial(run, 2, 0)));
-    QCOMPARE(store_->bestRecords("cpu-avx512-t1").value().size(), std::size_t(2));
-    REQUIRE_CLEAN(*store_);
-}
-
-void TestStore::finalsSupersedeWhatIsOlder() {
-    const auto early = samples::beginRun(*store_).value(), late = samples::beginRun(*store_).value();
-    const auto best = [&] { return *store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms; };
-    const auto add = [&](RunId run, int index, double ms, bool isFinal) {
-        auto trial = samples::trial(run, 0, index);
-        trial.status = kTrialOk;
-        trial.samples = {static_cast<float>(ms)};
-        trial.p5Ms = ms;
-        trial.isFinal = isFinal;
-        return store_->addTrial(trial).value();
-    };
-    add(early, 0, 1.0, false);
-    const TrialId chosen = add(early, 1, 1.5, true);
-    QCOMPARE(best(), 1.5); // the 1.0 was luck
-    QVERIFY(store_->trial(chosen).value().isFinal);
-    add(late, 0, 1.6, false);
-    QCOMPARE(best(), 1.5);
-    add(late, 1, 1.4, false);
-    QCOMPARE(best(), 1.4);
-    REQUIRE_CLEAN(*store_);
-    add(late, 2, 2.0, true);
-    QCOMPARE(best(), 2.0);
-    REQUIRE_CLEAN(*store_);
-    REQUIRE_OK(store_->endRun(late, {RunState::stopped, "user", {}, {}}));
-    REQUIRE_OK(store_->removeRun(late));
-    QCOMPARE(best(), 1.5);
-    REQUIRE_CLEAN(*store_);
-    auto failed = samples::trial(early, 0, 2);
-    failed.status = "crash";
-    failed.p5Ms.reset();
-    failed.isFinal = true;
-    QVERIFY(!store_->addTrial(failed).ok());
-}
-
-void TestStore::recordsAreKeptPerMachine() {
-    const auto slow = samples::beginRun(*store_).value();
-    const auto machine = store_->addMachine({{}, "m2", "Other", "avx512", 2, "{}"}).value();
-    RunRow other;
-    other.target = store_->addTarget({{}, "cpu-avx512-t1", machine}).value();
-    const auto fast = store_->beginRun(other, samples::plan()).value();
-    auto trial = samples::trial(slow, 0, 0);
-    trial.p5Ms = 2.0;
-    REQUIRE_OK(store_->addTrial(trial));
-    trial.run = fast;
-    trial.p5Ms = 1.0;
-    REQUIRE_OK(store_->addTrial(trial));
-    QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1", "m1").value()->trial.p5Ms, 2.0);
-    QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1", "m2").value()->trial.p5Ms, 1.0);
-    QCOMPARE(store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->machineKey, std::string("m2"));
-    const auto all = store_->bestRecords("cpu-avx512-t1").value();
-    QCOMPARE(all.size(), std::size_t(1));
-    QCOMPARE(all[0].machineKey, std::string("m2"));
-    QCOMPARE(store_->bestRecords("cpu-avx512-t1", "m1").value().at(0).machineKey, std::string("m1"));
-    const auto none = store_->beginRun({}, samples::plan()).value(); // a run without target makes no record
-    trial.run = none;
-    trial.p5Ms = 0.5;
-    REQUIRE_OK(store_->addTrial(trial));
-    QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms, 1.0);
-    REQUIRE_CLEAN(*store_);
-}
-
-void TestStore::removingARunGivesTheRecordBack() {
-    const auto first = samples::beginRun(*store_).value();
-    const auto second = samples::beginRun(*store_).value();
-    for (int number = 0; number < 2; ++number)
-        for (const auto run : {first, second}) {
-            auto trial = samples::trial(run, number, 0);
-            trial.p5Ms = (run == first ? 3.0 : 2.0) + number;
-            REQUIRE_OK(store_->addTrial(trial));
-        }
-    QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms, 2.0);
-    QVERIFY(!store_->removeRun(second).ok()); // it is running
-    REQUIRE_OK(store_->endRun(second, {RunState::stopped, "user", {}, {}}));
-    REQUIRE_OK(store_->removeRun(second));
-    QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms, 3.0);
-    QCOMPARE(*store_->bestRecord(samples::key(1), "cpu-avx512-t1").value()->trial.p5Ms, 4.0);
-    QCOMPARE(store_->stats().value().trials, std::int64_t(2));
-    REQUIRE_CLEAN(*store_);
-    REQUIRE_OK(store_->endRun(first, {RunState::failed, "no reason", {}, {}}));
-    REQUIRE_OK(store_->removeRun(first));
-    QVERIFY(!store_->bestRecord(samples::key(0), "cpu-avx512-t1").value());
-    QVERIFY(!store_->removeRun(first).ok());
-    QVERIFY(samples::beginRun(*store_).value().value() >
-            second.value()); // numbers of runs are never used again
-    REQUIRE_CLEAN(*store_);
 }
 
 void TestStore::runsEndAndResume() {
