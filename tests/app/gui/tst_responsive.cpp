@@ -48,6 +48,8 @@ void lookAtTheWorkloads(TunePage* page) {
 
 void report(const CalmestRound& round) {
     qInfo("longest event of each round: %s", round.text().constData());
+    if (round.tellsNothing())
+        QSKIP("the host takes too much of this machine to see who keeps an event waiting");
     QVERIFY2(round.longestMs() < kLongestEventMs, round.text());
 }
 
@@ -69,21 +71,27 @@ private slots:
     void cleanup() { QuietTest::finish(); }
 
     void theWatchSeesWhatKeepsTheThread() {
-        EventWatch watch;
-        QTest::qWait(100); // the time between events is no event
-        QVERIFY2(watch.longestMs() < kLongestEventMs, watch.culprit());
+        {
+            EventWatch watch;
+            QTest::qWait(100); // the time between events is no event
+            QVERIFY2(watch.longestMs() < kLongestEventMs, watch.culprit());
+        }
         // Long enough to be seen where a host takes half of the core meanwhile, which the watch does not count.
-        QTimer::singleShot(0, this, [] { QThread::msleep(300); });
-        QTest::qWait(350);
-        QVERIFY2(watch.longestMs() >= 100, QByteArray::number(watch.longestMs()));
-        EventWatch other;
-        QTimer::singleShot(0, this, [] {
+        const auto sleeps = [] { QThread::msleep(300); };
+        const auto works = [] {
             const auto begin = std::clock();
             while (std::clock() - begin < 300 * CLOCKS_PER_SEC / 1000) {
             }
-        });
-        QTest::qWait(350);
-        QVERIFY2(other.longestMs() >= 100, QByteArray::number(other.longestMs()));
+        };
+        for (const std::function<void()>& keep : {std::function<void()>(sleeps), std::function<void()>(works)}) {
+            const HostTheft theft;
+            EventWatch watch;
+            QTimer::singleShot(0, this, keep);
+            QTest::qWait(350);
+            if (watch.longestMs() < 100 && theft.fraction() > 0.25)
+                QSKIP("the host takes too much of this machine to see who keeps an event waiting");
+            QVERIFY2(watch.longestMs() >= 100, QByteArray::number(watch.longestMs()));
+        }
     }
 
     void opening_data() {

@@ -129,11 +129,30 @@ void EventWatch::end() {
     }
 }
 
+HostTheft::HostTheft() {
+    QFile file(QStringLiteral("/proc/stat"));
+    if (!file.open(QIODevice::ReadOnly))
+        return;
+    const QList<QByteArray> numbers = file.readLine().simplified().split(' '); // cpu user nice system idle iowait irq softirq steal ...
+    stolen_ = numbers.value(8).toDouble();
+    for (int i = 1; i <= 8; ++i)
+        whole_ += numbers.value(i).toDouble();
+}
+
+double HostTheft::fraction() const {
+    const HostTheft now;
+    return now.whole_ > whole_ ? (now.stolen_ - stolen_) / (now.whole_ - whole_) : 0;
+}
+
 void CalmestRound::ended(const EventWatch& watch) {
+    constexpr double kHonest = 0.05;
+    const double theft = theft_.fraction();
     ++rounds_;
+    honest_ += theft <= kHonest;
+    theft_ = {};
     longest_ = std::min(longest_, watch.longestMs());
     text_ += (text_.isEmpty() ? "" : ", ") + QByteArray::number(watch.longestMs(), 'f', 1) + " ms (" +
-             watch.culprit() + ')';
+             watch.culprit() + (theft > kHonest ? "; the host took " + QByteArray::number(100 * theft, 'f', 0) + " %)" : ")");
 }
 
 bool WatchedApplication::notify(QObject* receiver, QEvent* event) {
