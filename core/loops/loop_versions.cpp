@@ -9,7 +9,9 @@ namespace {
 // What is tested inside a loop's body, for all iterations of the loops further in at once.
 class InnerTests {
 public:
-    InnerTests(const Stmt& body, VarRanges& ranges) : ranges_(ranges) { collect(body); }
+    InnerTests(const Stmt& body, VarRanges& ranges) : ranges_(ranges) {
+        forEachTest(body, ranges_, inner_, [this](const Expr& term) { collect(term); });
+    }
 
     // In terms of the loops outside; true where no collected test fails.
     Expr allHold() const {
@@ -42,25 +44,8 @@ public:
     }
 
 private:
-    void collect(const Stmt& stmt) {
-        if (!stmt || stmt->kind == StmtKind::store)
-            return;
-        if (stmt->kind == StmtKind::loop) {
-            const InScope scope(ranges_, stmt);
-            inner_.insert(stmt->var.get());
-            collect(stmt->body[0]);
-            inner_.erase(stmt->var.get());
-            return;
-        }
-        if (stmt->kind == StmtKind::guard)
-            for (const Expr& term : conjuncts(stmt->condition))
-                collectTerm(term);
-        for (const Stmt& child : stmt->body)
-            collect(child);
-    }
-
     // outside + inside >= 0 holds for all inner iterations if outside + (least inside) >= 0.
-    void collectTerm(const Expr& term) {
+    void collect(const Expr& term) {
         const auto form = asNonNegative(term, ranges_);
         if (!form)
             return;
@@ -68,19 +53,13 @@ private:
         outside.constant = form->constant;
         for (const auto& [atom, factor] : form->terms) {
             const bool isInner = onlyUses(atom, inner_);
-            if (!isInner && usesInner(atom))
+            if (!isInner && usesAny(atom, inner_))
                 return;
             (isInner ? inside : outside).add(atom, factor);
         }
         outside.constant += rangeOf(inside, ranges_).min;
         collected_.insert(term.get());
         addBound(std::move(outside));
-    }
-
-    bool usesInner(const Expr& e) const {
-        if (e->op == Op::var)
-            return inner_.contains(e->var.get());
-        return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return usesInner(arg); });
     }
 
     // Of bounds that differ by a constant the tighter one says it all.

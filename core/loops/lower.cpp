@@ -89,15 +89,6 @@ struct IndexSpan {
     std::int64_t count;
 };
 
-bool usesAny(const Expr& e, const std::set<const VarInfo*>& vars) {
-    if (e->op == Op::var)
-        return vars.contains(e->var.get());
-    for (const Expr& arg : e->args)
-        if (usesAny(arg, vars))
-            return true;
-    return false;
-}
-
 std::optional<IndexSpan> spanOf(const Expr& index, const VarRanges& ranges, const std::set<const VarInfo*>& inner) {
     LinearForm outer, varying;
     const LinearForm form = toLinear(index, ranges);

@@ -24,15 +24,26 @@ Expr conjunction(const std::vector<Expr>& terms) {
     return all;
 }
 
-bool onlyUses(const Expr& e, const std::set<const VarInfo*>& vars) {
-    if (e->op == Op::var)
-        return vars.contains(e->var.get());
-    return e->op != Op::load && std::all_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return onlyUses(arg, vars); });
-}
-
 InScope::InScope(VarRanges& ranges, const Stmt& loop) : ranges_(ranges), var_(loop->var) {
     const Range begin = rangeOf(loop->begin, ranges), end = rangeOf(loop->end, ranges);
     ranges_.set(var_, {begin.min, std::max(begin.min, end.max - 1)});
+}
+
+void forEachTest(const Stmt& stmt, VarRanges& ranges, std::set<const VarInfo*>& inside, const std::function<void(const Expr&)>& visit) {
+    if (!stmt || stmt->kind == StmtKind::store || (stmt->kind == StmtKind::loop && stmt->loopKind == LoopKind::versioned))
+        return;
+    if (stmt->kind == StmtKind::loop) {
+        const InScope scope(ranges, stmt);
+        inside.insert(stmt->var.get());
+        forEachTest(stmt->body[0], ranges, inside, visit);
+        inside.erase(stmt->var.get());
+        return;
+    }
+    if (stmt->kind == StmtKind::guard)
+        for (const Expr& term : conjuncts(stmt->condition))
+            visit(term);
+    for (const Stmt& child : stmt->body)
+        forEachTest(child, ranges, inside, visit);
 }
 
 namespace {
@@ -182,20 +193,7 @@ public:
     Range steady;
 
     void collect(const Stmt& stmt) {
-        if (!stmt || stmt->kind == StmtKind::store || (stmt->kind == StmtKind::loop && stmt->loopKind == LoopKind::versioned))
-            return;
-        if (stmt->kind == StmtKind::guard)
-            for (const Expr& term : conjuncts(stmt->condition))
-                narrow(term);
-        if (stmt->kind == StmtKind::loop) {
-            const InScope scope(ranges_, stmt);
-            inner_.insert(stmt->var.get());
-            collect(stmt->body[0]);
-            inner_.erase(stmt->var.get());
-            return;
-        }
-        for (const Stmt& child : stmt->body)
-            collect(child);
+        forEachTest(stmt, ranges_, inner_, [this](const Expr& term) { narrow(term); });
     }
 
 private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <functional>
 #include <set>
 
 #include "core/loops/program.h"
@@ -46,7 +47,9 @@ enum class Unrolling : std::uint8_t { ahead, done };
 Stmt tightenLoops(const Stmt& stmt, VarRanges& ranges, Unrolling unrolling = Unrolling::done);
 Stmt unrollLoops(const Stmt& stmt, VarRanges& ranges);
 
-bool onlyUses(const Expr& e, const std::set<const VarInfo*>& vars); // no other variables and no memory
+// Every test within a statement, a term of a guard's condition, with the loops around it in scope and their variables in
+// `inside`. What a versioned loop tests is its own.
+void forEachTest(const Stmt& stmt, VarRanges& ranges, std::set<const VarInfo*>& inside, const std::function<void(const Expr&)>& visit);
 
 // The conjuncts of a condition, and how to put them together again.
 std::vector<Expr> conjuncts(const Expr& condition);

@@ -45,6 +45,18 @@ bool usesVar(const Expr& e, const Var& var) {
     return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return usesVar(arg, var); });
 }
 
+bool usesAny(const Expr& e, const std::set<const VarInfo*>& vars) {
+    if (e->op == Op::var)
+        return vars.contains(e->var.get());
+    return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return usesAny(arg, vars); });
+}
+
+bool onlyUses(const Expr& e, const std::set<const VarInfo*>& vars) {
+    if (e->op == Op::var)
+        return vars.contains(e->var.get());
+    return e->op != Op::load && std::all_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return onlyUses(arg, vars); });
+}
+
 std::int64_t LinearForm::coefficient(const Var& var) const {
     for (const auto& [atom, factor] : terms)
         if (atom->op == Op::var && atom->var == var)

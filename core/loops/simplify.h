@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -46,6 +47,8 @@ struct LinearForm {
 
 bool sameExpr(const Expr& a, const Expr& b); // structural equality
 bool usesVar(const Expr& e, const Var& var);
+bool usesAny(const Expr& e, const std::set<const VarInfo*>& vars);
+bool onlyUses(const Expr& e, const std::set<const VarInfo*>& vars); // no other variables and no memory
 
 LinearForm toLinear(const Expr& e, const VarRanges& ranges); // of an int64 expression; simplifies on the way
 Expr fromLinear(const LinearForm& form, const VarRanges& ranges); // terms of outer variables first, so that they hoist
