@@ -247,6 +247,8 @@ void TunePage::findRoof() {
         [this](const Result<MachineReport>& report) {
             if (report.ok())
                 machine_ = *report;
+            else if (!report.error().isCancelled())
+                emit problem(QString::fromStdString(report.error().message));
             showRoof();
         });
 }

@@ -37,7 +37,7 @@ KernelView::KernelView(QWidget* parent) : QWidget(parent), title_(new QLabel(thi
         tabs_->addTab(page, names[i]);
     }
     setAccessibleName(tr("Kernel inspector"));
-    connect(&Theme::instance(), &Theme::changed, this, &KernelView::restyle);
+    connect(&Theme::instance(), &Theme::changed, this, &KernelView::markHotLoop);
     showMessage(tr("Choose a workload to see its kernel."));
 }
 
@@ -51,7 +51,7 @@ void KernelView::showKernel(const KernelText& kernel) {
     hotLines_ = kernel.hotLines;
     schedule_->show();
     tabs_->show();
-    restyle();
+    markHotLoop();
     setAccessibleDescription(summary());
 }
 
@@ -68,8 +68,6 @@ void KernelView::showMessage(const QString& text) {
 }
 
 QString KernelView::summary() const { return title_->text(); }
-
-void KernelView::restyle() { markHotLoop(); }
 
 void KernelView::markHotLoop() {
     QPlainTextEdit* assembly = pages_[2];

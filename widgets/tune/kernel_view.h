@@ -30,7 +30,6 @@ public:
 
 private:
     static constexpr int kPages = 3;
-    void restyle();
     void markHotLoop();
 
     QLabel *title_, *schedule_;
