@@ -58,8 +58,9 @@ public:
         const TensorType& type = graph_.value(group.outputs[0]).type;
         if (type.dims->size() != 4 || type.dtype != DType::f32)
             return;
-        const bool joined = joined_.contains(group.outputs[0]); // can be a part of the whole where blocks divide it
-        const std::int64_t block = std::min(blockFor(group, type.shape()), joined ? widestDivisor(type.shape()[1]) : lanes_);
+        std::int64_t block = blockFor(group, type.shape());
+        if (joined_.contains(group.outputs[0]) && !outweighsCopy(group, block))
+            block = std::min(block, widestDivisor(type.shape()[1])); // it can be a part of the whole where blocks divide it
         if (block > 1)
             plan_[group.outputs[0]] = Layout::blocked(4, 1, block);
     }
@@ -104,17 +105,42 @@ private:
         return groups > 1 ? widestDivisor(channels / groups) : widestBlock(channels);
     }
 
+    // Whether a wider block saves a convolution more than it costs to copy its result into what it is joined to.
+    bool outweighsCopy(const KernelGroup& group, std::int64_t block) const {
+        constexpr double kCopyCycles = 3; // per value
+        const Node& head = graph_.node(group.nodes.front());
+        if (head.op != "Conv")
+            return false;
+        const Shape& filter = graph_.value(head.inputs[1]).type.shape();
+        const auto channels = static_cast<double>(filter[0]);
+        const double products = static_cast<double>(elementCount(filter)) / channels / 2; // two vectors of them in a cycle
+        const double narrow = products / static_cast<double>(widestDivisor(filter[0]));
+        const double wide = products * static_cast<double>((filter[0] + block - 1) / block) / channels;
+        return narrow - wide > kCopyCycles;
+    }
+
     std::int64_t concatBlock(const Node& concat) const {
         const std::int64_t axis = concat.intAttr("axis", 1);
         if (axis != 1 && axis != -3)
             return channelBlock(layoutOf(plan_, graph_, concat.inputs[0]));
         std::int64_t block = lanes_;
-        bool anyBlocked = false;
+        bool anyBlocked = false, parts = true; // parts: where blocks divide all, nothing is copied
         for (const ValueId input : concat.inputs) {
-            anyBlocked = anyBlocked || channelBlock(layoutOf(plan_, graph_, input)) > 1;
-            block = std::min(block, widestDivisor(graph_.value(input).type.shape()[1]));
+            const std::int64_t own = channelBlock(layoutOf(plan_, graph_, input)), channels = graph_.value(input).type.shape()[1];
+            anyBlocked = anyBlocked || own > 1;
+            parts = parts && channels % own == 0;
+            block = std::min(block, widestDivisor(channels));
         }
+        if (!parts && readAsRowMajor(concat.outputs[0]))
+            return 1;
         return anyBlocked ? block : 1;
+    }
+
+    bool readAsRowMajor(ValueId value) const {
+        return std::ranges::all_of(graph_.consumers(value), [&](NodeId reader) {
+            const Operator* op = findOperator(graph_.node(reader).op, graph_.node(reader).domain);
+            return op && op->fusion == Fusion::alias;
+        });
     }
 
     std::int64_t inheritedBlock(const KernelGroup& group, std::int64_t channels) const {

@@ -92,6 +92,17 @@ const std::vector<std::pair<const char*, Recipe>>& nets() {
              const ValueId x = n.image(3);
              return std::vector<ValueId>{n.conv(n.concat({n.conv(x, 3, 5), x}), 8, 16)};
          }},
+        {"concat of pieces in other blocks, shuffled", [](Net& n) {
+             const ValueId a = n.conv(n.image(3), 3, 16);
+             const ValueId joined = n.concat({n.conv(a, 16, 22), n.conv(a, 16, 22)});
+             const auto shaped = [&](ValueId x, std::vector<std::int64_t> dims) { return n.builder.add("Reshape", {x, n.builder.addConstant("", Tensor::ofInts(dims))}); };
+             const ValueId shuffled = n.builder.add("Transpose", {shaped(joined, {1, 2, 22, 6, 6})}, {{"perm", Ints{0, 2, 1, 3, 4}}});
+             return std::vector<ValueId>{n.conv(shaped(shuffled, {1, 44, 6, 6}), 44, 8)};
+         }},
+        {"concat of pieces in other blocks, convolved", [](Net& n) {
+             const ValueId a = n.conv(n.image(3), 3, 16);
+             return std::vector<ValueId>{n.conv(n.concat({n.conv(a, 16, 22), a, n.conv(a, 16, 4)}), 42, 8)};
+         }},
         {"residual block", [](Net& n) {
              const ValueId a = n.builder.add("Relu", {n.conv(n.image(3), 3, 16)});
              return std::vector<ValueId>{n.builder.add("Relu", {n.builder.add("Add", {n.conv(a, 16, 16), a})})};

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include "core/graph/graph_builder.h"
+#include "core/ops/infer_shapes.h"
+#include "core/schedule/layouts.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+Target wideTarget() {
+    Target target;
+    target.isa = Isa::avx512;
+    return target;
+}
+
+struct Net {
+    GraphBuilder builder{"net"};
+    Net() { builder.setOpset("", 17); }
+    ValueId image(std::int64_t channels) { return builder.addInput("", TensorType(DType::f32, Shape{1, channels, 6, 6})); }
+    ValueId conv(ValueId x, std::int64_t from, std::int64_t to) {
+        return builder.add("Conv", {x, builder.addConstant("", Tensor::zeros(DType::f32, {to, from, 1, 1}))});
+    }
+    ValueId concat(const std::vector<ValueId>& values) { return builder.add("Concat", values, {{"axis", std::int64_t{1}}}); }
+    ValueId flat(ValueId x) { return builder.add("Reshape", {x, builder.addConstant("", Tensor::ofInts({-1}))}); }
+
+    // The blocks in which these values are kept.
+    Ints blocks(const std::vector<ValueId>& values, const std::vector<ValueId>& outputs) {
+        builder.setOutputs(outputs);
+        const Graph graph = take(inferShapes(take(builder.build())));
+        const LayoutPlan plan = chooseLayouts(graph, take(groupNodes(graph)), wideTarget());
+        Ints found;
+        for (const ValueId value : values)
+            found.push_back(channelBlock(layoutOf(plan, graph, value)));
+        return found;
+    }
+};
+
+} // namespace
+
+class LayoutsTest : public QObject {
+    Q_OBJECT
+
+    // A convolution with that many channels in and out, joined to another value, which is read by a convolution or in rows.
+    static Ints joinedBlocks(std::int64_t in, std::int64_t out, bool rows) {
+        Net net;
+        const ValueId piece = net.conv(net.image(in), in, out), other = net.conv(net.image(64), 64, 64), whole = net.concat({piece, other});
+        return net.blocks({piece, other, whole}, {rows ? net.flat(whole) : net.conv(whole, out + 64, 16)});
+    }
+
+private slots:
+    void blocksOfConvolutions_data() {
+        QTest::addColumn<int>("channels");
+        QTest::addColumn<int>("block");
+        QTest::newRow("whole vectors") << 64 << 16;
+        QTest::newRow("rounded up") << 58 << 16;
+        QTest::newRow("narrow") << 8 << 8;
+        QTest::newRow("too few") << 3 << 1;
+    }
+    void blocksOfConvolutions() {
+        QFETCH(int, channels);
+        QFETCH(int, block);
+        Net net;
+        const ValueId y = net.conv(net.image(16), 16, channels);
+        QCOMPARE(net.blocks({y}, {net.builder.add("Relu", {y})}), Ints{1}); // inside its group nobody keeps it
+        Net alone;
+        const ValueId z = alone.conv(alone.image(16), 16, channels);
+        QCOMPARE(alone.blocks({z}, {z}), Ints{block});
+    }
+
+    // Narrow blocks spare the copy into the whole, wide ones are faster to compute.
+    void whatIsJoined_data() {
+        QTest::addColumn<int>("in");
+        QTest::addColumn<int>("out");
+        QTest::addColumn<bool>("rows");
+        QTest::addColumn<Ints>("blocks"); // of the piece, the other and the whole
+        QTest::newRow("blocks divide both") << 16 << 32 << false << Ints{16, 16, 16};
+        QTest::newRow("little work: a narrow part") << 8 << 24 << false << Ints{8, 16, 8};
+        QTest::newRow("much work: wide, copied") << 256 << 24 << false << Ints{16, 16, 8};
+        QTest::newRow("no block divides it") << 58 << 58 << false << Ints{16, 16, 1};
+        QTest::newRow("read in rows") << 64 << 58 << true << Ints{16, 16, 1};
+        QTest::newRow("parts, read in rows") << 64 << 32 << true << Ints{16, 16, 16};
+    }
+    void whatIsJoined() {
+        QFETCH(int, in);
+        QFETCH(int, out);
+        QFETCH(bool, rows);
+        QFETCH(Ints, blocks);
+        QCOMPARE(joinedBlocks(in, out, rows), blocks);
+    }
+
+    void aPoolThatIsJoinedIsAPart() {
+        Net net;
+        const ValueId pooled = net.builder.add("MaxPool", {net.conv(net.image(16), 16, 24)}, {{"kernel_shape", Ints{1, 1}}});
+        const ValueId whole = net.concat({pooled, net.image(8)});
+        QCOMPARE(net.blocks({pooled, whole}, {whole}), (Ints{8, 8}));
+    }
+};
+
+QTEST_GUILESS_MAIN(LayoutsTest)
+#include "tst_layouts.moc"
