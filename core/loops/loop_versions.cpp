@@ -29,7 +29,7 @@ public:
     }
 
     Stmt removedFrom(const Stmt& stmt) const {
-        if (!stmt || stmt->kind == StmtKind::store)
+        if (hasNoBody(stmt))
             return stmt;
         std::vector<Stmt> children;
         for (const Stmt& child : stmt->body)

@@ -30,6 +30,7 @@ public:
     LoopNest nest_;
     VarRanges ranges_;
     std::map<TensorRef, Storage> storage_;
+    std::map<Var, Expr> values_; // what the axes and split loops of all stages so far are in terms of loops
 
     Stmt emitAttached(std::size_t consumer, const Var& loop, class StageNest& nest);
     Expr flatten(const Expr& e) const; // loads of tensors -> loads of flat buffers
@@ -144,6 +145,8 @@ public:
           schedule_(lowering.schedule_.stages_[index]) {
         findExtents(region);
         findValues(region);
+        for (const auto& [var, value] : values_)
+            lowering_.values_[var] = value;
     }
 
     std::int64_t extentOf(const Var& loop) const { return extents_.at(loop); }
@@ -242,7 +245,7 @@ private:
         const Var& loop = schedule_.leaves_[position];
         lowering_.ranges_.set(loop, {0, extents_[loop] - 1});
         Stmt attached = lowering_.emitAttached(index_, loop, *this);
-        Stmt body = makeBlock({std::move(attached), emitLoops(position + 1)});
+        Stmt body = makeBlock({std::move(attached), emitPrefetches(loop), emitLoops(position + 1)});
         lowering_.ranges_.erase(loop);
         const LoopKind kind = kindOf(loop) == LoopKind::parallel ? LoopKind::serial : kindOf(loop);
         return makeLoop(kind, loop, Expr(0), Expr(extents_[loop]), std::move(body));
@@ -260,6 +263,14 @@ public:
     }
 
 private:
+    Stmt emitPrefetches(const Var& loop) const {
+        std::vector<Stmt> hints;
+        for (const auto& hint : schedule_.prefetches_)
+            if (hint.loop == loop)
+                hints.push_back(makePrefetch(lowering_.storage_.at(hint.input).buffer, substituteAll(hint.offset, lowering_.values_)));
+        return makeBlock(std::move(hints));
+    }
+
     Stmt emitInit(std::size_t position) {
         const Storage& storage = lowering_.storage_.at(stage_.output);
         Stmt body = makeGuard(condition(false), makeStore(storage.buffer, outputOffset(storage),

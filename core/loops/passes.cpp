@@ -30,7 +30,7 @@ InScope::InScope(VarRanges& ranges, const Stmt& loop) : ranges_(ranges), var_(lo
 }
 
 void forEachTest(const Stmt& stmt, VarRanges& ranges, std::set<const VarInfo*>& inside, const std::function<void(const Expr&)>& visit) {
-    if (!stmt || stmt->kind == StmtKind::store || (stmt->kind == StmtKind::loop && stmt->loopKind == LoopKind::versioned))
+    if (hasNoBody(stmt) || (stmt->kind == StmtKind::loop && stmt->loopKind == LoopKind::versioned))
         return;
     if (stmt->kind == StmtKind::loop) {
         const InScope scope(ranges, stmt);
@@ -81,6 +81,7 @@ Stmt simplifyStmt(const Stmt& stmt, VarRanges& ranges) {
     switch (stmt->kind) {
     case StmtKind::store:
         return makeStore(stmt->buffer, simplify(stmt->offset, ranges), simplify(stmt->value, ranges));
+    case StmtKind::prefetch: return makePrefetch(stmt->buffer, simplify(stmt->offset, ranges));
     case StmtKind::guard: {
         std::vector<Expr> kept; // an equal condition need not be tested twice
         for (const Expr& term : conjuncts(simplify(stmt->condition, ranges)))
@@ -101,12 +102,28 @@ Stmt simplifyStmt(const Stmt& stmt, VarRanges& ranges) {
     return mapChildren(loop, ranges, [&](const Stmt& child) { return simplifyStmt(child, ranges); });
 }
 
+namespace {
+
+// Whoever skips the work may skip its prefetches, too: they must not keep a guard inside of a loop.
+Stmt prefetchUnderGuard(std::vector<Stmt> children) {
+    const Stmt last = children.back();
+    const bool hints = std::all_of(children.begin(), children.end() - 1, [](const Stmt& child) { return child && child->kind == StmtKind::prefetch; });
+    if (!hints || !last || last->kind != StmtKind::guard)
+        return makeBlock(std::move(children));
+    children.back() = last->body[0];
+    return makeGuard(last->condition, makeBlock(std::move(children)));
+}
+
+} // namespace
+
 Stmt hoistGuards(const Stmt& stmt) {
-    if (!stmt || stmt->kind == StmtKind::store)
+    if (hasNoBody(stmt))
         return stmt;
     std::vector<Stmt> children;
     for (const Stmt& child : stmt->body)
         children.push_back(hoistGuards(child));
+    if (stmt->kind == StmtKind::block)
+        return prefetchUnderGuard(std::move(children));
     if (stmt->kind == StmtKind::guard && children[0] && children[0]->kind == StmtKind::guard)
         return makeGuard(stmt->condition && children[0]->condition, children[0]->body[0]);
     if (stmt->kind != StmtKind::loop || !children[0] || children[0]->kind != StmtKind::guard)
@@ -246,7 +263,7 @@ void appendPiece(std::vector<Stmt>& pieces, const Stmt& loop, std::int64_t begin
 } // namespace
 
 Stmt partitionLoops(const Stmt& stmt, VarRanges& ranges, LocalBuffers& locals) {
-    if (!stmt || stmt->kind == StmtKind::store)
+    if (hasNoBody(stmt))
         return stmt;
     if (stmt->kind == StmtKind::loop && stmt->loopKind == LoopKind::versioned)
         return versionLoop(stmt, ranges, locals);
@@ -284,7 +301,7 @@ void foldIntoBounds(Expr& begin, Expr& end, std::int64_t factor, const LinearFor
 } // namespace
 
 Stmt tightenLoops(const Stmt& stmt, VarRanges& ranges, Unrolling unrolling) {
-    if (!stmt || stmt->kind == StmtKind::store)
+    if (hasNoBody(stmt))
         return stmt;
     const Stmt inner = mapChildren(stmt, ranges, [&](const Stmt& child) { return tightenLoops(child, ranges, unrolling); });
     if (!inner || inner->kind != StmtKind::loop || inner->loopKind == LoopKind::unrolled || inner->body[0]->kind != StmtKind::guard)
@@ -312,7 +329,7 @@ Stmt tightenLoops(const Stmt& stmt, VarRanges& ranges, Unrolling unrolling) {
 }
 
 Stmt unrollLoops(const Stmt& stmt, VarRanges& ranges) {
-    if (!stmt || stmt->kind == StmtKind::store)
+    if (hasNoBody(stmt))
         return stmt;
     const Stmt inner = mapChildren(stmt, ranges, [&](const Stmt& child) { return unrollLoops(child, ranges); });
     if (!inner || inner->kind != StmtKind::loop || inner->loopKind != LoopKind::unrolled || !constantExtent(inner))

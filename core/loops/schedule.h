@@ -31,6 +31,9 @@ public:
     // For bodies so large that a copy for every edge and corner of an image would take long to compile.
     void version(const Var& loop) { kinds_[loop] = LoopKind::versioned; }
     void computeAt(const TensorRef& consumer, const Var& loop);
+    // Once per iteration of `loop`, asks for the element of an input at `offset` of its buffer (as its layout puts it), in terms of
+    // this stage's loops and axes and of those around it. A hint: what lies beyond the buffer does no harm.
+    void prefetch(const Var& loop, const TensorRef& input, Expr offset) { prefetches_.push_back({loop, input, std::move(offset)}); }
     // Computes as many indices of an axis as if the output were so large, instead of testing for the last one in every
     // iteration: what it computes beyond goes into the padding of the layouts, whose room the caller answers for.
     void roundUp(const Var& axis, std::int64_t extent) { rounded_[axis] = extent; }
@@ -43,8 +46,14 @@ private:
         std::int64_t factor;
         Var parent, outer, inner;
     };
+    struct Prefetch {
+        Var loop;
+        TensorRef input;
+        Expr offset;
+    };
     std::size_t positionOf(const Var& loop) const;
 
+    std::vector<Prefetch> prefetches_;
     std::vector<Var> axes_, reduceAxes_, leaves_;
     std::vector<Relation> relations_;
     std::map<Var, LoopKind> kinds_;

@@ -44,6 +44,13 @@ Stmt makeStore(const TensorRef& buffer, Expr offset, Expr value) {
         .buffer = buffer, .offset = std::move(offset), .value = std::move(value), .condition = {}});
 }
 
+Stmt makePrefetch(const TensorRef& buffer, Expr offset) {
+    return std::make_shared<const StmtNode>(StmtNode{.kind = StmtKind::prefetch, .body = {}, .var = {}, .begin = {}, .end = {},
+        .buffer = buffer, .offset = std::move(offset), .value = {}, .condition = {}});
+}
+
+bool hasNoBody(const Stmt& stmt) { return !stmt || stmt->kind == StmtKind::store || stmt->kind == StmtKind::prefetch; }
+
 Stmt makeGuard(Expr condition, Stmt body) {
     if (!body || isConstant(condition, 0))
         return nullptr;
@@ -70,6 +77,8 @@ Stmt substituteVar(const Stmt& stmt, const Var& var, const Expr& value) {
     };
     if (stmt->kind == StmtKind::store)
         return makeStore(stmt->buffer, replace(stmt->offset), replace(stmt->value));
+    if (stmt->kind == StmtKind::prefetch)
+        return makePrefetch(stmt->buffer, replace(stmt->offset));
     std::vector<Stmt> body;
     for (const Stmt& child : stmt->body)
         body.push_back(substituteVar(child, var, value));
@@ -88,6 +97,7 @@ std::string toText(const Stmt& stmt, int indent) {
     switch (stmt->kind) {
     case StmtKind::store:
         return pad + stmt->buffer->name + "[" + toText(stmt->offset) + "] = " + toText(stmt->value) + "\n";
+    case StmtKind::prefetch: return pad + "prefetch " + stmt->buffer->name + "[" + toText(stmt->offset) + "]\n";
     case StmtKind::loop:
         text = pad + loopKindName(stmt->loopKind) + " " + stmt->var->name + " in [" + toText(stmt->begin) + ", " +
                toText(stmt->end) + ")\n";

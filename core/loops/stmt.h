@@ -13,7 +13,8 @@ namespace tunesmith::loops {
 enum class LoopKind : std::uint8_t { serial, vectorized, unrolled, parallel, versioned };
 const char* loopKindName(LoopKind kind);
 
-enum class StmtKind : std::uint8_t { block, loop, store, guard };
+// prefetch: asks for the cache line of an element that is read soon; the offset may lie beyond the buffer.
+enum class StmtKind : std::uint8_t { block, loop, store, guard, prefetch };
 
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>; // null: nothing to do
@@ -24,15 +25,17 @@ struct StmtNode {
     LoopKind loopKind = LoopKind::serial;
     Var var;
     Expr begin, end;        // of a loop: var runs over [begin, end)
-    TensorRef buffer;       // of a store
-    Expr offset, value;
+    TensorRef buffer;       // of a store or prefetch
+    Expr offset, value;     // a prefetch has no value
     Expr condition;         // of a guard
 };
 
 Stmt makeBlock(std::vector<Stmt> statements); // flattens, drops nulls
 Stmt makeLoop(LoopKind kind, const Var& var, Expr begin, Expr end, Stmt body);
 Stmt makeStore(const TensorRef& buffer, Expr offset, Expr value);
+Stmt makePrefetch(const TensorRef& buffer, Expr offset);
 Stmt makeGuard(Expr condition, Stmt body);
+bool hasNoBody(const Stmt& stmt); // null, a store or a prefetch
 
 Stmt rebuildChildren(const Stmt& stmt, std::vector<Stmt> children); // the same statement over another body
 Stmt substituteVar(const Stmt& stmt, const Var& var, const Expr& value);

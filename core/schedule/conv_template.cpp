@@ -4,6 +4,7 @@
 
 #include "core/loops/simplify.h"
 #include "core/schedule/conv_stage.h"
+#include "core/schedule/next_panel.h"
 #include "core/schedule/layouts.h"
 #include "core/schedule/round_up.h"
 #include "core/schedule/template.h"
@@ -84,9 +85,9 @@ public:
         const auto [conv, output] = anchorStages(schedule);
         roundUpChannels(schedule, lowered, s.block);
         schedule.setLayout(conv, Layout::blocked(4, 1, s.block));
-        const Var tile = scheduleOutput(schedule[output], s, knob(0), knob(1), knob(2), knob(5) != 0);
+        const OutputLoops out = scheduleOutput(schedule[output], s, knob(0), knob(1), knob(2), knob(5) != 0);
         auto& c = schedule[conv];
-        c.computeAt(output, tile);
+        c.computeAt(output, out.tile);
         const auto [ocBlock, lane] = c.split(c.axes()[1], s.block);
         const auto [icBlock, icIn] = c.split(c.reduceAxes()[0], s.inBlock);
         const auto [icStep, icUnrolled] = c.split(icIn, knob(3));
@@ -97,9 +98,24 @@ public:
         if (knob(4))
             c.unroll(kw);
         c.vectorize(lane);
+        if (knob(5)) {
+            const Stage& stage = *convStage(lowered);
+            const std::int64_t owTiles = (s.ow + knob(0) - 1) / knob(0), khs = stage.reduceAxes[1].extent, steps = (s.inBlock + knob(3) - 1) / knob(3);
+            const std::int64_t channelBlocks = stage.reduceAxes[0].extent / s.inBlock;
+            PanelWalk walk{stage.body->args[1]->tensor, Expr(out.panel), (s.blocks + knob(1) - 1) / knob(1),
+                           knob(1) * s.block * stage.reduceAxes[0].extent * khs * s.kw,
+                           Expr(out.row) * Expr(owTiles) + Expr(out.tile),
+                           ((Expr(icBlock) * Expr(khs) + Expr(kh)) * Expr(s.kw) + Expr(kw)) * Expr(steps) + Expr(icStep),
+                           s.oh * owTiles, channelBlocks * khs * s.kw * steps};
+            fetchNextPanel(c, icStep, walk);
+        }
     }
 
 private:
+    struct OutputLoops {
+        Var panel, row, tile; // of output channels, of the output, of columns in a row
+    };
+
     struct Sizes {
         std::int64_t block, inBlock, blocks, blocksPerGroup, oh, ow, kw;
         explicit Sizes(const LoweredWorkload& lowered) {
@@ -129,7 +145,7 @@ private:
         return outputsPerGroup(conv) % block == 0 || outputsPerGroup(conv) == conv.output->shape[1];
     }
 
-    static Var scheduleOutput(loops::StageSchedule& o, const Sizes& s, std::int64_t owTile, std::int64_t ocTile, std::int64_t rows, bool ocOuter) {
+    static OutputLoops scheduleOutput(loops::StageSchedule& o, const Sizes& s, std::int64_t owTile, std::int64_t ocTile, std::int64_t rows, bool ocOuter) {
         const Var n = o.axes()[0], oh = o.axes()[2];
         const auto [ocBlock, lane] = o.split(o.axes()[1], s.block);
         const auto [oc, ocInner] = o.split(ocBlock, ocTile);
@@ -141,7 +157,7 @@ private:
         o.unroll(owInner);
         o.unroll(ocInner);
         o.vectorize(lane);
-        return ow;
+        return {oc, oh, ow};
     }
 };
 

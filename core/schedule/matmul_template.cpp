@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/loops/simplify.h"
+#include "core/schedule/next_panel.h"
 #include "core/schedule/template.h"
 
 namespace tunesmith {
@@ -108,6 +109,11 @@ public:
         for (const Var& loop : {kUnrolled, pm, pv})
             p.unroll(loop);
         p.vectorize(pl);
+        if (isPackable(lowered) && knob(3)) {
+            const auto& weights = onlyReduction(lowered.program)->body->args[1]->tensor;
+            fetchNextPanel(p, kStep, {weights, Expr(nOuter), (s.n + width - 1) / width, s.k * width, Expr(mOuter), Expr(kStep),
+                                      (s.m + knob(0) - 1) / knob(0), (s.k + knob(2) - 1) / knob(2)});
+        }
     }
 
 private:

@@ -3,12 +3,14 @@
 
 #include "core/schedule/conv_stage.h"
 #include "core/schedule/layouts.h"
+#include "core/schedule/next_panel.h"
 #include "core/schedule/template.h"
 #include "core/schedule/winograd.h"
 
 namespace tunesmith {
 namespace {
 
+using loops::Expr;
 using loops::Layout;
 using loops::StageSchedule;
 using loops::TensorRef;
@@ -97,14 +99,14 @@ public:
                const Target& target) const override {
         const auto knob = [&](std::size_t i) { return space.value(config, i).numbers[0]; };
         const Parts parts(schedule.program());
-        const std::int64_t block = channelBlock(lowered.outputLayouts[0]);
+        const std::int64_t block = channelBlock(lowered.outputLayouts[0]), width = block * knob(2);
         const std::size_t x = argumentOf(lowered, schedule.program().stages[0].body->tensor);
         for (std::size_t i = 0; i < lowered.arguments.size(); ++i)
             if (lowered.argumentTransforms[i] != WeightTransform::none)
-                lowered.argumentLayouts[i] = Layout::blocked(3, 1, block * knob(2));
+                lowered.argumentLayouts[i] = Layout({{1, width, 0}, {0, 1, 0}, {2, 1, 0}, {1, 1, width}}); // panels of channels
         schedulePoints(schedule, parts, channelBlock(lowered.argumentLayouts[x]), target);
-        const Var task = scheduleOutput(schedule, parts, block, knob(0), knob(2), knob(4) != 0);
-        scheduleProduct(schedule, parts, block, knob(1), knob(3), task);
+        const OutputLoops out = scheduleOutput(schedule, parts, block, knob(0), knob(2), knob(4) != 0);
+        scheduleProduct(schedule, parts, block, {knob(0), knob(1), knob(3), width}, out);
     }
 
 private:
@@ -127,11 +129,21 @@ private:
 
     // The stages as winogradProgram() orders them.
     struct Parts {
-        TensorRef patch, rows, points, product, columns, output;
+        TensorRef patch, rows, points, product, columns, output, weights;
+        std::int64_t inputs; // channels
         explicit Parts(const loops::Program& program) {
             const auto at = [&](std::size_t i) { return program.stages[i].output; };
             patch = at(0), rows = at(1), points = at(2), product = at(3), columns = at(4), output = at(5);
+            weights = program.stages[3].body->args[1]->tensor;
+            inputs = program.stages[3].reduceAxes[0].extent;
         }
+    };
+
+    struct OutputLoops {
+        Var panel, group, task; // of output channels, of tile rows, at which the product is made
+    };
+    struct ProductTiles {
+        std::int64_t rows, columns, unroll, width;
     };
 
     static std::int64_t registers(const Target& target) { return target.vectorRegisters() == 32 ? 29 : 13; }
@@ -164,8 +176,7 @@ private:
         }
     }
 
-    // Returns the loop of one group of tile rows, at which the product is made.
-    Var scheduleOutput(loops::Schedule& schedule, const Parts& parts, std::int64_t block, std::int64_t tileRows, std::int64_t ocTile,
+    OutputLoops scheduleOutput(loops::Schedule& schedule, const Parts& parts, std::int64_t block, std::int64_t tileRows, std::int64_t ocTile,
                        bool spreadRows) const {
         auto& o = schedule[parts.output];
         const Var n = o.axes()[0];
@@ -190,15 +201,15 @@ private:
         c.unroll(c.axes()[4]);
         c.unroll(c.axes()[5]);
         c.vectorize(c.axes()[1]);
-        return inner;
+        return {oc, group, inner};
     }
 
-    static void scheduleProduct(loops::Schedule& schedule, const Parts& parts, std::int64_t block, std::int64_t tiles, std::int64_t icUnroll,
-                                const Var& task) {
+    static void scheduleProduct(loops::Schedule& schedule, const Parts& parts, std::int64_t block, const ProductTiles& tiles,
+                                const OutputLoops& out) {
         const TensorRef sums = schedule.cacheWrite(parts.product);
         auto& p = schedule[parts.product];
-        p.computeAt(parts.output, task);
-        const auto [txOuter, tx] = p.split(p.axes()[4], tiles);
+        p.computeAt(parts.output, out.task);
+        const auto [txOuter, tx] = p.split(p.axes()[4], tiles.columns);
         const auto [ocBlock, lane] = p.split(p.axes()[5], block);
         p.reorder({p.axes()[0], p.axes()[1], p.axes()[2], txOuter, p.axes()[3], tx, ocBlock, lane});
         for (const Var& loop : {p.axes()[3], tx, ocBlock})
@@ -207,11 +218,30 @@ private:
         auto& s = schedule[sums];
         s.computeAt(parts.product, txOuter);
         const auto [sumBlock, sumLane] = s.split(s.axes()[5], block);
-        const auto [step, unrolled] = s.split(s.reduceAxes()[0], icUnroll);
+        const auto [step, unrolled] = s.split(s.reduceAxes()[0], tiles.unroll);
         s.reorder({s.axes()[0], s.axes()[1], s.axes()[2], step, unrolled, s.axes()[3], s.axes()[4], sumBlock, sumLane});
         for (const Var& loop : {unrolled, s.axes()[3], s.axes()[4], sumBlock})
             s.unroll(loop);
         s.vectorize(sumLane);
+        fetchWeights(s, parts, tiles, out, txOuter, step);
+    }
+
+    // While the groups of tile rows go through a panel of channels the next one is fetched; where one group is all there is,
+    // the next point of the panel while the columns go through this one.
+    static void fetchWeights(StageSchedule& sums, const Parts& parts, const ProductTiles& tiles, const OutputLoops& out, const Var& column,
+                             const Var& step) {
+        const Shape& shape = parts.product->shape; // row and column of the point, image, tile row and column, channel
+        const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+        const std::int64_t steps = up(parts.inputs, tiles.unroll), point = parts.inputs * tiles.width;
+        const std::int64_t points = shape[0] * shape[1], panels = up(shape[5], tiles.width), groups = up(shape[3], tiles.rows);
+        const std::int64_t columns = up(shape[4], tiles.columns);
+        const Expr at = Expr(sums.axes()[0]) * Expr(shape[1]) + Expr(sums.axes()[1]);
+        if (groups > 1)
+            fetchNextPanel(sums, step, {parts.weights, Expr(out.panel), panels, points * point, Expr(out.group),
+                                        (at * Expr(columns) + Expr(column)) * Expr(steps) + Expr(step), groups, points * columns * steps});
+        else
+            fetchNextPanel(sums, step, {parts.weights, Expr(out.panel) * Expr(points) + at, panels * points, point,
+                                        Expr(column), Expr(step), columns, steps});
     }
 
     std::int64_t m_;

@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "core/codegen/llvm/alias_scopes.h"
 #include "core/codegen/llvm/integer_division.h"
 #include "core/codegen/llvm/small_floats.h"
 #include "core/codegen/llvm/vector_math.h"
@@ -23,7 +24,7 @@ constexpr int kMaxLanes = 64;
 class PhaseEmitter {
 public:
     PhaseEmitter(llvm::Module& module, const loops::LoopNest& nest, const loops::Phase& phase, const std::string& name)
-        : context_(module.getContext()), builder_(context_), nest_(nest) {
+        : context_(module.getContext()), builder_(context_), nest_(nest), scopes_(context_, nest) {
         auto* pointer = builder_.getPtrTy();
         auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, builder_.getInt64Ty(), builder_.getInt64Ty()}, false);
         function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
@@ -89,12 +90,13 @@ private:
                 emit(child);
             return;
         case StmtKind::store: return emitStore(stmt);
+        case StmtKind::prefetch: return emitPrefetch(stmt);
         case StmtKind::guard: return emitGuard(stmt);
         case StmtKind::loop: break;
         }
         if (stmt->loopKind == loops::LoopKind::vectorized && canVectorize(stmt))
             return emitVectorized(stmt);
-        emitLoop(stmt->var, emitIndex(stmt->begin), emitIndex(stmt->end), stmt->body[0]);
+        emitLoop(stmt->var, emitExpr(stmt->begin), emitExpr(stmt->end), stmt->body[0]);
     }
 
     // A rotated loop: one test before, one at the end of each iteration.
@@ -162,6 +164,18 @@ private:
         vectorVar_ = nullptr;
     }
 
+    void emitPrefetch(const Stmt& stmt) { // into the second-level cache: it is not read at once
+        Value* place = address(buffers_.at(stmt->buffer.get()), memoryType(stmt->buffer->type), stmt->offset, 0, Bounds::beyond);
+        scopes_.mark(*builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {place->getType()},
+                                               {place, builder_.getInt32(0), builder_.getInt32(2), builder_.getInt32(1)}), stmt->buffer.get());
+    }
+
+    void storeTo(const Stmt& stmt, Value* value, std::int64_t lane) {
+        const auto& buffer = stmt->buffer;
+        Value* place = address(buffers_.at(buffer.get()), memoryType(buffer->type), stmt->offset, lane);
+        scopes_.mark(*builder_.CreateAlignedStore(value, place, llvm::Align(byteSize(buffer->type))), buffer.get());
+    }
+
     void emitStore(const Stmt& stmt) {
         Value* value = emitExpr(stmt->value);
         if (stmt->value->type == DType::boolean) {
@@ -170,19 +184,14 @@ private:
         } else if (isSmallFloat(stmt->buffer->type)) {
             value = roundToSmallFloat(builder_, value, stmt->buffer->type);
         }
-        llvm::Type* element = memoryType(stmt->buffer->type);
-        Value* base = buffers_.at(stmt->buffer.get());
-        const llvm::Align align(byteSize(stmt->buffer->type));
         const auto stride = laneStride(stmt->offset);
         if (stride == 0) {
-            builder_.CreateAlignedStore(value, address(base, element, stmt->offset, firstLane_), align);
+            storeTo(stmt, value, firstLane_);
         } else if (stride == 1) {
-            builder_.CreateAlignedStore(widen(value), address(base, element, stmt->offset, firstLane_), align);
+            storeTo(stmt, widen(value), firstLane_);
         } else {
-            for (int lane = 0; lane < lanes_; ++lane) {
-                Value* one = isVector(value) ? builder_.CreateExtractElement(value, static_cast<std::uint64_t>(lane)) : value;
-                builder_.CreateAlignedStore(one, address(base, element, stmt->offset, firstLane_ + lane), align);
-            }
+            for (int lane = 0; lane < lanes_; ++lane)
+                storeTo(stmt, isVector(value) ? builder_.CreateExtractElement(value, static_cast<std::uint64_t>(lane)) : value, firstLane_ + lane);
         }
     }
 
@@ -201,7 +210,9 @@ private:
     }
 
     // Variable part first, constant part as a second step: the back end folds the latter into the instruction.
-    Value* address(Value* base, llvm::Type* element, const Expr& offset, std::int64_t lane) {
+    enum class Bounds : std::uint8_t { within, beyond }; // of the buffer
+    Value* address(Value* base, llvm::Type* element, const Expr& offset, std::int64_t lane, Bounds bounds = Bounds::within) {
+        const auto flags = bounds == Bounds::within ? llvm::GEPNoWrapFlags::inBounds() : llvm::GEPNoWrapFlags::none();
         Expr scalar = offset;
         if (vectorVar_)
             scalar = loops::substitute(offset, [&](const Var& var) { return var == vectorVar_ ? Expr(lane) : Expr(); });
@@ -211,14 +222,12 @@ private:
             Value* term = emitScalarIndex(atom);
             if (factor != 1)
                 term = builder_.CreateMul(term, builder_.getInt64(static_cast<std::uint64_t>(factor)), "", false, true);
-            pointer = builder_.CreateInBoundsGEP(element, pointer, term);
+            pointer = builder_.CreateGEP(element, pointer, term, "", flags);
         }
         if (form.constant != 0)
-            pointer = builder_.CreateConstInBoundsGEP1_64(element, pointer, static_cast<std::uint64_t>(form.constant));
+            pointer = builder_.CreateGEP(element, pointer, builder_.getInt64(static_cast<std::uint64_t>(form.constant)), "", flags);
         return pointer;
     }
-
-    Value* emitIndex(const Expr& e) { return emitExpr(e); }
 
     // An index that is the same for all lanes, even while a vectorised loop is emitted.
     Value* emitScalarIndex(const Expr& e) {
@@ -265,22 +274,25 @@ private:
         return llvm::ConstantVector::get(lanes);
     }
 
+    Value* loadFrom(const Expr& e, llvm::Type* type, std::int64_t lane) {
+        Value* place = address(buffers_.at(e->tensor.get()), memoryType(e->type), e->args[0], lane);
+        auto* loaded = builder_.CreateAlignedLoad(type, place, llvm::Align(byteSize(e->type)));
+        scopes_.mark(*loaded, e->tensor.get());
+        return loaded;
+    }
+
     Value* emitLoad(const Expr& e) {
         llvm::Type* element = memoryType(e->type);
-        Value* base = buffers_.at(e->tensor.get());
-        const llvm::Align align(byteSize(e->type));
         const auto stride = laneStride(e->args[0]);
         Value* value = nullptr;
         if (stride == 0) {
-            value = builder_.CreateAlignedLoad(element, address(base, element, e->args[0], firstLane_), align);
+            value = loadFrom(e, element, firstLane_);
         } else if (stride == 1) {
-            value = builder_.CreateAlignedLoad(vectorOf(element, lanes_), address(base, element, e->args[0], firstLane_), align);
+            value = loadFrom(e, vectorOf(element, lanes_), firstLane_);
         } else {
             value = llvm::PoisonValue::get(vectorOf(element, lanes_));
-            for (int lane = 0; lane < lanes_; ++lane) {
-                Value* one = builder_.CreateAlignedLoad(element, address(base, element, e->args[0], firstLane_ + lane), align);
-                value = builder_.CreateInsertElement(value, one, static_cast<std::uint64_t>(lane));
-            }
+            for (int lane = 0; lane < lanes_; ++lane)
+                value = builder_.CreateInsertElement(value, loadFrom(e, element, firstLane_ + lane), static_cast<std::uint64_t>(lane));
         }
         if (isSmallFloat(e->type))
             return widenSmallFloat(builder_, value, e->type);
@@ -451,6 +463,7 @@ private:
     llvm::LLVMContext& context_;
     llvm::IRBuilder<> builder_;
     const loops::LoopNest& nest_;
+    const AliasScopes scopes_;
     llvm::Function* function_ = nullptr;
     std::unordered_map<const loops::TensorDecl*, Value*> buffers_;
     std::unordered_map<const loops::VarInfo*, Value*> vars_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QElapsedTimer>
+#include <QRegularExpression>
 #include <QTest>
 
 #include "core/base/rng.h"
 #include "core/codegen/kernel.h"
+#include "core/codegen/listing.h"
 #include "core/loops/evaluate.h"
 #include "core/loops/schedule.h"
 
@@ -134,6 +136,39 @@ private slots:
                 QVERIFY2(std::abs(actual.asDouble(i) - (*expected)[0].asDouble(i)) < 1e-4,
                          qPrintable(QString("%1: %2 instead of %3").arg(i).arg(actual.asDouble(i)).arg((*expected)[0].asDouble(i))));
         }
+    }
+
+    // Sums of a matrix product that are kept in memory from one part of k to the next: buffers do not overlap, so that within a
+    // part they live in registers, and an element of the left side asked for ahead costs one instruction.
+    void sumsInMemoryStayInRegistersWhileTheyGrow() {
+        Program program;
+        program.name = "product";
+        const auto a = makeTensor("a", DType::f32, {16, 64}), b = makeTensor("b", DType::f32, {64, 16});
+        program.inputs = {a, b};
+        program.stages.push_back(reduce("product", DType::f32, {16, 16}, Reduction::sum, {64}, [&](const Indices& i, const Indices& r) {
+            return ReductionBody{load(a, {i[0], r[0]}) * load(b, {r[0], i[1]}), {}};
+        }));
+        program.outputs = {program.stages[0].output};
+        Schedule schedule(program);
+        auto& p = schedule[program.outputs[0]];
+        const auto [rows, row] = p.split(p.axes()[0], 4);
+        const auto [parts, k] = p.split(p.reduceAxes()[0], 16);
+        p.reorder({parts, rows, k, row, p.axes()[1]});
+        p.unroll(row);
+        p.vectorize(p.axes()[1]);
+        p.prefetch(k, b, (Expr(parts) * 16 + Expr(k) + 16) * 16);
+        Target target;
+        target.isa = Isa::avx512;
+        const auto nest = schedule.lower();
+        QVERIFY(nest.ok());
+        const auto compiled = compileKernel(*nest, target, {"product", true});
+        QVERIFY(compiled.ok());
+        const auto loop = hottestLoop(compiled->assembly);
+        QVERIFY(loop.has_value());
+        const QStringList lines = QString::fromStdString(compiled->assembly).split('\n').mid(qsizetype(loop->firstLine), qsizetype(loop->lines));
+        QCOMPARE(loop->multiplyAdds, 4);
+        QCOMPARE(lines.filter(QRegularExpression("prefetch")).size(), 1);
+        QVERIFY2(lines.filter(QRegularExpression("vmov\\w+\t%")).isEmpty(), qPrintable(lines.join('\n'))); // no store
     }
 };
 

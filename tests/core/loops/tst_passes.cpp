@@ -49,6 +49,37 @@ private slots:
         QCOMPARE(text(hoistGuards(loop)), QString("if (n > 3)\n  for i in [0, 8)\n    if (i < n)\n      b[i] = 1f\n"));
     }
 
+    void prefetchesKeepNoConditionInside() {
+        const Var i = makeVar("i"), n = makeVar("n");
+        const auto buffer = makeTensor("b", DType::f32, {8}), weights = makeTensor("w", DType::f32, {8});
+        const Stmt store = makeStore(buffer, Expr(i), constantOf(DType::f32, 1)), hint = makePrefetch(weights, Expr(i) * 2);
+        const auto hoisted = [&](std::vector<Stmt> body) { return text(hoistGuards(makeLoop(LoopKind::serial, i, 0, 8, makeBlock(std::move(body))))); };
+        QCOMPARE(hoisted({hint, makeGuard(Expr(n) > 3, store)}), QString("if (n > 3)\n  for i in [0, 8)\n    prefetch w[(i*2)]\n    b[i] = 1f\n"));
+        QCOMPARE(hoisted({store, makeGuard(Expr(n) > 3, store)}), QString("for i in [0, 8)\n  b[i] = 1f\n  if (n > 3)\n    b[i] = 1f\n"));
+        QCOMPARE(hoisted({hint, hint}), QString("for i in [0, 8)\n  prefetch w[(i*2)]\n  prefetch w[(i*2)]\n"));
+    }
+
+    // Where it was asked for, in terms of the loops around, those of the consumer and split axes included; copied with unrolled loops.
+    void prefetchesSeeTheLoopsAround() {
+        Schedule schedule(paddedSum(64));
+        const TensorRef out = schedule.program().outputs[0], x = schedule.program().inputs[0];
+        const TensorRef sum = schedule.cacheWrite(out);
+        auto& o = schedule[out];
+        const Var axis = o.axes()[0];
+        const auto [tile, inside] = o.split(axis, 8);
+        o.parallel(tile);
+        auto& s = schedule[sum];
+        s.computeAt(out, tile);
+        s.reorder({s.reduceAxes()[0], s.axes()[0]});
+        s.unroll(s.reduceAxes()[0]);
+        s.prefetch(s.reduceAxes()[0], x, (Expr(tile) + 1) * 8 + Expr(s.reduceAxes()[0]) * 100);
+        const auto nest = schedule.lower();
+        QVERIFY(nest.ok());
+        const QString body = text(nest->phases[0].body);
+        QCOMPARE(body.count("prefetch x["), 3 * 3); // the first tile, the last one and those between
+        QVERIFY2(body.contains("prefetch x[((i0o*8) + 208)]"), qPrintable(body));
+    }
+
     // One body for where all tests hold, one with the tests; each with small buffers of its own.
     void versionedLoopsTestOncePerIteration() {
         const Var i = makeVar("i"), k = makeVar("k");
