@@ -62,7 +62,8 @@ Json runJson(const TunedRun& run) {
             {"seconds", run.seconds},
             {"stop_reason", run.stopReason},
             {"before_ms", optionalNumber(run.beforeMs)},
-            {"after_ms", optionalNumber(run.afterMs)}};
+            {"after_ms", optionalNumber(run.afterMs)},
+            {"given_up", run.givenUp}};
 }
 
 // The run is the one to resume, the latencies are those of the last: all cores, unless --threads said otherwise.
@@ -73,6 +74,7 @@ Json tuneJson(const TuneReport& report) {
     all["trials"] = report.trials();
     all["failed"] = report.failed();
     all["seconds"] = report.seconds();
+    all.erase("given_up");
     all["runs"] = Json::array();
     all["workloads"] = Json::array();
     for (const TunedRun& run : report.runs) {
@@ -98,6 +100,9 @@ std::string runText(const TunedRun& run) {
     std::string text = table.text() + "\nRun " + std::to_string(run.run) + " for " + threadsText(run.threads) + ": " +
                        std::to_string(run.trials) + " trials (" + std::to_string(run.failed) + " failed) in " +
                        fixed(run.seconds, 1) + " s, " + run.stopReason + "\n";
+    if (run.givenUp > 0)
+        text += "Given up: " + std::to_string(run.givenUp) + (run.givenUp == 1 ? " schedule that is" : " schedules that are") +
+                " slower in the model than the untuned one\n";
     if (run.beforeMs && run.afterMs && *run.afterMs > 0)
         text += "Latency " + timeText(*run.beforeMs) + " -> " + timeText(*run.afterMs) + ": " +
                 fixed(*run.beforeMs / *run.afterMs, 2) + " times as fast\n";

@@ -200,16 +200,24 @@ Result<std::vector<double>> LoadedModule::time(const TimingBudget& budget) {
     return samples;
 }
 
+Result<std::vector<double>> LoadedModule::timeStepsOnce() {
+    TS_TRY(checked(functions_->setProfiling(instance_, 1)));
+    const Status ran = run();
+    TS_TRY(checked(functions_->setProfiling(instance_, 0)));
+    TS_TRY(ran);
+    std::vector<double> seconds;
+    for (std::size_t step = 0; step < info_.steps.size(); ++step)
+        seconds.push_back(1e-9 * static_cast<double>(functions_->stepNanoseconds(instance_, static_cast<int>(step))));
+    return seconds;
+}
+
 Result<std::vector<double>> LoadedModule::timeSteps(int runs) {
     std::vector<std::vector<double>> samples(info_.steps.size());
-    TS_TRY(checked(functions_->setProfiling(instance_, 1)));
     for (int i = 0; i < std::max(runs, 1); ++i) {
-        TS_TRY(run());
+        TS_ASSIGN(const std::vector<double> seconds, timeStepsOnce());
         for (std::size_t step = 0; step < samples.size(); ++step)
-            samples[step].push_back(
-                1e-9 * static_cast<double>(functions_->stepNanoseconds(instance_, static_cast<int>(step))));
+            samples[step].push_back(seconds[step]);
     }
-    TS_TRY(checked(functions_->setProfiling(instance_, 0)));
     std::vector<double> medians;
     for (const auto& values : samples)
         medians.push_back(median(values));

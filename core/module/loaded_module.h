@@ -37,6 +37,7 @@ public:
     std::vector<Tensor> outputs() const; // of the last run
 
     Result<std::vector<double>> time(const TimingBudget& budget); // seconds of each run
+    Result<std::vector<double>> timeStepsOnce();                  // seconds of each step of one run
     Result<std::vector<double>> timeSteps(int runs);              // the median of each step, seconds
 
 private:

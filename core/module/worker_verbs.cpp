@@ -134,6 +134,31 @@ Result<Message> handleTimePair(ModuleCache& cache, const Message& request) {
     return Message{{{"a", samplesA}, {"b", samplesB}}, {}};
 }
 
+// One run to fill the caches with its own, one that counts.
+Status appendSteps(LoadedModule& module, std::vector<std::vector<double>>& rounds) {
+    TS_TRY(module.run());
+    TS_ASSIGN(std::vector<double> steps, module.timeStepsOnce());
+    rounds.push_back(std::move(steps));
+    return {};
+}
+
+Result<Message> handlePairSteps(ModuleCache& cache, const Message& request) {
+    TS_ASSIGN(LoadedModule * a, prepare(cache, request, request.body.at("a")));
+    TS_ASSIGN(LoadedModule * b, prepare(cache, request, request.body.at("b")));
+    constexpr std::size_t kRounds = 20; // that a comparison needs, also where they take longer
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(request.body.at("seconds").get<double>());
+    PairSteps steps;
+    do {
+        const bool aFirst = steps.a.size() % 2 == 0;
+        if (aFirst)
+            TS_TRY(appendSteps(*a, steps.a));
+        TS_TRY(appendSteps(*b, steps.b));
+        if (!aFirst)
+            TS_TRY(appendSteps(*a, steps.a));
+    } while (std::chrono::steady_clock::now() < end || steps.a.size() < kRounds);
+    return Message{{{"a", steps.a}, {"b", steps.b}}, {}};
+}
+
 Handler withCache(std::shared_ptr<ModuleCache> cache,
                   Result<Message> (*handle)(ModuleCache&, const Message&)) {
     return [cache = std::move(cache), handle](const Message& request) { return handle(*cache, request); };
@@ -154,7 +179,8 @@ std::map<std::string, Handler> moduleVerbs() {
     const auto cache = std::make_shared<ModuleCache>();
     return {{"run_module", withCache(cache, handleRun)},
             {"time_module", withCache(cache, handleTime)},
-            {"time_module_pair", withCache(cache, handleTimePair)}};
+            {"time_module_pair", withCache(cache, handleTimePair)},
+            {"time_pair_steps", withCache(cache, handlePairSteps)}};
 }
 
 Result<std::vector<Tensor>> runModule(WorkerClient& worker, const ModuleCall& call, Timeout timeout,
@@ -194,6 +220,19 @@ Result<PairTiming> timeModulePair(WorkerClient& worker, const ModuleCall& a, con
     TS_ASSIGN(timing.a, part<std::vector<double>>(reply, "a"));
     TS_ASSIGN(timing.b, part<std::vector<double>>(reply, "b"));
     return timing;
+}
+
+Result<PairSteps> timePairSteps(WorkerClient& worker, const ModuleCall& a, const ModuleCall& b, double seconds, Timeout timeout,
+                                const StopToken& stop) {
+    Message request{{{"verb", "time_pair_steps"}, {"seconds", seconds}}, {}};
+    TS_ASSIGN(request.body["a"], callToJson(request, a));
+    TS_ASSIGN(request.body["b"], callToJson(request, b));
+    TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
+    using Rounds = std::vector<std::vector<double>>;
+    PairSteps steps;
+    TS_ASSIGN(steps.a, part<Rounds>(reply, "a"));
+    TS_ASSIGN(steps.b, part<Rounds>(reply, "b"));
+    return steps;
 }
 
 } // namespace tunesmith

@@ -36,6 +36,11 @@ struct PairTiming {
     std::vector<double> a, b;
 };
 
+// The steps of two modules, whose runs take turns, 20 of each or more: a[i][s] and b[i][s] are the seconds of step s in the runs of one round.
+struct PairSteps {
+    std::vector<std::vector<double>> a, b;
+};
+
 using Timeout = std::chrono::steady_clock::duration;
 
 Result<std::vector<Tensor>> runModule(WorkerClient& worker, const ModuleCall& call, Timeout timeout,
@@ -45,5 +50,7 @@ Result<ModuleTiming> timeModule(WorkerClient& worker, const ModuleCall& call, co
 Result<PairTiming> timeModulePair(WorkerClient& worker, const ModuleCall& a, const ModuleCall& b,
                                   double seconds, double blockSeconds, Timeout timeout,
                                   const StopToken& stop = {});
+Result<PairSteps> timePairSteps(WorkerClient& worker, const ModuleCall& a, const ModuleCall& b, double seconds, Timeout timeout,
+                                const StopToken& stop = {});
 
 } // namespace tunesmith

@@ -59,6 +59,8 @@ public:
     Result<TrialId> addTrial(const TrialRow& trial, const RunStateRow* state = nullptr);
     // Many that are known already, e.g. from another program's log: all of them in one commit, or none.
     Status addTrials(const std::vector<TrialRow>& trials);
+    // What a comparison after the end of a run came to: one more final trial, the last of its workload.
+    Result<TrialId> addVerdict(const TrialRow& trial);
     Status saveRunState(const RunStateRow& state);
 
     Result<std::vector<MachineRow>> machines() const;

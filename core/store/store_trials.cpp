@@ -107,6 +107,25 @@ Result<TrialId> Store::addTrial(const TrialRow& trial, const RunStateRow* state)
     });
 }
 
+Result<TrialId> Store::addVerdict(const TrialRow& trial) {
+    if (!trial.isFinal)
+        return internalError(nameOf(trial) + " is no verdict: it is not final");
+    TS_TRY(validate(trial));
+    return impl_->write<TrialId>(Durability::powerLoss, [&](Connection& connection) -> Result<TrialId> {
+        TS_ASSIGN(const auto workload, workloadNumber(connection, trial.workload));
+        TS_ASSIGN(auto next, connection.prepare("SELECT coalesce(max(idx), -1) + 1, coalesce(max(batch), 0) FROM trial "
+                                                    "WHERE run_id = ? AND workload_id = ?"));
+        next.bind(trial.run.value()).bind(workload);
+        TS_ASSIGN([[maybe_unused]] const bool found, next.step());
+        TrialRow row = trial;
+        row.index = next.integer(0);
+        row.batch = next.integer(1);
+        TS_ASSIGN(const auto id, insertTrial(connection, row, workload));
+        TS_TRY(updateRecord(connection, row, workload, id));
+        return TrialId(id);
+    });
+}
+
 Status Store::addTrials(const std::vector<TrialRow>& trials) {
     for (const TrialRow& trial : trials)
         TS_TRY(validate(trial));

@@ -118,6 +118,13 @@ Result<PairSamples> measurePair(const Subject& a, const Subject& b, double secon
     return PairSamples{std::move(timing.a), std::move(timing.b)};
 }
 
+Result<PairSteps> measureLayers(const Subject& a, const Subject& b, double seconds, const StopToken& stop) {
+    TS_ASSIGN(const auto worker, startWorker());
+    TS_ASSIGN(const MeasuringLock lock, MeasuringLock::open());
+    TS_ASSIGN(const MeasuringKey key, lock.acquire(stop));
+    return timePairSteps(*worker, {a.folder, a.threads, a.inputs}, {b.folder, b.threads, b.inputs}, seconds, kPatience, stop);
+}
+
 Latency latencyOf(const std::vector<double>& seconds, const Subject& subject, double peakGflops) {
     Latency latency;
     latency.runs = seconds.size();

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/module/module_info.h"
+#include "core/module/worker_verbs.h"
 #include "core/process/measuring_lock.h"
 #include "core/workbench/bench.h"
 #include "core/workbench/plan_model.h"
@@ -29,6 +30,9 @@ struct PairSamples {
     std::vector<double> a, b;
 };
 Result<PairSamples> measurePair(const Subject& a, const Subject& b, double seconds, const StopToken& stop);
+
+// Layer by layer, likewise.
+Result<PairSteps> measureLayers(const Subject& a, const Subject& b, double seconds, const StopToken& stop);
 
 Latency latencyOf(const std::vector<double>& seconds, const Subject& subject, double peakGflops);
 

@@ -85,6 +85,7 @@ struct TunedRun {
     // Latency (p5) of the whole model, untuned and tuned, measured in turns after tuning. Where that was left
     // out (stopped, not asked for): the sums of the kernels' times.
     std::optional<double> beforeMs, afterMs;
+    std::size_t givenUp = 0; // schedules that won alone but were slower in the model; their tasks have the untuned one
     std::vector<TunedTask> tasks;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/measure/machine.h"
+#include "core/workbench/layer_check.h"
 #include "core/workbench/measure_module.h"
 #include "core/workbench/version.h"
 
@@ -11,6 +12,7 @@ namespace tunesmith {
 namespace {
 
 constexpr double kModelSeconds = 4; // of measuring the whole model, untuned and tuned in turns
+constexpr double kLayerSeconds = 3; // of measuring its layers, likewise
 
 std::string reasonText(const std::optional<StopReason>& reason) {
     return reason ? std::string(stopReasonName(*reason)) : std::string();
@@ -174,12 +176,43 @@ private:
             return compiledSubject(model_, {request_.store, target_.threads, request_.builders, untuned, work}, {});
         };
         TS_ASSIGN(const Subject before, subject(true));
-        TS_ASSIGN(const Subject after, subject(false));
+        TS_ASSIGN(Subject after, subject(false));
+        work.report("measuring the layers of the model");
+        TS_ASSIGN(const PairSteps steps, measureLayers(before, after, kLayerSeconds, request_.stop));
+        const std::vector<std::string> slower = slowerInModel(before.module, after.module, steps);
+        for (const std::string& workload : slower)
+            TS_TRY(giveUp(id, workload, run));
+        if (!slower.empty()) {
+            TS_ASSIGN(after, subject(false));
+        }
         work.report("measuring the whole model");
         TS_ASSIGN(const PairSamples pair, measurePair(before, after, kModelSeconds, request_.stop));
         run.beforeMs = latencyOf(pair.a, before, 0).p5Ms;
         run.afterMs = latencyOf(pair.b, after, 0).p5Ms;
         return store_.setRunLatency(id, run.beforeMs, run.afterMs);
+    }
+
+    // What won alone is slower in the model: the untuned schedule becomes the record, with its time from the same final.
+    Status giveUp(RunId id, const std::string& workload, TunedRun& run) {
+        TunedTask* task = nullptr;
+        for (TunedTask& candidate : run.tasks)
+            if (candidate.task.key == workload)
+                task = &candidate;
+        TrialFilter first{.run = id, .workload = workload, .status = kTrialOk, .limit = 1};
+        TS_ASSIGN(std::vector<TrialRow> trials, store_.trials(first)); // the untuned schedule is tried first
+        if (!task || !task->firstMs || trials.empty())
+            return {};
+        TrialRow row = std::move(trials.front());
+        row.detail = "the untuned schedule: in the model, " + task->config + " is slower";
+        row.p5Ms = task->firstMs;
+        row.objectives = {{"time", *task->firstMs, "ms"}, {"untuned time", *task->firstMs, "ms"}};
+        row.isFinal = true;
+        TS_ASSIGN([[maybe_unused]] const TrialId verdict, store_.addVerdict(row));
+        task->gflops *= *task->bestMs / *task->firstMs;
+        task->bestMs = task->firstMs;
+        task->config = row.config;
+        ++run.givenUp;
+        return {};
     }
 
     const Model& model_;

@@ -79,6 +79,18 @@ private slots:
             QVERIFY(seconds > 0 && seconds < 1);
     }
 
+    void timesStepsInTurns() {
+        const auto steps = timePairSteps(*worker_, {exported("a"), 1, {}}, {exported("b"), 1, {}}, 0.01, 30s);
+        VERIFY_OK(steps);
+        QVERIFY(steps->a.size() >= 20);
+        QCOMPARE(steps->a.size(), steps->b.size());
+        for (const auto& round : steps->b) {
+            QCOMPARE(round.size(), std::size_t(2));
+            QVERIFY(round[0] > 0 && round[0] < 1);
+        }
+        QVERIFY(!timePairSteps(*worker_, {exported("a"), 1, {}}, {pathIn(folder_, "nowhere"), 1, {}}, 0.01, 30s).ok());
+    }
+
     void errorsComeBack() {
         const auto missing = runModule(*worker_, {pathIn(folder_, "nowhere"), 1, {}}, 30s);
         QVERIFY(!missing.ok());

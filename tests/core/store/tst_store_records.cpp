@@ -89,6 +89,31 @@ private slots:
         QVERIFY(!store_->addTrial(failed).ok());
     }
 
+    // A comparison after the end of the run.
+    void verdictsComeLast() {
+        const auto run = samples::beginRun(*store_).value();
+        auto trial = samples::trial(run, 0, 0);
+        trial.status = kTrialOk;
+        trial.samples = {1.0f};
+        trial.p5Ms = 1.0;
+        trial.batch = 3;
+        REQUIRE_OK(store_->addTrial(trial));
+        QVERIFY(!store_->addVerdict(trial).ok()); // not final
+        REQUIRE_OK(store_->endRun(run, {RunState::completed, "budget_trials", {}, {}}));
+        trial.p5Ms = 2.0;
+        trial.isFinal = true;
+        trial.batch = 0;
+        QVERIFY(!store_->addTrial(trial).ok());
+        const auto verdict = store_->addVerdict(trial);
+        REQUIRE_OK(verdict);
+        QCOMPARE(store_->trial(verdict.value()).value().index, std::int64_t(1));
+        QCOMPARE(store_->trial(verdict.value()).value().batch, std::int64_t(3));
+        QCOMPARE(*store_->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms, 2.0);
+        REQUIRE_CLEAN(*store_);
+        trial.workload = "nobody's";
+        QVERIFY(!store_->addVerdict(trial).ok());
+    }
+
     void recordsAreKeptPerMachine() {
         const auto slow = samples::beginRun(*store_).value();
         const auto machine = store_->addMachine({{}, "m2", "Other", "avx512", 2, "{}"}).value();
