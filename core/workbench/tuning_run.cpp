@@ -200,7 +200,7 @@ private:
                 task = &candidate;
         TrialFilter first{.run = id, .workload = workload, .status = kTrialOk, .limit = 1};
         TS_ASSIGN(std::vector<TrialRow> trials, store_.trials(first)); // the untuned schedule is tried first
-        if (!task || !task->firstMs || trials.empty())
+        if (!task || !task->firstMs || !task->bestMs || trials.empty())
             return {};
         TrialRow row = std::move(trials.front());
         row.detail = "the untuned schedule: in the model, " + task->config + " is slower";
@@ -212,6 +212,15 @@ private:
         task->bestMs = task->firstMs;
         task->config = row.config;
         ++run.givenUp;
+        ++run.trials; // a verdict counts like every final
+        TuneTrial told;
+        told.workload = workload;
+        told.index = task->trials++;
+        told.ms = told.bestMs = told.firstMs = task->firstMs;
+        told.status = row.status;
+        told.detail = row.detail;
+        told.config = row.config;
+        listener_.onTrial(told);
         return {};
     }
 
