@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "core/loops/simplify.h"
@@ -98,22 +99,16 @@ public:
         if (knob(4))
             c.unroll(kw);
         c.vectorize(lane);
-        if (knob(5)) {
-            const Stage& stage = *convStage(lowered);
-            const std::int64_t owTiles = (s.ow + knob(0) - 1) / knob(0), khs = stage.reduceAxes[1].extent, steps = (s.inBlock + knob(3) - 1) / knob(3);
-            const std::int64_t channelBlocks = stage.reduceAxes[0].extent / s.inBlock;
-            PanelWalk walk{stage.body->args[1]->tensor, Expr(out.panel), (s.blocks + knob(1) - 1) / knob(1),
-                           knob(1) * s.block * stage.reduceAxes[0].extent * khs * s.kw,
-                           Expr(out.row) * Expr(owTiles) + Expr(out.tile),
-                           ((Expr(icBlock) * Expr(khs) + Expr(kh)) * Expr(s.kw) + Expr(kw)) * Expr(steps) + Expr(icStep),
-                           s.oh * owTiles, channelBlocks * khs * s.kw * steps};
-            fetchNextPanel(c, icStep, walk);
-        }
+        if (knob(5)) // else all panels are read again for each row
+            fetchWeights(c, *convStage(lowered), s, {knob(0), knob(1), knob(3)}, out, {icBlock, kh, kw, icStep});
     }
 
 private:
     struct OutputLoops {
         Var panel, row, tile; // of output channels, of the output, of columns in a row
+    };
+    struct Tiles {
+        std::int64_t columns, blocks, unroll;
     };
 
     struct Sizes {
@@ -143,6 +138,19 @@ private:
 
     static bool groupsAlign(const Stage& conv, std::int64_t block) {
         return outputsPerGroup(conv) % block == 0 || outputsPerGroup(conv) == conv.output->shape[1];
+    }
+
+    // `order`: the loops of the reduction, outermost first.
+    static void fetchWeights(loops::StageSchedule& conv, const Stage& stage, const Sizes& s, const Tiles& tiles, const OutputLoops& out,
+                             const std::array<Var, 4>& order) {
+        const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+        const std::int64_t channels = stage.reduceAxes[0].extent, kh = stage.reduceAxes[1].extent;
+        const std::int64_t columns = up(s.ow, tiles.columns), steps = up(s.inBlock, tiles.unroll);
+        const auto& [icBlock, row, column, icStep] = order;
+        const Expr step = ((Expr(icBlock) * Expr(kh) + Expr(row)) * Expr(s.kw) + Expr(column)) * Expr(steps) + Expr(icStep);
+        fetchNextPanel(conv, icStep, {stage.body->args[1]->tensor, Expr(out.panel), up(s.blocks, tiles.blocks),
+                                      tiles.blocks * s.block * channels * kh * s.kw, Expr(out.row) * Expr(columns) + Expr(out.tile), step,
+                                      s.oh * columns, channels / s.inBlock * kh * s.kw * steps});
     }
 
     static OutputLoops scheduleOutput(loops::StageSchedule& o, const Sizes& s, std::int64_t owTile, std::int64_t ocTile, std::int64_t rows, bool ocOuter) {
