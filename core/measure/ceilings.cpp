@@ -14,16 +14,22 @@ namespace tunesmith::ceilings {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kChains = 12; // two FMA ports of four cycles' latency want eight independent chains
+// Two FMA ports of four cycles' latency want eight independent chains. Loops over them are written out, whatever the level of
+// optimisation: rolled, the chains would be kept in memory.
+constexpr int kChains = 12;
 
 [[gnu::target("avx512f"), gnu::noinline]] float fma512(int turns) {
     __m512 chain[kChains];
+#pragma GCC unroll kChains
     for (int i = 0; i < kChains; ++i)
         chain[i] = _mm512_set1_ps(static_cast<float>(i));
     const __m512 scale = _mm512_set1_ps(0.999f);
-    for (int turn = 0; turn < turns; ++turn)
+    for (int turn = 0; turn < turns; ++turn) {
+#pragma GCC unroll kChains
         for (int i = 0; i < kChains; ++i)
             chain[i] = _mm512_fmadd_ps(chain[i], scale, scale);
+    }
+#pragma GCC unroll kChains
     for (int i = 1; i < kChains; ++i)
         chain[0] = _mm512_add_ps(chain[0], chain[i]);
     return _mm512_cvtss_f32(chain[0]);
@@ -31,12 +37,16 @@ constexpr int kChains = 12; // two FMA ports of four cycles' latency want eight 
 
 [[gnu::target("avx2,fma"), gnu::noinline]] float fma256(int turns) {
     __m256 chain[kChains];
+#pragma GCC unroll kChains
     for (int i = 0; i < kChains; ++i)
         chain[i] = _mm256_set1_ps(static_cast<float>(i));
     const __m256 scale = _mm256_set1_ps(0.999f);
-    for (int turn = 0; turn < turns; ++turn)
+    for (int turn = 0; turn < turns; ++turn) {
+#pragma GCC unroll kChains
         for (int i = 0; i < kChains; ++i)
             chain[i] = _mm256_fmadd_ps(chain[i], scale, scale);
+    }
+#pragma GCC unroll kChains
     for (int i = 1; i < kChains; ++i)
         chain[0] = _mm256_add_ps(chain[0], chain[i]);
     return _mm256_cvtss_f32(chain[0]);
