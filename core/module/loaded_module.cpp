@@ -184,18 +184,18 @@ std::vector<Tensor> LoadedModule::outputs() const {
     return outputs;
 }
 
-Result<std::vector<double>> LoadedModule::time(const TimingBudget& budget) {
+Result<ThinnedSamples> LoadedModule::time(const TimingBudget& budget) {
     if (budget.runs <= 0 && budget.seconds <= 0)
         return inputError("a measurement needs a number of runs or of seconds");
     for (int i = 0; i < budget.warmUp; ++i)
         TS_TRY(run());
-    std::vector<double> samples;
+    ThinnedSamples samples;
     const double start = now();
     do {
         const double before = now();
         TS_TRY(run());
-        samples.push_back(now() - before);
-    } while ((budget.runs <= 0 || static_cast<int>(samples.size()) < budget.runs) &&
+        samples.add(now() - before);
+    } while ((budget.runs <= 0 || static_cast<int>(samples.count()) < budget.runs) &&
              (budget.seconds <= 0 || now() - start < budget.seconds));
     return samples;
 }

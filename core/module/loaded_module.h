@@ -7,6 +7,7 @@
 #include "core/base/result.h"
 #include "core/graph/tensor.h"
 #include "core/module/module_info.h"
+#include "core/stats/thinned.h"
 
 namespace tunesmith {
 
@@ -36,9 +37,9 @@ public:
     Status run();
     std::vector<Tensor> outputs() const; // of the last run
 
-    Result<std::vector<double>> time(const TimingBudget& budget); // seconds of each run
-    Result<std::vector<double>> timeStepsOnce();                  // seconds of each step of one run
-    Result<std::vector<double>> timeSteps(int runs);              // the median of each step, seconds
+    Result<ThinnedSamples> time(const TimingBudget& budget); // seconds of each run
+    Result<std::vector<double>> timeStepsOnce();             // seconds of each step of one run
+    Result<std::vector<double>> timeSteps(int runs);         // the median of each step, seconds
 
 private:
     struct Functions;

@@ -86,20 +86,20 @@ Result<Message> handleTime(ModuleCache& cache, const Message& request) {
     budget.seconds = request.body.at("seconds");
     budget.warmUp = request.body.at("warm_up");
     const int profiled = request.body.at("profiled_runs");
-    TS_ASSIGN(const std::vector<double> samples, module->time(budget));
+    TS_ASSIGN(const ThinnedSamples samples, module->time(budget));
     json steps = json::array();
     if (profiled > 0) {
         TS_ASSIGN(steps, module->timeSteps(profiled));
     }
-    return Message{{{"samples", samples}, {"steps", steps}}, {}};
+    return Message{{{"samples", samples.values()}, {"runs", samples.count()}, {"steps", steps}}, {}};
 }
 
 // How many runs fill a block.
 Result<int> runsPerBlock(LoadedModule& module, double blockSeconds) {
     TimingBudget trial;
     trial.runs = 3;
-    TS_ASSIGN(const std::vector<double> samples, module.time(trial));
-    const double fastest = std::max(*std::min_element(samples.begin(), samples.end()), 1e-9);
+    TS_ASSIGN(const ThinnedSamples samples, module.time(trial));
+    const double fastest = std::max(std::ranges::min(samples.values()), 1e-9);
     return static_cast<int>(std::clamp(std::round(blockSeconds / fastest), 1.0, 1e6));
 }
 
@@ -107,11 +107,11 @@ Status appendBlock(LoadedModule& module, int runs, std::vector<double>& samples)
     TimingBudget budget;
     budget.runs = runs;
     budget.warmUp = 0;
-    TS_ASSIGN(const std::vector<double> times, module.time(budget));
+    TS_ASSIGN(const ThinnedSamples times, module.time(budget));
     double sum = 0;
-    for (const double time : times)
+    for (const double time : times.values())
         sum += time;
-    samples.push_back(sum / static_cast<double>(times.size()));
+    samples.push_back(sum / static_cast<double>(times.values().size()));
     return {};
 }
 
@@ -204,6 +204,7 @@ Result<ModuleTiming> timeModule(WorkerClient& worker, const ModuleCall& call, co
     TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
     ModuleTiming timing;
     TS_ASSIGN(timing.samples, part<std::vector<double>>(reply, "samples"));
+    TS_ASSIGN(timing.runs, part<std::size_t>(reply, "runs"));
     TS_ASSIGN(timing.steps, part<std::vector<double>>(reply, "steps"));
     return timing;
 }

@@ -25,7 +25,8 @@ struct ModuleCall {
 };
 
 struct ModuleTiming {
-    std::vector<double> samples; // seconds of each run
+    std::vector<double> samples; // seconds of each run; of very many, those of every n-th (stats/thinned.h)
+    std::size_t runs = 0;        // all of them
     std::vector<double> steps;   // seconds of each step, median over a few profiled runs after the samples;
                                  // empty when not asked for
 };

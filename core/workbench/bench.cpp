@@ -151,6 +151,7 @@ Result<BenchResult> bench(const BenchRequest& request) {
     }
     TS_ASSIGN(const ModuleTiming timing, measureOne(subject, request));
     result.latency = latencyOf(timing.samples, subject, peak);
+    result.latency.runs = timing.runs;
     result.layers = layersOf(subject.module, timing.steps, peak);
     return result;
 }

@@ -40,7 +40,8 @@ public:
     }
     std::vector<float> block() override {
         std::vector<float> ms;
-        for (const double seconds : take(module_->time({0, kBlockSeconds, 1})))
+        const ThinnedSamples samples = take(module_->time({0, kBlockSeconds, 1}));
+        for (const double seconds : samples.values())
             ms.push_back(static_cast<float>(seconds * 1e3));
         return ms;
     }

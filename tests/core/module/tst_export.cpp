@@ -124,13 +124,26 @@ private slots:
         budget.runs = 10;
         const auto samples = (*module)->time(budget);
         VERIFY_OK(samples);
-        QCOMPARE(samples->size(), std::size_t(10));
+        QCOMPARE(samples->count(), std::size_t(10));
+        QCOMPARE(samples->values().size(), std::size_t(10));
         const auto steps = (*module)->timeSteps(5);
         VERIFY_OK(steps);
         QCOMPARE(steps->size(), std::size_t(2));
         for (const double seconds : *steps)
             QVERIFY(seconds > 0 && seconds < 1);
         QVERIFY(!(*module)->time({0, 0, 0}).ok());
+    }
+
+    // A list of all of them would not fit into a message between processes.
+    void countlessRunsAreThinned() {
+        auto module = LoadedModule::open(module_, 1);
+        VERIFY_OK(module);
+        VERIFY_OK((*module)->setAnyInputs());
+        constexpr std::size_t kRuns = ThinnedSamples::kMost + 1;
+        const auto samples = (*module)->time({static_cast<int>(kRuns), 0, 0});
+        VERIFY_OK(samples);
+        QCOMPARE(samples->count(), kRuns);
+        QCOMPARE(samples->values().size(), ThinnedSamples::kMost / 2 + 1);
     }
 
     void inputsAreChecked() {
