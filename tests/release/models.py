@@ -21,6 +21,28 @@ DIMENSIONS = {
     "melspectrogram": ["batch_size=1,samples=16000", "batch_size=2,samples=8000"],
     "silero_vad_16k_op15": ["batch=1,sequence=512", "batch=2,sequence=576"],
 }
+
+
+def noise(rng, shape):
+    return rng.standard_normal(shape)
+
+
+def pixels(rng, shape):
+    return rng.uniform(0, 255, shape)
+
+
+def page(rng, shape):
+    """White paper with rows of black signs of 5 x 7 dots: on noise the detector finds nothing, and then its last Sigmoid is all rounding."""
+    paper = numpy.full(shape, 2.0)
+    batch, _, height, width = shape
+    for image, y, x in numpy.ndindex(batch, (height - 2) // 20, (width - 2) // 12):
+        dots = numpy.kron(rng.random((7, 5)) < 0.55, numpy.ones((2, 2), bool))
+        sign = paper[image, :, 2 + 20 * y :, 2 + 12 * x :][:, :14, :10]
+        sign[:, dots[: sign.shape[1], : sign.shape[2]]] = -2.0
+    return paper
+
+
+PICTURES = {"candy": pixels, "ch_PP-OCRv4_det_infer": page}  # what these can see; all others take noise
 SETTLED = {"sr": 16000}  # inputs that are no data
 TYPES = {"float32": "f4", "float64": "f8", "float16": "f2", "int64": "i8", "int32": "i4", "uint8": "u1", "int8": "i1", "bool": "?"}
 
@@ -42,6 +64,7 @@ def arguments(description, *more):
     parser.add_argument("--data", default=os.environ.get("TUNESMITH_TEST_DATA", "../shared"), help="folder with models/")
     parser.add_argument("--models", help="folder with further ONNX files")
     parser.add_argument("--only", default="", help="names of models, with commas")
+    parser.add_argument("--scale", type=float, default=1, help="a factor on the inputs, for models whose random weights leave little of them")
     for flags in more:
         parser.add_argument(flags[0], **flags[1])
     return parser.parse_args()
@@ -85,7 +108,7 @@ def draw_inputs(options, case, folder):
         if tensor["name"] in SETTLED:
             values = numpy.full(tensor["shape"], SETTLED[tensor["name"]], kind)
         elif kind.kind == "f":
-            values = rng.standard_normal(tensor["shape"]).astype(kind)
+            values = PICTURES.get(case.path.stem, noise)(rng, tensor["shape"]).astype(kind) * kind.type(options.scale)
         else:
             values = rng.integers(1, 2 if kind.kind == "b" else 100, tensor["shape"]).astype(kind)
         file = folder / file_name(tensor["name"])
