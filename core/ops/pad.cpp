@@ -57,8 +57,14 @@ Result<Pads> padsOf(const OpInputs& in, std::size_t rank) {
     return pads;
 }
 
+template <class Context> bool hasFill(const Context& context) { return context.opset >= 11 && context.has(2); }
+
 Status inferPad(InferContext& in) {
     in.outputs[0].dtype = in.type(0).dtype;
+    if (hasFill(in)) {
+        TS_TRY(requireSameType(in, 0, 2));
+        TS_TRY(requireOneElement(in, 2));
+    }
     if (!in.type(0).dims)
         return {};
     Dims dims = *in.type(0).dims;
@@ -105,7 +111,7 @@ std::int64_t sourceOf(PadMode mode, std::int64_t position, std::int64_t extent) 
 }
 
 Tensor fillOf(const EvalContext& context, DType type) {
-    if (context.opset >= 11 && context.has(2))
+    if (hasFill(context))
         return context.input(2);
     if (context.node.has("value") && isFloat(type))
         return Tensor::scalar(context.node.floatAttr("value", 0)).cast(type);
@@ -120,10 +126,7 @@ Status evalPad(EvalContext& context, const std::vector<TensorType>& types) {
     for (std::size_t d = 0; d < maps.size(); ++d)
         for (std::int64_t i = 0; i < (*types[0].dims)[d].extent; ++i)
             maps[d].push_back(sourceOf(pads.mode, i - pads.before[d], data.shape()[d]));
-    const Tensor fill = fillOf(context, data.type());
-    if (!fill.absent() && (fill.count() != 1 || fill.type() != data.type()))
-        return context.error("the value to pad with must be one " + std::string(dtypeName(data.type())));
-    context.outputs[0] = gatherMapped(data, maps, fill);
+    context.outputs[0] = gatherMapped(data, maps, fillOf(context, data.type()));
     return {};
 }
 
@@ -148,7 +151,7 @@ loops::Expr padIndex(PadMode mode, const loops::Expr& i, std::int64_t before, st
 
 loops::Expr padValue(const LowerContext& context) {
     const DType type = context.outputType();
-    if (context.opset >= 11 && context.has(2)) {
+    if (hasFill(context)) {
         if (context.isConstant(2))
             return elementConstant(context.constant(2));
         return loops::load(context.inputs[2], loops::Indices(context.inputShape(2).size(), loops::Expr(0)));

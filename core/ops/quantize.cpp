@@ -29,12 +29,6 @@ Expr saturated(DType type, const Expr& value) {
     return result;
 }
 
-Status requireOneElement(const OpInputs& in, std::size_t index) {
-    if (in.type(index).isStatic() && elementCount(in.type(index).shape()) != 1)
-        return in.error("input " + std::to_string(index) + " is " + in.type(index).text() + " but must be a scalar");
-    return {};
-}
-
 Expr oneElement(const LowerContext& context, std::size_t index) {
     const TensorRef& tensor = context.inputs[index];
     if (context.isConstant(index)) {

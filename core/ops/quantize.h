@@ -36,7 +36,6 @@ template <class T> T saturated(float value) {
 loops::Expr saturated(DType type, const loops::Expr& value);
 
 // The one element of an input that must be a scalar.
-Status requireOneElement(const OpInputs& in, std::size_t index);
 loops::Expr oneElement(const LowerContext& context, std::size_t index);
 
 } // namespace tunesmith::ops

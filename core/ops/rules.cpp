@@ -25,6 +25,12 @@ Status requireSameType(const OpInputs& in, std::size_t first, std::size_t second
     return pairError(in, first, second, "must have the same element type");
 }
 
+Status requireOneElement(const OpInputs& in, std::size_t index) {
+    if (in.type(index).isStatic() && elementCount(in.type(index).shape()) != 1)
+        return in.error("input " + std::to_string(index) + " is " + in.type(index).text() + " but must be a scalar");
+    return {};
+}
+
 Error pairError(const OpInputs& in, std::size_t first, std::size_t second, const std::string& what) {
     return in.error("inputs " + in.type(first).text() + " and " + in.type(second).text() + " " + what);
 }

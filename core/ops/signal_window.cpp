@@ -12,9 +12,7 @@ namespace {
 
 Status requireSingle(const OpInputs& in, std::size_t index, bool (*allowed)(DType), const char* wanted) {
     TS_TRY(requireType(in, index, allowed, wanted));
-    if (in.type(index).isStatic() && elementCount(in.type(index).shape()) != 1)
-        return in.error("input " + std::to_string(index) + " must be a single number, not " + in.type(index).text());
-    return {};
+    return requireOneElement(in, index);
 }
 
 Status requireCount(const OpInputs& in, std::size_t index) {

@@ -321,6 +321,9 @@ void MovementTest::refused_data() {
     QTest::newRow("overflowing shape") << OpCase{"ConstantOfShape", 13, {}, {Tensor::ofInts({INT64_MAX, 3})}} << "shape";
     QTest::newRow("range by 0") << OpCase{"Range", 11, {}, {Tensor::scalar(1.f), Tensor::scalar(2.f), Tensor::scalar(0.f)}} << "step is 0";
     QTest::newRow("pad to less than nothing") << OpCase{"Pad", 13, {}, {six, Tensor::ofInts({-2, 0, -1, 0})}} << "cannot pad";
+    QTest::newRow("pad with nothing") << OpCase{"Pad", 13, {}, {six, Tensor::ofInts({1, 0, 1, 0}), floats({0}, {})}} << "must be a scalar";
+    QTest::newRow("pad with two values") << OpCase{"Pad", 13, {}, {six, Tensor::ofInts({1, 0, 1, 0}), floats({2}, {1, 2})}} << "must be a scalar";
+    QTest::newRow("pad with another type") << OpCase{"Pad", 13, {}, {six, Tensor::ofInts({1, 0, 1, 0}), Tensor::ofInts({1})}} << "same element type";
     QTest::newRow("k too large") << OpCase{"TopK", 11, {}, {six, Tensor::ofInts({4})}} << "first 4";
     QTest::newRow("missing input") << OpCase{"Gather", 13, {}, {six, Tensor()}} << "missing";
     QTest::newRow("resize by -1") << OpCase{"Resize", 13, {}, {six, Tensor(), floats({2}, {1, -1})}} << "scale";

@@ -174,7 +174,7 @@ void SignalTest::refused_data() {
     QTest::addColumn<QString>("words");
     const Tensor x = floats({1, 4, 1}, {1, 2, 3, 4}), complex = floats({1, 2, 2}, {1, 2, 3, 4}), low = Tensor::scalar(0.0F);
     QTest::newRow("negative window") << OpCase{"HannWindow", 17, {}, {number(-1)}} << "-1 elements";
-    QTest::newRow("two windows") << OpCase{"HannWindow", 17, {}, {Tensor::ofInts({2, 3})}} << "single number";
+    QTest::newRow("two windows") << OpCase{"HannWindow", 17, {}, {Tensor::ofInts({2, 3})}} << "must be a scalar";
     QTest::newRow("window of strings") << OpCase{"HannWindow", 17, {{"output_datatype", std::int64_t{8}}}, {number(2)}} << "no type of numbers";
     QTest::newRow("no bands") << OpCase{"MelWeightMatrix", 17, {}, {number(0), number(8), number(8), low, low}} << "num_mel_bins";
     QTest::newRow("edges above half the rate")
