@@ -4,9 +4,9 @@
 #include <unordered_map>
 
 #include "core/codegen/llvm/alias_scopes.h"
-#include "core/codegen/llvm/integer_division.h"
+#include "core/codegen/llvm/float_math.h"
+#include "core/codegen/llvm/integer_math.h"
 #include "core/codegen/llvm/small_floats.h"
-#include "core/codegen/llvm/vector_math.h"
 #include "core/loops/simplify.h"
 
 namespace tunesmith {
@@ -23,8 +23,8 @@ constexpr int kMaxLanes = 64;
 
 class PhaseEmitter {
 public:
-    PhaseEmitter(llvm::Module& module, const loops::LoopNest& nest, const loops::Phase& phase, const std::string& name)
-        : context_(module.getContext()), builder_(context_), nest_(nest), scopes_(context_, nest) {
+    PhaseEmitter(llvm::Module& module, const loops::LoopNest& nest, const loops::Phase& phase, Isa isa, const std::string& name)
+        : context_(module.getContext()), builder_(context_), math_(builder_, isa), nest_(nest), scopes_(context_, nest) {
         auto* pointer = builder_.getPtrTy();
         auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, builder_.getInt64Ty(), builder_.getInt64Ty()}, false);
         function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
@@ -253,10 +253,12 @@ private:
         Value* a = emitExpr(e->args[0]);
         const DType type = e->args[0]->type;
         if (e->args.size() == 1)
-            return isFloat(type) ? emitFloatUnary(builder_, e->op, a) : emitIntUnary(e->op, a, type);
+            return isFloat(type) ? math_.unary(e->op, a) : emitIntUnary(builder_, e->op, a, isSigned(type));
         Value* b = emitExpr(e->args[1]);
         matchWidths(a, b);
-        return isFloat(type) ? emitFloatBinary(builder_, e->op, a, b) : emitIntBinary(e->op, a, b, type);
+        if (isFloat(type) && isSigmoid(e))
+            return math_.sigmoid(a, b);
+        return isFloat(type) ? math_.binary(e->op, a, b) : emitIntBinary(builder_, e->op, a, b, isSigned(type));
     }
 
     Value* constant(const Expr& e) {
@@ -374,94 +376,16 @@ private:
         if (isFloat(from) && isFloat(to))
             return builder_.CreateFPCast(value, type);
         if (isFloat(from))
-            return emitFloatToInt(value, type);
+            return emitFloatToInt(builder_, value, valueType(to));
         const bool isSignedSource = isSigned(from);
         if (isFloat(to))
             return isSignedSource ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
         return builder_.CreateIntCast(value, type, isSignedSource);
     }
 
-    // Through int64 as the processor does it, so that what does not fit is the same as in the reference kernel.
-    Value* emitFloatToInt(Value* value, llvm::Type* type) {
-        llvm::Type* wide = builder_.getInt64Ty();
-        if (isVector(value))
-            wide = vectorOf(wide, lanes_);
-        Value* bound = llvm::ConstantFP::get(value->getType(), 9.2e18);
-        Value* fits = builder_.CreateAnd(builder_.CreateFCmpOLT(value, bound), builder_.CreateFCmpOGT(value, builder_.CreateFNeg(bound)));
-        Value* safe = builder_.CreateSelect(fits, value, llvm::Constant::getNullValue(value->getType()));
-        Value* converted = builder_.CreateFPToSI(safe, wide);
-        Value* lowest = llvm::ConstantInt::get(wide, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::min()));
-        return builder_.CreateIntCast(builder_.CreateSelect(fits, converted, lowest), type, true);
-    }
-
-    Value* emitIntUnary(Op op, Value* x, DType type) {
-        Value* zero = llvm::Constant::getNullValue(x->getType());
-        switch (op) {
-        case Op::neg: return builder_.CreateNeg(x);
-        case Op::bitNot:
-        case Op::logicalNot: return builder_.CreateNot(x);
-        case Op::abs:
-            return isSigned(type) ? builder_.CreateSelect(builder_.CreateICmpSLT(x, zero), builder_.CreateNeg(x), x) : x;
-        case Op::sign: {
-            Value* one = llvm::ConstantInt::get(x->getType(), 1);
-            Value* positive = builder_.CreateSelect(builder_.CreateICmpNE(x, zero), one, zero);
-            return isSigned(type) ? builder_.CreateSelect(builder_.CreateICmpSLT(x, zero), builder_.CreateNeg(one), positive) : positive;
-        }
-        case Op::isNan:
-        case Op::isInf: {
-            llvm::Type* bit = builder_.getInt1Ty();
-            return llvm::Constant::getNullValue(isVector(x) ? vectorOf(bit, lanes_) : bit);
-        }
-        default: return x;
-        }
-    }
-
-    Value* emitIntBinary(Op op, Value* a, Value* b, DType type) {
-        const bool isSignedType = isSigned(type);
-        switch (op) {
-        case Op::add: return builder_.CreateAdd(a, b);
-        case Op::sub: return builder_.CreateSub(a, b);
-        case Op::mul: return builder_.CreateMul(a, b);
-        case Op::div:
-        case Op::mod:
-        case Op::truncDiv:
-        case Op::truncMod: return emitDivision(builder_, op, a, b, isSignedType);
-        case Op::min:
-        case Op::max: {
-            const bool less = op == Op::min;
-            Value* condition = isSignedType ? (less ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpSGT(a, b))
-                                            : (less ? builder_.CreateICmpULT(a, b) : builder_.CreateICmpUGT(a, b));
-            return builder_.CreateSelect(condition, a, b);
-        }
-        case Op::bitAnd:
-        case Op::logicalAnd: return builder_.CreateAnd(a, b);
-        case Op::bitOr:
-        case Op::logicalOr: return builder_.CreateOr(a, b);
-        case Op::bitXor: return builder_.CreateXor(a, b);
-        case Op::shiftLeft: return builder_.CreateShl(a, b);
-        case Op::shiftRight: return isSignedType ? builder_.CreateAShr(a, b) : builder_.CreateLShr(a, b);
-        case Op::equal: return builder_.CreateICmpEQ(a, b);
-        case Op::notEqual: return builder_.CreateICmpNE(a, b);
-        case Op::less: return isSignedType ? builder_.CreateICmpSLT(a, b) : builder_.CreateICmpULT(a, b);
-        case Op::lessEqual: return isSignedType ? builder_.CreateICmpSLE(a, b) : builder_.CreateICmpULE(a, b);
-        case Op::greater: return isSignedType ? builder_.CreateICmpSGT(a, b) : builder_.CreateICmpUGT(a, b);
-        case Op::greaterEqual: return isSignedType ? builder_.CreateICmpSGE(a, b) : builder_.CreateICmpUGE(a, b);
-        default: return emitIntPower(a, b, type);
-        }
-    }
-
-    Value* emitIntPower(Value* a, Value* b, DType type) {
-        llvm::Type* real = builder_.getDoubleTy();
-        if (isVector(a))
-            real = vectorOf(real, lanes_);
-        const bool isSignedType = isSigned(type);
-        Value* x = isSignedType ? builder_.CreateSIToFP(a, real) : builder_.CreateUIToFP(a, real);
-        Value* y = isSignedType ? builder_.CreateSIToFP(b, real) : builder_.CreateUIToFP(b, real);
-        return emitFloatToInt(emitFloatBinary(builder_, Op::pow, x, y), a->getType());
-    }
-
     llvm::LLVMContext& context_;
     llvm::IRBuilder<> builder_;
+    const FloatMath math_;
     const loops::LoopNest& nest_;
     const AliasScopes scopes_;
     llvm::Function* function_ = nullptr;
@@ -486,7 +410,7 @@ Status checkTypes(const loops::LoopNest& nest) {
 Status emitKernel(llvm::Module& module, const loops::LoopNest& nest, const Target& target, const std::string& name) {
     TS_TRY(checkTypes(nest));
     for (std::size_t i = 0; i < nest.phases.size(); ++i) {
-        PhaseEmitter emitter(module, nest, nest.phases[i], name + "_" + std::to_string(i));
+        PhaseEmitter emitter(module, nest, nest.phases[i], target.isa, name + "_" + std::to_string(i));
         llvm::Function* function = emitter.function();
         function->addFnAttr("target-cpu", target.isa == Isa::avx512 ? "x86-64-v4" : "x86-64-v3");
         if (!target.tuneCpu.empty())

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/codegen/llvm/llvm_headers.h"
+#include "core/codegen/target.h"
+
+namespace tunesmith {
+
+// Elementary functions of float32 vectors without calls and, with AVX-512, without divisions. NaN stays NaN. Coefficients are
+// least in the largest relative error (Lawson's iteration over Chebyshev points); errors include rounding and were
+// taken over all floats of the range (tests/core/codegen/tst_vector_functions.cpp holds them).
+class VectorFunctions {
+public:
+    VectorFunctions(llvm::IRBuilder<>& builder, Isa isa) : b_(builder), isa_(isa) {}
+
+    llvm::Value* exp(llvm::Value* x) const;  // relative error below 2e-7; 0 below -87.3365, where denormals begin
+    llvm::Value* log(llvm::Value* x) const;  // below 2e-7 of the result, or of 1 near x = 1
+    llvm::Value* tanh(llvm::Value* x) const; // relative error below 4e-7, never beyond 1
+    llvm::Value* erf(llvm::Value* x) const;  // relative error below 4.5e-7, never beyond 1
+    // 1 / x within 2 ulp, for x from 1 on; 0 to within 3e-39 for infinity.
+    llvm::Value* reciprocal(llvm::Value* x) const;
+
+private:
+    llvm::Value* number(llvm::Value* like, double value) const { return llvm::ConstantFP::get(like->getType(), value); }
+    llvm::Value* fma(llvm::Value* x, llvm::Value* y, llvm::Value* z) const;
+    llvm::Value* polynomial(llvm::Value* x, llvm::ArrayRef<double> coefficients) const; // from the highest power down
+    llvm::Value* clamp(llvm::Value* x, double bound) const;                              // to [-bound, bound]
+    llvm::Value* oddQuotient(llvm::Value* x, double end, llvm::ArrayRef<double> above, llvm::ArrayRef<double> below) const;
+    llvm::Value* approximateReciprocal(llvm::Value* x) const; // of 14 bits; null without such an instruction
+
+    llvm::IRBuilder<>& b_;
+    const Isa isa_;
+};
+
+} // namespace tunesmith
