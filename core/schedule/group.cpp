@@ -9,7 +9,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr std::size_t kLongestChain = 16;
+constexpr std::size_t kLongestChain = 16, kMostForks = 4;
 
 class Grouper {
 public:
@@ -39,8 +39,9 @@ private:
         } else {
             TS_TRY(checkLowerable(graph_, first));
             take(group, first);
-            for (NodeId next = follower(group); next.valid(); next = follower(group))
-                take(group, next);
+            for (auto next = followers(group); !next.empty(); next = followers(group))
+                for (const NodeId id : next)
+                    take(group, id);
         }
         finish(group);
         groups_.push_back(std::move(group));
@@ -60,21 +61,62 @@ private:
         group.nodes.push_back(id);
     }
 
-    NodeId follower(const KernelGroup& group) const {
+    // The elementwise nodes that read the group's last value, and those that read what these make, up to where all of it has
+    // come together again: one node, or both of x * sigmoid(x). None where something else reads a part of it.
+    std::vector<NodeId> followers(const KernelGroup& group) const {
         const Node& last = graph_.node(group.nodes.back());
-        if (last.outputs.size() != 1 || group.nodes.size() >= kLongestChain)
+        if (last.outputs.size() != 1)
             return {};
-        const ValueId value = last.outputs[0];
-        const auto& outputs = graph_.outputs();
-        if (graph_.consumers(value).size() != 1 || std::find(outputs.begin(), outputs.end(), value) != outputs.end())
-            return {};
-        const NodeId next = graph_.consumers(value)[0];
+        std::vector<NodeId> joined;
+        std::vector<ValueId> open{last.outputs[0]}; // read by nodes that have not joined
+        do {
+            const NodeId next = firstReader(open, joined);
+            if (!next.valid() || group.nodes.size() + joined.size() >= kLongestChain || !canJoin(next, last.outputs[0]))
+                return {};
+            if (std::ranges::any_of(open, [&](ValueId value) { return isGraphOutput(value); }))
+                return {};
+            joined.push_back(next);
+            std::erase_if(open, [&](ValueId value) { return !firstReader({value}, joined).valid(); });
+            open.push_back(graph_.node(next).outputs[0]);
+        } while (open.size() > 1);
+        return forks(group, joined) <= kMostForks ? joined : std::vector<NodeId>();
+    }
+
+    NodeId firstReader(const std::vector<ValueId>& values, const std::vector<NodeId>& without) const {
+        NodeId first;
+        for (const ValueId value : values)
+            for (const NodeId reader : graph_.consumers(value))
+                if (std::ranges::find(without, reader) == without.end() && (!first.valid() || reader < first))
+                    first = reader;
+        return first;
+    }
+
+    bool canJoin(NodeId next, ValueId value) const {
         const Node& node = graph_.node(next);
         const Operator* op = findOperator(node.op, node.domain);
         const bool fits = op && op->fusion == Fusion::elementwise && !taken_[next.index()] && node.outputs.size() == 1 &&
                           graph_.value(node.outputs[0]).type.isStatic() && graph_.value(value).type.isStatic() &&
                           graph_.value(node.outputs[0]).type.shape() == graph_.value(value).type.shape();
-        return fits && checkLowerable(graph_, next).ok() ? next : NodeId();
+        return fits && checkLowerable(graph_, next).ok();
+    }
+
+    bool isGraphOutput(ValueId value) const { return std::ranges::find(graph_.outputs(), value) != graph_.outputs().end(); }
+
+    // How often values inside are read more than once: each such reading writes the expression out again.
+    std::size_t forks(const KernelGroup& group, const std::vector<NodeId>& joined) const {
+        std::size_t count = 0;
+        for (const auto* nodes : {&group.nodes, &joined})
+            for (const NodeId id : *nodes)
+                if (id != joined.back())
+                    count += readings(graph_.node(id).outputs[0]) - 1;
+        return count;
+    }
+
+    std::size_t readings(ValueId value) const {
+        std::ptrdiff_t count = 0;
+        for (const NodeId reader : graph_.consumers(value))
+            count += std::ranges::count(graph_.node(reader).inputs, value);
+        return static_cast<std::size_t>(count);
     }
 
     void finish(KernelGroup& group) const {

@@ -7,8 +7,8 @@
 
 namespace tunesmith {
 
-// Which nodes share a kernel. A group is one operator of any kind plus the elementwise operators that follow it, each the
-// only reader of the one before and of the same shape: they join the last stage and cost no memory traffic.
+// Which nodes share a kernel. A group is one operator of any kind plus the elementwise operators of the same shape that
+// follow it, as long as nothing else reads what lies between them: they join the last stage and cost no memory traffic.
 struct KernelGroup {
     enum class Kind { kernel, alias }; // alias: the output is bytes of the first input under another shape
     Kind kind = Kind::kernel;

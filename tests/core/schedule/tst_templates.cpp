@@ -32,6 +32,7 @@ struct Case {
     ValueId blocked(const Shape& shape) { // kept as NCHW[x]c, because a convolution makes it
         return conv(input({shape[0], 3, shape[2], shape[3]}), {shape[1], 3, 1, 1}, {0, 0, 0, 0}, {1, 1});
     }
+    ValueId number(float value) { return builder.addConstant("", Tensor::scalar(value)); }
     ValueId ints(const Ints& values) { return builder.addConstant("", Tensor::ofInts(values)); }
     ValueId conv(ValueId from, const Shape& shape, const Ints& pads, const Ints& strides, std::int64_t group = 1, const Ints& dilations = {1, 1}) {
         return builder.add("Conv", {from, weights(shape), weights({shape[0]})},
@@ -50,6 +51,8 @@ struct Row {
 ValueId convRelu(Case& c, const Shape& x, const Shape& w, const Ints& pads, const Ints& strides, std::int64_t group = 1) {
     return c.builder.add("Relu", {c.conv(c.input(x), w, pads, strides, group)});
 }
+
+ValueId swish(Case& c, ValueId x) { return c.builder.add("Mul", {x, c.builder.add("Sigmoid", {x})}); }
 
 const std::vector<Row>& rows() {
     static const std::vector<Row> table{
@@ -96,6 +99,21 @@ const std::vector<Row>& rows() {
          }},
         {"conv of two odd channels, batch 3", "conv2d_nchwc", [](Case& c) { return c.conv(c.blocked({3, 29, 4, 5}), {17, 29, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
         {"conv wider pad than kernel", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 4, 5, 5}, {16, 4, 2, 2}, {3, 3, 3, 3}, {1, 1}); }},
+        {"conv and swish", "conv2d_nchwc", [](Case& c) { return swish(c, c.conv(c.input({1, 16, 9, 11}), {32, 16, 5, 5}, {1, 1, 1, 1}, {1, 1})); }},
+        {"conv, residual and swish", "conv2d_nchwc|winograd2|winograd4",
+         [](Case& c) {
+             const ValueId y = c.conv(c.blocked({1, 16, 9, 9}), {16, 16, 3, 3}, {1, 1, 1, 1}, {1, 1});
+             return swish(c, c.builder.add("Add", {y, c.input({1, 16, 9, 9})}));
+         }},
+        {"depthwise and swish", "window_nchwc",
+         [](Case& c) { return swish(c, c.conv(c.blocked({1, 32, 10, 10}), {32, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 32)); }},
+        {"dense and GELU", "matmul",
+         [](Case& c) {
+             const ValueId y = c.builder.add("Add", {c.builder.add("MatMul", {c.input({9, 24}), c.weights({24, 40})}), c.weights({40})});
+             const ValueId curve = c.builder.add("Erf", {c.builder.add("Mul", {y, c.number(0.70710678F)})});
+             return c.builder.add("Mul", {c.builder.add("Mul", {y, c.builder.add("Add", {curve, c.number(1)})}), c.number(0.5F)});
+         }},
+        {"swish of a sum", "generic", [](Case& c) { return swish(c, c.builder.add("Add", {c.input({3, 67}), c.input({3, 67})})); }},
         {"depthwise 3x3", "window_nchwc", [](Case& c) { return convRelu(c, {1, 32, 10, 10}, {32, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 32); }},
         {"depthwise stride 2", "window_nchwc", [](Case& c) { return convRelu(c, {1, 24, 11, 11}, {24, 1, 5, 5}, {2, 2, 2, 2}, {2, 2}, 24); }},
         {"depthwise of channels that no block divides", "window_nchwc",
