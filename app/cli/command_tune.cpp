@@ -128,8 +128,8 @@ void addBudget(CLI::App& command, TuneBudget& budget) {
         .add_option("--trials-per-workload", budget.trialsPerWorkload,
                     "Candidates for each workload (default: 64)")
         ->check(CLI::Range(1, 1000000));
-    command.add_option("--trials", budget.trials, "Candidates in all")->check(CLI::Range(1, 100000000));
-    command.add_option("--time", budget.seconds, "Seconds in all")->check(CLI::Range(1.0, 1e7));
+    command.add_option("--trials", budget.trials, "Candidates in all, spent where they promise the model most")->check(CLI::Range(1, 100000000));
+    command.add_option("--time", budget.seconds, "Seconds in all, spent likewise")->check(CLI::Range(1.0, 1e7));
 }
 
 Result<int> tune(Session& session, Options& options) {

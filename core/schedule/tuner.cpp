@@ -48,41 +48,6 @@ nlohmann::json optionsToJson(const TuneOptions& options, const Target& target,
 
 double spaceSize(const ScheduleProblem& problem) { return problem.space().size().value_or(1e18); }
 
-// Trials in proportion to the work that a workload is of the model, at least a batch each, no more than its space has.
-std::vector<std::size_t> dealOut(std::size_t total, const std::vector<TuneTask>& tasks, const Problems& problems,
-                                 std::size_t batch) {
-    std::vector<double> weights;
-    double sum = 0;
-    for (const TuneTask& task : tasks) {
-        const Graph& graph = task.workload.graph;
-        const auto elements = static_cast<double>(elementCount(graph.value(graph.outputs()[0]).type.shape()));
-        weights.push_back(task.count * std::max(static_cast<double>(task.workload.flops), 10 * elements));
-        sum += weights.back();
-    }
-    const std::size_t least = std::min(batch, total / tasks.size());
-    const auto left = static_cast<double>(total - least * tasks.size());
-    double over = 0; // what rounding down and small spaces leave goes to the next
-    std::vector<std::size_t> budgets;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-        const double share = static_cast<double>(least) + left * weights[i] / sum + over;
-        const double most = std::min(std::floor(share + 1e-6), spaceSize(*problems[i]));
-        budgets.push_back(std::max<std::size_t>(1, static_cast<std::size_t>(most)));
-        over = share - static_cast<double>(budgets.back());
-    }
-    return budgets;
-}
-
-std::vector<std::size_t> budgetsFor(const TuneOptions& options, const std::vector<TuneTask>& tasks,
-                                    const Problems& problems) {
-    std::vector<std::size_t> budgets(tasks.size(), 0); // no limit
-    if (options.totalTrials)
-        budgets = dealOut(*options.totalTrials, tasks, problems, options.batch);
-    for (std::size_t i = 0; i < tasks.size(); ++i)
-        if (options.trialsPerWorkload)
-            budgets[i] = budgets[i] > 0 ? std::min(budgets[i], *options.trialsPerWorkload) : *options.trialsPerWorkload;
-    return budgets;
-}
-
 Status checkOptions(const std::vector<TuneTask>& tasks, const TuneOptions& options) {
     if (tasks.empty())
         return inputError("there is nothing to tune: the model has no kernels");
@@ -212,7 +177,7 @@ Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& 
     TS_TRY(checkOptions(tasks, options));
     TS_ASSIGN(const auto workers, KernelWorkers::start(options.workers));
     TS_ASSIGN(Problems problems, makeProblems(tasks, target, *workers));
-    const std::vector<std::size_t> budgets = budgetsFor(options, tasks, problems);
+    const std::size_t budget = options.trialsPerWorkload.value_or(0); // 0: no limit of its own
     std::map<std::string, std::vector<Config>> starts;
     std::vector<RunWorkloadRow> plan;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -220,7 +185,7 @@ Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& 
         TS_ASSIGN(starts[problem.workload().key], startsFor(problem, store_, target, options.transfer));
         TS_TRY(store_.addWorkload(rowOf(problem.workload(), problem.serialized())));
         plan.push_back({problem.workload().key, tasks[i].count, problem.space().name(), spaceSize(problem),
-                        static_cast<std::int64_t>(budgets[i])});
+                        static_cast<std::int64_t>(budget)});
     }
     RunRow row;
     row.model = options.model;
@@ -233,7 +198,7 @@ Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& 
     TunerLoop loop(store_, observer_, run, options, target, stop);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         TS_ASSIGN(auto search, WorkloadSearch::make(std::move(problems[i]),
-                                                    {tasks[i], budgets[i], starts[tasks[i].workload.key]}, options, stop));
+                                                    {tasks[i], budget, starts[tasks[i].workload.key]}, options, stop));
         loop.add(std::move(search));
     }
     return loop.go();
@@ -255,7 +220,7 @@ Result<TuneResult> Tuner::resume(RunId run, const TuneOptions& options, const St
         TS_ASSIGN(const auto rows, trialsOf(store_, run, key));
         TS_TRY(search->takeOver(rows));
         TS_ASSIGN(const bool finished, wasFinished(store_, run, key));
-        if (finished)
+        if (finished && !TunerLoop::isShared(stored.options)) // else its batches decide who had the next ones
             search->setDone();
         loop.add(std::move(search));
     }

@@ -21,8 +21,8 @@ struct TuneTask {
 // At least one of the budgets; with several, whichever ends first. Stored with the run, all but `workers`.
 struct TuneOptions {
     std::optional<std::size_t> trialsPerWorkload; // small spaces are tried whole and end before
-    std::optional<std::size_t> totalTrials;       // dealt out by share of the model's work
-    std::optional<double> seconds;                // of this part of the run; alone: by share of the model's time
+    std::optional<std::size_t> totalTrials;       // shared: a batch goes where it promises most (task_share.h)
+    std::optional<double> seconds;                // of this part of the run; shared likewise
     std::string strategy{strategyTable().front().name}; // any name of core/search/strategy_table.h
     std::uint64_t seed = 0;
     std::size_t batch = 8;

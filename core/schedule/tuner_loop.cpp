@@ -12,6 +12,22 @@
 #include "core/measure/timing.h"
 
 namespace tunesmith {
+namespace {
+
+// What a batch for each workload may bring. Values that are only moved count ten operations each.
+std::vector<TaskShare::Task> shareOf(const std::vector<std::unique_ptr<WorkloadSearch>>& searches) {
+    std::map<std::string, int> kinds;
+    std::vector<TaskShare::Task> tasks;
+    for (const auto& search : searches) {
+        const Workload& workload = search->task().workload;
+        const auto elements = static_cast<double>(elementCount(workload.graph.value(workload.graph.outputs()[0]).type.shape()));
+        const int kind = kinds.try_emplace(workload.op, static_cast<int>(kinds.size())).first->second;
+        tasks.push_back({static_cast<double>(search->task().count), std::max(static_cast<double>(workload.flops), 10 * elements), kind});
+    }
+    return tasks;
+}
+
+} // namespace
 
 TunerLoop::TunerLoop(Store& store, const TuneObserver& observer, RunId run, const TuneOptions& options,
                      const Target& target, const StopToken& stop)
@@ -19,7 +35,10 @@ TunerLoop::TunerLoop(Store& store, const TuneObserver& observer, RunId run, cons
       overlap_(options.overlapBuilds.value_or(target.threads < coreCount())),
       besideBuilders_(std::max(1, std::min(options.workers.builders, coreCount() - target.threads))) {}
 
+void TunerLoop::add(std::unique_ptr<WorkloadSearch> search) { searches_.push_back(std::move(search)); }
+
 Result<TuneResult> TunerLoop::go() {
+    share_ = TaskShare(shareOf(searches_));
     tell(event(TuneEvent::Kind::started, nullptr));
     const Status worked = work();
     const StopReason reason = worked.ok() ? reasonOfRun() : StopReason::failed;
@@ -56,46 +75,69 @@ Status TunerLoop::work() {
                 TS_TRY(measure(*current));
         }
         if (current)
-            current->search->deliver(*current);
+            deliver(*current);
+        closeWhenSpent();
         TS_TRY(finishDone());
         current = std::move(upcoming);
     } while (current || pick());
     for (const auto& search : searches_) // those that the time ended
-        if (!search->isDone() && !stop_.stopRequested())
+        if (!search->isDone())
             TS_TRY(holdFinal(*search));
     return {};
 }
 
 std::optional<BatchUnderWay> TunerLoop::prepare() {
-    while (WorkloadSearch* search = pick())
-        if (auto batch = search->next()) {
+    while (const auto index = pick())
+        if (auto batch = searches_[*index]->next(largestBatch(*index))) {
+            share_.begun(*index);
             build(*batch);
             return batch;
         }
     return std::nullopt;
 }
 
-// With a budget of trials one workload after the other. With one of time alone, the workload that costs the model most for
-// each batch that it already had; those that had none come first.
-WorkloadSearch* TunerLoop::pick() const {
-    if (stop_.stopRequested() || timeIsUp())
-        return nullptr;
-    const bool inOrder = options_.trialsPerWorkload || options_.totalTrials;
-    WorkloadSearch* best = nullptr;
-    double bestGain = -1;
-    for (const auto& search : searches_) {
-        if (search->isDone() || !search->open())
-            continue;
-        if (inOrder)
-            return search.get();
-        const double share = search->task().count * search->bestMs().value_or(1e9);
-        const double gain = share / static_cast<double>(1 + search->batches());
-        if (gain > bestGain) {
-            best = search.get();
-            bestGain = gain;
-        }
-    }
-    return best;
+void TunerLoop::deliver(BatchUnderWay& batch) {
+    WorkloadSearch& search = *batch.search;
+    search.deliver(batch);
+    const auto place = std::ranges::find(searches_, &search, &std::unique_ptr<WorkloadSearch>::get);
+    share_.delivered(static_cast<std::size_t>(place - searches_.begin()), search.deliveredMs());
+}
+
+// With trials for each workload one after the other; a budget for all of them is shared. Asks for nothing that a measurement in
+// another thread changes.
+std::optional<std::size_t> TunerLoop::pick() const {
+    if (stop_.stopRequested() || timeIsUp() || trialsLeft() == 0)
+        return std::nullopt;
+    std::vector<bool> open;
+    for (const auto& search : searches_)
+        open.push_back(!search->isDone() && search->open());
+    if (isShared(options_))
+        return share_.next(open);
+    const auto first = std::ranges::find(open, true);
+    return first == open.end() ? std::nullopt : std::optional(static_cast<std::size_t>(first - open.begin()));
+}
+
+std::size_t TunerLoop::trialsLeft() const {
+    if (!options_.totalTrials)
+        return std::numeric_limits<std::size_t>::max();
+    std::size_t spent = 0;
+    for (const auto& search : searches_)
+        spent += search->proposals();
+    return *options_.totalTrials - std::min(spent, *options_.totalTrials);
+}
+
+// Where there are few trials for many workloads, first batches are smaller, so that each has its turn.
+std::size_t TunerLoop::largestBatch(std::size_t index) const {
+    const std::size_t left = trialsLeft();
+    if (!options_.totalTrials || !share_.isFirst(index))
+        return left;
+    return std::min(left, std::max<std::size_t>(1, *options_.totalTrials / searches_.size()));
+}
+
+void TunerLoop::closeWhenSpent() {
+    if (trialsLeft() == 0)
+        for (const auto& search : searches_)
+            search->close(StopReason::budgetTrials);
 }
 
 void TunerLoop::build(BatchUnderWay& batch) const {
@@ -200,6 +242,8 @@ Status TunerLoop::finish(WorkloadSearch& search) {
 
 // The winner becomes one more trial, the record. Without one (stopped, or nothing can be measured) what was measured stands.
 Status TunerLoop::holdFinal(WorkloadSearch& search) {
+    if (search.hasFinal() || stop_.stopRequested())
+        return {};
     const auto result = tunesmith::holdFinal(search.problem(), search.finalists(), search.defaultConfig(), stop_);
     if (!result)
         return {};
@@ -271,7 +315,7 @@ TuneEvent TunerLoop::event(TuneEvent::Kind kind, const WorkloadSearch* search) c
         limited = limited && each->budget() > 0;
     }
     if (!limited)
-        out.allBudget = 0;
+        out.allBudget = options_.totalTrials.value_or(0);
     if (!search)
         return out;
     out.workload = search->key();

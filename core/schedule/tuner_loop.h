@@ -3,6 +3,7 @@
 #include <chrono>
 #include <mutex>
 
+#include "core/schedule/task_share.h"
 #include "core/schedule/workload_search.h"
 
 namespace tunesmith {
@@ -12,14 +13,19 @@ class TunerLoop {
 public:
     TunerLoop(Store& store, const TuneObserver& observer, RunId run, const TuneOptions& options, const Target& target,
               const StopToken& stop);
-    void add(std::unique_ptr<WorkloadSearch> search) { searches_.push_back(std::move(search)); }
+    void add(std::unique_ptr<WorkloadSearch> search);
+    static bool isShared(const TuneOptions& options) { return options.totalTrials || options.seconds; } // the budget, by all workloads
 
     Result<TuneResult> go(); // the run must be RUNNING and ours; ends it in the store
 
 private:
     Status work();
     std::optional<BatchUnderWay> prepare();
-    WorkloadSearch* pick() const;
+    std::optional<std::size_t> pick() const;
+    std::size_t trialsLeft() const;
+    std::size_t largestBatch(std::size_t index) const;
+    void deliver(BatchUnderWay& batch);
+    void closeWhenSpent();
     void build(BatchUnderWay& batch) const;
     Status measure(BatchUnderWay& batch);
     Trial measureOne(BatchUnderWay& batch, std::size_t index) const;
@@ -44,6 +50,7 @@ private:
     bool overlap_;
     int besideBuilders_; // builders that work while something is measured
     std::vector<std::unique_ptr<WorkloadSearch>> searches_;
+    TaskShare share_{{}};
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     std::mutex telling_;
 };

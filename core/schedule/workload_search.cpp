@@ -99,13 +99,14 @@ Status WorkloadSearch::takeOver(const std::vector<TrialRow>& rows) {
         remember(trial, nullptr);
         if (row.isFinal)
             settle({trial.effective, trial.samples, finalDefaultMs(trial)});
-        trail.trials.push_back(std::move(trial));
+        else
+            trail.trials.push_back(std::move(trial));
     }
     return session_->resume(std::move(trail));
 }
 
-std::optional<BatchUnderWay> WorkloadSearch::next() {
-    auto batch = session_->next();
+std::optional<BatchUnderWay> WorkloadSearch::next(std::size_t most) {
+    auto batch = session_->next(most);
     if (!batch)
         return std::nullopt;
     BatchUnderWay made;
@@ -137,6 +138,7 @@ const Trial* WorkloadSearch::sameCode(std::uint64_t artifactHash) const {
 
 void WorkloadSearch::remember(const Trial& trial, const Artifact* artifact) {
     ++trials_;
+    hasFinal_ = false;
     if (!trial.ok()) {
         ++failed_;
         return;
@@ -192,6 +194,7 @@ void WorkloadSearch::settle(const FinalResult& result) {
     bestMs_ = lowQuantile(result.samples);
     if (result.defaultMs)
         defaultMs_ = result.defaultMs;
+    hasFinal_ = true;
 }
 
 TunedWorkload WorkloadSearch::summary() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <limits>
 #include <map>
 #include <set>
 
@@ -41,13 +42,14 @@ public:
     std::size_t budget() const { return setup_.budget; }
     ScheduleProblem& problem() { return *problem_; }
 
-    std::optional<BatchUnderWay> next();
+    std::optional<BatchUnderWay> next(std::size_t most = std::numeric_limits<std::size_t>::max());
     void deliver(BatchUnderWay& batch);
     // For each trial as soon as it is there, stored or not: keeps best, leaders and counts.
     void remember(const Trial& trial, const Artifact* artifact);
     const Trial* sameCode(std::uint64_t artifactHash) const; // an earlier trial of the same machine code
 
     bool open() const { return !session_->reason(); }         // may propose more
+    void close(StopReason reason) { session_->close(reason); }
     bool finished() const { return session_->finished(); }    // and all is delivered
     std::optional<StopReason> reason() const { return session_->reason(); }
     bool isDone() const { return done_; }
@@ -58,6 +60,8 @@ public:
     std::size_t proposals() const { return proposed_; }
     std::int64_t batches() const { return batches_; }
     std::optional<double> bestMs() const { return bestMs_; }
+    std::optional<double> deliveredMs() const { return session_->bestCost(); } // the best of the batches that were delivered
+    bool hasFinal() const { return hasFinal_; } // held, and nothing was tried since
     std::optional<double> defaultMs() const { return defaultMs_; }
     TunedWorkload summary() const;
 
@@ -84,7 +88,7 @@ private:
     std::size_t trials_ = 0, failed_ = 0, proposed_ = 0;
     std::int64_t batches_ = 0;
     std::optional<double> bestMs_, defaultMs_;
-    bool done_ = false;
+    bool done_ = false, hasFinal_ = false;
 };
 
 } // namespace tunesmith

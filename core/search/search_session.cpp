@@ -79,12 +79,12 @@ std::optional<StopReason> SearchSession::reasonToStop() const {
     return std::nullopt;
 }
 
-std::optional<SearchSession::Batch> SearchSession::next() {
+std::optional<SearchSession::Batch> SearchSession::next(std::size_t most) {
     if (!reason_)
         reason_ = reasonToStop();
     if (reason_)
         return std::nullopt;
-    std::size_t count = options_.batch;
+    std::size_t count = std::min(options_.batch, most);
     if (options_.budget.trials)
         count = std::min(count, *options_.budget.trials - proposed_);
     Batch batch{batches_, strategy_.propose(count), {}};

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -68,9 +69,11 @@ public:
 
     Status resume(StoredTrail trail); // before the first next()
 
-    // None: nothing more is to be begun. Then deliver what is still under way; the reason stands once all is
-    // delivered.
-    std::optional<Batch> next();
+    // At most `most` configs. None: nothing more is to be begun. Then deliver what is still under way; the reason stands once
+    // all is delivered.
+    std::optional<Batch> next(std::size_t most = std::numeric_limits<std::size_t>::max());
+    // Nothing more is to be begun, because a budget that it shares with other sessions is used up.
+    void close(StopReason reason) { reason_ = reason_.value_or(reason); }
 
     // One trial per config of batch.toTry(), in that order. Cancelled ones are dropped: they are tried again
     // on resume.

@@ -283,16 +283,56 @@ private slots:
         QCOMPARE(take(bench.store->run(result.run)).state, RunState::completed);
     }
 
-    void totalTrialsAreDealtOut() {
+    void totalTrialsAreShared() {
         Bench bench;
         const std::vector<TuneTask> tasks{{convWorkload(bench.target), 9}, {convWorkload(bench.target, 32, 7), 1}};
         TuneOptions tuning = options(1, fakeWorkers());
         tuning.trialsPerWorkload.reset();
         tuning.totalTrials = 30;
         const TuneResult result = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
-        QVERIFY2(result.trials >= 30 && result.trials <= 32, // all, and perhaps leaders that are measured again
-                 qPrintable(QString::number(result.trials)));
+        QCOMPARE(result.reason, StopReason::budgetTrials);
+        QCOMPARE(result.trials, std::size_t(32)); // all, and two finals
         QVERIFY(result.workloads[0].trials > result.workloads[1].trials && result.workloads[1].trials >= 4);
+        tuning.totalTrials = 3; // less than a batch: still a trial for each
+        const TuneResult few = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
+        QVERIFY(few.workloads[0].defaultMs && few.workloads[1].defaultMs);
+    }
+
+    void aSharedBudgetHasALimitForEach() {
+        Bench bench;
+        const std::vector<TuneTask> tasks{{convWorkload(bench.target), 9}, {convWorkload(bench.target, 32, 7), 1}};
+        TuneOptions tuning = options(8, fakeWorkers());
+        tuning.totalTrials = 100;
+        const TuneResult result = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
+        QCOMPARE(result.reason, StopReason::budgetTrials);
+        QCOMPARE(result.trials, std::size_t(18));
+    }
+
+    void aSharedBudgetResumesAsItWould_data() {
+        QTest::addColumn<int>("after");
+        for (const int after : {1, 9, 22, 31}) // the last one in the finals
+            QTest::newRow(qPrintable(QString("stopped after %1").arg(after))) << after;
+    }
+    void aSharedBudgetResumesAsItWould() {
+        QFETCH(int, after);
+        Bench bench;
+        const std::vector<TuneTask> tasks{{convWorkload(bench.target), 3}, {convWorkload(bench.target, 32, 7), 1}};
+        TuneOptions tuning = options(1, fakeWorkers());
+        tuning.trialsPerWorkload.reset();
+        tuning.totalTrials = 30;
+        tuning.transfer = false;
+        const TuneResult whole = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
+        StopSource stop;
+        int seen = 0;
+        Tuner interrupted(*bench.store, [&](const TuneEvent& event) {
+            if (event.kind == TuneEvent::Kind::measured && ++seen == after)
+                stop.requestStop();
+        });
+        const TuneResult part = take(interrupted.run(tasks, bench.target, tuning, stop.token()));
+        QCOMPARE(part.reason, StopReason::cancelled);
+        const TuneResult rest = take(Tuner(*bench.store).resume(part.run, tuning));
+        QCOMPARE(rest.trials, whole.trials);
+        QCOMPARE(trail(*bench.store, part.run), trail(*bench.store, whole.run));
     }
 
     void refusesWhatMakesNoSense() {
