@@ -38,10 +38,11 @@ public:
     void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config, const Target&) const override {
         const std::int64_t lanes = space.value(config, 0).numbers[0], task = space.value(config, 1).numbers[0];
         for (const Stage& stage : lowered.program.stages) {
-            const Layout layout = outputLayout(lowered, stage);
+            const Layout layout = layoutOf(lowered, stage.output);
             auto& s = schedule[stage.output];
             if (s.axes().empty())
                 continue;
+            schedule.setLayout(stage.output, layout);
             if (isLinear(lowered, stage, layout))
                 scheduleLinear(s, lanes, task);
             else
@@ -50,13 +51,6 @@ public:
     }
 
 private:
-    static Layout outputLayout(const LoweredWorkload& lowered, const Stage& stage) {
-        for (std::size_t i = 0; i < lowered.program.outputs.size(); ++i)
-            if (lowered.program.outputs[i] == stage.output)
-                return lowered.outputLayouts[i];
-        return Layout::rowMajor(stage.output->shape.size());
-    }
-
     static Layout layoutOf(const LoweredWorkload& lowered, const loops::TensorRef& tensor) {
         for (std::size_t i = 0; i < lowered.program.inputs.size(); ++i)
             if (lowered.program.inputs[i] == tensor)
@@ -64,7 +58,29 @@ private:
         for (std::size_t i = 0; i < lowered.program.outputs.size(); ++i)
             if (lowered.program.outputs[i] == tensor)
                 return lowered.outputLayouts[i];
-        return Layout::rowMajor(tensor->shape.size());
+        return scratchLayout(lowered, *lowered.program.stageOf(tensor));
+    }
+
+    // What lies between stages is kept in blocks of channels where what it is made from is.
+    static Layout scratchLayout(const LoweredWorkload& lowered, const Stage& stage) {
+        const std::size_t rank = stage.axes.size();
+        const std::int64_t block = rank < 2 ? 1 : blockRead(lowered, stage.body, stage.axes[1]);
+        return block > 1 ? Layout::blocked(rank, 1, block) : Layout::rowMajor(rank);
+    }
+
+    // The block of a value that is read at `channel`, if it divides the channels.
+    static std::int64_t blockRead(const LoweredWorkload& lowered, const Expr& e, const loops::Axis& channel) {
+        if (e->op == loops::Op::load) {
+            if (e->args.size() < 2 || e->args[1]->op != loops::Op::var || e->args[1]->var != channel.var)
+                return 1;
+            const Layout layout = layoutOf(lowered, e->tensor);
+            const auto& last = layout.axes().back();
+            return last.dim == 1 && last.extent > 1 && channel.extent % last.extent == 0 ? last.extent : 1;
+        }
+        std::int64_t block = 1;
+        for (const Expr& arg : e->args)
+            block = std::max(block, blockRead(lowered, arg, channel));
+        return block;
     }
 
     // Every operand is read at the element that is written, or is one and the same element for all.
