@@ -60,6 +60,7 @@ Json runJson(const TunedRun& run) {
             {"trials", run.trials},
             {"failed", run.failed},
             {"seconds", run.seconds},
+            {"measuring_seconds", run.measuringSeconds},
             {"stop_reason", run.stopReason},
             {"before_ms", optionalNumber(run.beforeMs)},
             {"after_ms", optionalNumber(run.afterMs)},
@@ -75,6 +76,7 @@ Json tuneJson(const TuneReport& report) {
     all["failed"] = report.failed();
     all["seconds"] = report.seconds();
     all.erase("given_up");
+    all.erase("measuring_seconds");
     all["runs"] = Json::array();
     all["workloads"] = Json::array();
     for (const TunedRun& run : report.runs) {
@@ -100,6 +102,8 @@ std::string runText(const TunedRun& run) {
     std::string text = table.text() + "\nRun " + std::to_string(run.run) + " for " + threadsText(run.threads) + ": " +
                        std::to_string(run.trials) + " trials (" + std::to_string(run.failed) + " failed) in " +
                        fixed(run.seconds, 1) + " s, " + run.stopReason + "\n";
+    if (run.seconds > 0)
+        text += "Kernels were being timed for " + fixed(100 * run.measuringSeconds / run.seconds, 0) + " % of it\n";
     if (run.givenUp > 0)
         text += "Given up: " + std::to_string(run.givenUp) + (run.givenUp == 1 ? " schedule that is" : " schedules that are") +
                 " slower in the model than the untuned one\n";

@@ -70,6 +70,7 @@ struct TuneResult {
     StopReason reason = StopReason::budgetTrials;
     std::string message;
     double seconds = 0;
+    double measuringSeconds = 0; // of those: in which kernels were timed; the rest waited for builds or proposals
     std::size_t trials = 0, failed = 0;
     // Sums of the kernels' times, each as often as it occurs: what tuning changes of a model's latency. None while a
     // workload has no time.

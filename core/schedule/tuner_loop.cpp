@@ -168,7 +168,7 @@ Status TunerLoop::measure(BatchUnderWay& batch) {
     return {};
 }
 
-Trial TunerLoop::measureOne(BatchUnderWay& batch, std::size_t index) const {
+Trial TunerLoop::measureOne(BatchUnderWay& batch, std::size_t index) {
     const Config& config = batch.open[index];
     ScheduleProblem::BuildOutcome& build = batch.builds[index];
     Trial trial;
@@ -185,7 +185,9 @@ Trial TunerLoop::measureOne(BatchUnderWay& batch, std::size_t index) const {
         limits.incumbent = batch.search->bestMs();
         limits.reference = batch.search->reference(stop_);
         limits.stop = stop_;
+        const double began = elapsed();
         trial = batch.search->problem().profile(build.built->artifact, limits);
+        measuring_ += elapsed() - began;
         trial.effective = build.built->effective;
         trial.artifactHash = build.built->artifact.hash;
     }
@@ -244,7 +246,9 @@ Status TunerLoop::finish(WorkloadSearch& search) {
 Status TunerLoop::holdFinal(WorkloadSearch& search) {
     if (search.hasFinal() || stop_.stopRequested())
         return {};
+    const double began = elapsed();
     const auto result = tunesmith::holdFinal(search.problem(), search.finalists(), search.defaultConfig(), stop_);
+    measuring_ += elapsed() - began;
     if (!result)
         return {};
     Trial trial;
@@ -285,6 +289,7 @@ TuneResult TunerLoop::result(StopReason reason, std::string message) const {
     out.reason = reason;
     out.message = std::move(message);
     out.seconds = elapsed();
+    out.measuringSeconds = measuring_;
     double before = 0, after = 0;
     bool complete = !searches_.empty();
     for (const auto& search : searches_) {

@@ -28,7 +28,7 @@ private:
     void closeWhenSpent();
     void build(BatchUnderWay& batch) const;
     Status measure(BatchUnderWay& batch);
-    Trial measureOne(BatchUnderWay& batch, std::size_t index) const;
+    Trial measureOne(BatchUnderWay& batch, std::size_t index);
     Status store(const BatchUnderWay& batch, const Trial& trial, std::size_t index);
     Status finishDone();
     Status finish(WorkloadSearch& search);
@@ -52,6 +52,7 @@ private:
     std::vector<std::unique_ptr<WorkloadSearch>> searches_;
     TaskShare share_{{}};
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+    double measuring_ = 0; // seconds
     std::mutex telling_;
 };
 

@@ -80,6 +80,7 @@ struct TunedRun {
     int threads = 1;
     std::int64_t trials = 0, failed = 0; // of the whole run, also before it was resumed
     double seconds = 0;                  // of this part
+    double measuringSeconds = 0;         // of those: in which kernels were timed
     std::string stopReason;              // "budget_trials", "cancelled", ...
     std::string message;                 // why it failed, when it did
     // Latency (p5) of the whole model, untuned and tuned, measured in turns after tuning. Where that was left

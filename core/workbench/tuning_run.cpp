@@ -138,6 +138,7 @@ private:
         run.trials = static_cast<std::int64_t>(result.trials);
         run.failed = static_cast<std::int64_t>(result.failed);
         run.seconds = result.seconds;
+        run.measuringSeconds = result.measuringSeconds;
         run.stopReason = stopReasonName(result.reason);
         run.message = result.message;
         run.beforeMs = result.beforeMs;
