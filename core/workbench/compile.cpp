@@ -93,6 +93,7 @@ Result<CompileResult> compileModel(const Model& model, const CompileRequest& req
     result.steps = planned.plan.steps.size();
     result.kernels = planned.plan.kernels.size();
     result.tuned = planned.tuned;
+    result.foreign = planned.foreign;
     return result;
 }
 

@@ -42,6 +42,7 @@ public:
     }
 
     const json& used() const { return used_; }
+    std::size_t foreign() const { return foreign_; }
 
 private:
     explicit RecordFinder(Target target) : target_(std::move(target)) {}
@@ -54,12 +55,17 @@ private:
                                       {"machine", record.machineKey},
                                       {"trial", record.trial.id.value()},
                                       {"run", record.trial.run.value()}};
+        if (record.machineKey != machine_) { // its schedule is a good guess here, its time says nothing
+            used_[record.workload.key]["remeasure"] = true;
+            ++foreign_;
+        }
     }
 
     Target target_;
     std::shared_ptr<Store> store_;
     std::string machine_;
     json used_ = json::object();
+    std::size_t foreign_ = 0;
 };
 
 json describeGraph(const Model& model) {
@@ -135,6 +141,7 @@ Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, cons
     planned.plan.name = name;
     planned.graph = {{"name", name}, {"hash", hexHash(graph.hash())}, {"nodes", graph.nodeCount()}};
     planned.records = records ? records->used() : json::object();
+    planned.foreign = records ? records->foreign() : 0;
     planned.tuned = tunedKernels(planned.plan);
     return planned;
 }

@@ -24,7 +24,8 @@ struct PlannedModel {
     ModulePlan plan;
     nlohmann::json graph;   // for module.json
     nlohmann::json records; // likewise: what each tuned kernel was chosen by
-    std::size_t tuned = 0;  // kernels
+    std::size_t tuned = 0;   // kernels
+    std::size_t foreign = 0; // records among them that another machine measured
 };
 
 Result<PlannedModel> planModel(const Model& model, const PlanRequest& request);

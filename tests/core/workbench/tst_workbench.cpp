@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
 #include <fstream>
 #include <set>
 
 #include "core/measure/machine.h"
+#include "core/store/store.h"
 #include "core/workbench/compile.h"
 #include "core/workbench/history.h"
 #include "core/workbench/picture.h"
 #include "core/workbench/run.h"
 #include "core/workbench/tune.h"
+#include "tests/take.h"
 
 using namespace tunesmith;
 
@@ -56,6 +59,39 @@ TuneRequest request(const QTemporaryDir& folder, Recorder& recorder, std::int64_
     out.stop = recorder.source.token();
     out.listener = &recorder;
     return out;
+}
+
+// A store as it would be after the run had been measured on a machine with other processors.
+void copyToAnotherMachine(const Store& from, RunId run, Store& to) {
+    const RunRow row = take(from.run(run));
+    MachineRow machine = take(from.machines()).front();
+    machine.id = {};
+    machine.key += "-elsewhere";
+    TargetRow target = take(from.targets()).front();
+    target.id = {};
+    target.machine = take(to.addMachine(machine));
+    std::vector<RunWorkloadRow> plan;
+    for (const auto& summary : take(from.runWorkloads(run))) {
+        QVERIFY(to.addWorkload(*take(from.workload(summary.plan.workload))).ok());
+        plan.push_back(summary.plan);
+    }
+    RunRow copy;
+    copy.target = take(to.addTarget(target));
+    copy.strategy = row.strategy;
+    copy.options = row.options;
+    copy.version = row.version;
+    const RunId made = take(to.beginRun(copy, plan));
+    TrialFilter filter;
+    filter.run = run;
+    for (TrialRow trial : take(from.trials(filter))) {
+        trial.id = {};
+        trial.run = made;
+        take(to.addTrial(trial));
+    }
+    RunEnd end;
+    end.state = RunState::completed;
+    end.stopReason = "budget_trials";
+    QVERIFY(to.endRun(made, end).ok());
 }
 
 } // namespace
@@ -159,6 +195,35 @@ private slots:
         QCOMPARE(curves->size(), std::size_t(3));
         for (const RunCurve& curve : *curves)
             QCOMPARE(static_cast<std::int64_t>(curve.points.size()), curve.trials);
+    }
+
+    void recordsOfAnotherMachineAreMarked() {
+        const QTemporaryDir folder;
+        Recorder recorder;
+        const auto model = openModel("mlp");
+        const auto report = take(tuneModel(*model, request(folder, recorder, 2)));
+        CompileRequest compile;
+        compile.store = request(folder, recorder, 2).store;
+        compile.threads = 1;
+        compile.folder = folder.filePath("own").toStdString();
+        const CompileResult own = take(compileModel(*model, compile));
+        QVERIFY(own.tuned > 0);
+        QCOMPARE(own.foreign, std::size_t(0));
+        const std::string elsewhere = folder.filePath("elsewhere.db").toStdString();
+        copyToAnotherMachine(*take(Store::open(compile.store)), RunId(report.last().run), *take(Store::open(elsewhere)));
+        compile.store = elsewhere;
+        compile.folder = folder.filePath("foreign").toStdString();
+        const CompileResult foreign = take(compileModel(*model, compile));
+        QCOMPARE(foreign.tuned, own.tuned);
+        QCOMPARE(foreign.foreign, report.last().tasks.size());
+        QFile description(folder.filePath("foreign/module.json"));
+        QVERIFY(description.open(QIODevice::ReadOnly));
+        QVERIFY(description.readAll().contains("\"remeasure\": true"));
+        TuneRequest again = request(folder, recorder, 2); // tuning starts from them, and what it measures is of here
+        again.store = elsewhere;
+        take(tuneModel(*model, again));
+        compile.folder = folder.filePath("again").toStdString();
+        QCOMPARE(take(compileModel(*model, compile)).foreign, std::size_t(0));
     }
 
     void aStoppedRunIsResumed() {
