@@ -113,6 +113,23 @@ private slots:
         QVERIFY2(low > 0.09 && low < 0.11, qPrintable(QString::number(low)));
     }
 
+    // Most of the reference's time is taken by somebody else, the candidate is spared.
+    void aDisturbedReferenceMakesNobodyFaster() {
+        double spent = 0, low = 0;
+        const auto reference = [&spent] {
+            const double ms = spent < 60 ? 1.0 : 0.2;
+            spinFor(ms)();
+            spent += ms;
+        };
+        for (int attempt = 0; attempt < 8 && !(low > 0.19 && low < 0.22); ++attempt) {
+            spent = 0;
+            TimingLimits limits;
+            limits.measureMs = 80;
+            low = lowQuantile(timeBeside(spinFor(0.2), reference, 0.2, limits).samples);
+        }
+        QVERIFY2(low > 0.19 && low < 0.22, qPrintable(QString::number(low)));
+    }
+
     void besideAReferenceWhatIsBehindEndsSoon() {
         TimingLimits limits;
         limits.measureMs = 200;
