@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kPast = 0.2;      // how much the last gains count beside what may still come
 constexpr double kReach = 2;       // a workload may come to half the speed of the fastest of its kind
+constexpr double kGained = 0.99;   // what improves by less has gained nothing
 constexpr std::size_t kWindow = 3; // batches over which gains are averaged
 
 } // namespace
@@ -19,8 +20,12 @@ TaskShare::TaskShare(const std::vector<Task>& tasks) {
 }
 
 void TaskShare::delivered(std::size_t task, std::optional<double> bestMs) {
-    if (bestMs)
-        states_[task].best.push_back(*bestMs);
+    State& state = states_[task];
+    if (!bestMs)
+        return;
+    const bool gained = state.best.empty() || *bestMs < kGained * state.best.back();
+    state.inVain = gained ? 0 : state.inVain + 1;
+    state.best.push_back(*bestMs);
 }
 
 double TaskShare::fastest(int kind) const {
@@ -40,7 +45,8 @@ double TaskShare::gain(std::size_t task) const {
     const double now = state.best.back();
     const std::size_t window = std::min(kWindow, state.best.size() - 1);
     const double past = window > 0 ? (state.best[state.best.size() - 1 - window] - now) / static_cast<double>(window) : 0;
-    const double ahead = std::max(now / tries, reachable > 0 ? now - reachable : 0);
+    const double behind = reachable > 0 ? (now - reachable) / std::exp2(static_cast<double>(state.inVain)) : 0;
+    const double ahead = std::max(now / tries, behind);
     return state.task.occurrences * (kPast * past + (1 - kPast) * ahead);
 }
 

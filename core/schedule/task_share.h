@@ -9,6 +9,8 @@ namespace tunesmith {
 // How a budget that the workloads of a model share is spent: every batch goes to the workload that promises the model the most
 // time for it. What a workload promises is estimated as Ansor's task scheduler does (Zheng et al., OSDI'20, section 6): from what its
 // last batches gained, from how little it was tried yet, and from how far it is behind workloads of its kind, by its work per second.
+// The last of these halves with every batch in vain: that a convolution of three channels stays behind those that Winograd's
+// algorithm suits is no reason to try nothing else.
 //
 // Depends on what was reported only, in the order of the batches, so that a resumed run decides as it did before. One thread.
 class TaskShare {
@@ -33,6 +35,7 @@ private:
         Task task;
         std::size_t batches = 0;
         std::vector<double> best; // ms after each batch that was delivered, from the first success on
+        std::size_t inVain = 0;   // batches since the last gain
     };
     double fastest(int kind) const; // work per ms; 0: unknown
 
