@@ -38,6 +38,8 @@ constexpr Shot kShots[] = {{MainWindow::Page::models, nullptr, "models"},
                            {MainWindow::Page::tune, nullptr, "tune"},
                            {MainWindow::Page::tune, "roofline", "tune-roofline"},
                            {MainWindow::Page::tune, "kernel", "tune-kernel"},
+                           {MainWindow::Page::tune, "strategies", "tune-strategies"},
+                           {MainWindow::Page::tune, "space", "tune-space"},
                            {MainWindow::Page::exportModule, nullptr, "export"}};
 
 void arrange(MainWindow& window, const Shot& shot) {

@@ -2,6 +2,8 @@
 #include "app/gui/tune_page.h"
 #include "app/gui/icons.h"
 #include "app/gui/kernel_dock.h"
+#include "app/gui/space_dock.h"
+#include "app/gui/strategy_dock.h"
 #include "widgets/base/empty_state.h"
 #include "widgets/base/theme.h"
 #include "widgets/tune/budget_form.h"
@@ -33,7 +35,8 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
       stack_(new QStackedWidget(this)), headline_(new QLabel(this)), detail_(new QLabel(this)),
       runBox_(new QComboBox(this)), table_(new WorkloadTable(this)), budget_(new BudgetForm(this)),
       convergence_(new ConvergencePlot(this)), predicted_(new PredictedMeasuredPlot(this)),
-      roofline_(new RooflinePlot(this)), kernel_(new KernelDock(store_, this)) {
+      roofline_(new RooflinePlot(this)), kernel_(new KernelDock(store_, this)),
+      strategies_(new StrategyDock(store_, this)), space_(new SpaceDock(store_, this)) {
     createActions();
     auto* empty = new EmptyState(glyphIcon(Glyph::tune), tr("Nothing to tune yet"),
                                  tr("Open a model first; its workloads then appear here."), this);
@@ -61,8 +64,12 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
     addDock("predicted", tr("Predicted against measured"), predicted_, Qt::BottomDockWidgetArea);
     addDock("roofline", tr("Roofline"), roofline_, Qt::BottomDockWidgetArea, Place::tab);
     auto* kernelDock = addDock("kernel", tr("Kernel"), kernel_, Qt::BottomDockWidgetArea, Place::tab);
+    auto* strategyDock = addDock("strategies", tr("Strategies"), strategies_, Qt::BottomDockWidgetArea, Place::tab);
+    auto* spaceDock = addDock("space", tr("Space"), space_, Qt::BottomDockWidgetArea, Place::tab);
     connect(kernelDock, &QDockWidget::visibilityChanged, kernel_, &KernelDock::setSeen);
-    connect(table_, &WorkloadTable::currentKeyChanged, this, &TunePage::showKernel);
+    connect(strategyDock, &QDockWidget::visibilityChanged, &strategies_->reader(), &WorkloadReader::setSeen);
+    connect(spaceDock, &QDockWidget::visibilityChanged, &space_->reader(), &WorkloadReader::setSeen);
+    connect(table_, &WorkloadTable::currentKeyChanged, this, [this] { showChosen(); });
     connect(table_, &WorkloadTable::currentKeyChanged, roofline_, &RooflinePlot::setCurrent);
     connect(roofline_, &RooflinePlot::kernelChosen, table_, &WorkloadTable::setCurrentKey);
     connect(table_, &WorkloadTable::currentKeyChanged, convergence_, &ConvergencePlot::setCurrent);
@@ -151,6 +158,7 @@ void TunePage::showModel(const OpenModelPtr& model) {
     run_.reset();
     beforeMs_ = afterMs_ = {};
     showRows();
+    showChosen();
     convergence_->setSeries({});
     predicted_->clear();
     stack_->setCurrentIndex(model ? 1 : 0);
@@ -216,21 +224,29 @@ void TunePage::showHistory(const History& history) {
     showRoof();
     findRoof();
     kernel_->refresh();
-    showKernel();
+    showChosen(true);
     fillRuns();
     refreshActions();
     refreshHeadline();
     emit historyShown();
 }
 
-bool TunePage::reading() const { return history_.running() || roof_.running() || kernel_->job().running(); }
+bool TunePage::reading() const {
+    return history_.running() || roof_.running() || kernel_->job().running() || strategies_->reader().job().running() ||
+           space_->reader().job().running();
+}
 
 void TunePage::selectFirst() {
     if (table_->currentKey().isEmpty() && !board_.rows().isEmpty())
         table_->setCurrentKey(board_.rows().front().key);
 }
 
-void TunePage::showKernel() { kernel_->setWorkload(table_->currentKey(), shownThreads_); }
+void TunePage::showChosen(bool again) {
+    const QString key = table_->currentKey();
+    kernel_->setWorkload(key, shownThreads_);
+    for (WorkloadReader* reader : {&strategies_->reader(), &space_->reader()})
+        reader->choose({key, shownThreads_, run_}, again);
+}
 
 void TunePage::showRows() {
     table_->setRows(board_.rows());

@@ -16,6 +16,8 @@ class BudgetForm;
 class KernelDock;
 class PredictedMeasuredPlot;
 class RooflinePlot;
+class SpaceDock;
+class StrategyDock;
 class WorkloadTable;
 
 // Tuning of the open model: the workloads in the middle, the budget and the plots in docks around them. Runs
@@ -68,7 +70,7 @@ private:
     void showRows(); // the table, and what is drawn from the same numbers
     void findRoof();
     void showRoof();
-    void showKernel();
+    void showChosen(bool again = false); // in the docks about one workload; again: the store has changed
     void beginLeg(const TuneLeg& leg);
     void clearCurves();
     void addTrials(const QVector<TuneTrial>& trials);
@@ -104,6 +106,8 @@ private:
     PredictedMeasuredPlot* predicted_;
     RooflinePlot* roofline_;
     KernelDock* kernel_;
+    StrategyDock* strategies_;
+    SpaceDock* space_;
     std::optional<MachineReport> machine_;
     Job history_, roof_;
     TuneRunner runner_; // last: its jobs end before what they talk to

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of TunePage that runs the tuner and shows what it reports.
+#include "app/gui/space_dock.h"
+#include "app/gui/strategy_dock.h"
 #include "app/gui/tune_page.h"
 #include "widgets/tune/budget_form.h"
 #include "widgets/tune/predicted_plot.h"
@@ -27,7 +29,10 @@ TuneRequest requestOf(const BudgetChoice& choice) {
 
 void TunePage::connectRunner() {
     connect(&runner_, &TuneRunner::legStarted, this, &TunePage::beginLeg);
-    connect(&runner_, &TuneRunner::runStarted, this, [this](qint64 run) { run_ = run; });
+    connect(&runner_, &TuneRunner::runStarted, this, [this](qint64 run) {
+        run_ = run;
+        showChosen();
+    });
     connect(&runner_, &TuneRunner::tasksKnown, this, [this](const std::vector<TuningTask>& tasks) {
         board_.setTasks(tasks);
         convergence_->setSeries(board_.series());
@@ -124,6 +129,8 @@ void TunePage::addTrials(const QVector<TuneTrial>& trials) {
     for (auto it = points.cbegin(); it != points.cend(); ++it)
         convergence_->addTrials(it.key(), it.value());
     predicted_->addTrials(points.value(predictedKey_));
+    for (WorkloadReader* reader : {&strategies_->reader(), &space_->reader()})
+        reader->grow();
     showRows();
     refreshHeadline();
 }

@@ -4,31 +4,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "core/workbench/open_store.h"
+#include "core/workbench/run_options.h"
 
 namespace tunesmith {
 namespace {
 
-struct RunOptions {
-    int threads = 1;
-    bool leads = false;       // other thread counts come after it
-    std::int64_t follows = 0; // the run before it; 0: none
-};
-
-RunOptions optionsOf(const RunRow& row) {
-    const auto json = nlohmann::json::parse(row.options, nullptr, false);
-    const auto number = [&json](const char* key, std::int64_t otherwise) {
-        return json.is_object() && json.contains(key) && json[key].is_number_integer()
-                   ? json[key].get<std::int64_t>()
-                   : otherwise;
-    };
-    return {static_cast<int>(number("threads", 1)), json.is_object() && json.contains("followed_by"),
-            number("follows", 0)};
-}
-
-bool resumable(const RunRow& row, const RunOptions& options, bool followed) {
+bool resumable(const RunRow& row, const StoredRunOptions& options, bool followed) {
     return row.state == RunState::stopped || row.state == RunState::failed || row.interrupted ||
            (row.state == RunState::completed && options.leads && !followed);
 }
@@ -89,7 +72,7 @@ Result<std::vector<RunSummary>> tuningRuns(const std::string& store, const std::
     for (const ModelRow& model : models)
         hashes[model.id] = model.hash;
     TS_ASSIGN(const std::vector<RunRow> rows, opened->runs());
-    std::map<std::int64_t, RunOptions> options;
+    std::map<std::int64_t, StoredRunOptions> options;
     for (const RunRow& row : rows)
         options[row.id.value()] = optionsOf(row);
     std::vector<RunSummary> runs;

@@ -11,6 +11,8 @@
 #include "widgets/tune/convergence_plot.h"
 #include "widgets/tune/predicted_plot.h"
 #include "widgets/tune/roofline_plot.h"
+#include "widgets/tune/space_view.h"
+#include "widgets/tune/strategy_plot.h"
 #include "widgets/tune/workload_table.h"
 #include <QAction>
 #include <QApplication>
@@ -74,6 +76,18 @@ QWidget* tunePage() {
     split->addWidget(table);
     split->addWidget(lower);
     split->setSizes({260, 420});
+    return split;
+}
+
+QWidget* workloadPage() {
+    auto* split = new QSplitter;
+    auto* strategies = new StrategyPlot;
+    strategies->setRuns(sampleRuns());
+    auto* space = new SpaceView;
+    space->showMap(sampleSpace());
+    space->grid()->setCurrent({1, 2});
+    split->addWidget(strategies);
+    split->addWidget(space);
     return split;
 }
 
@@ -142,6 +156,7 @@ int main(int argc, char** argv) {
     GraphView* graph = nullptr;
     tabs->addTab(graphPage(graph), "Graph");
     tabs->addTab(tunePage(), "Tune");
+    tabs->addTab(workloadPage(), "Workload");
     tabs->addTab(basePage(open), "Base");
     tabs->addTab(exportPage(), "Export");
     auto* progress = new StatusProgress;

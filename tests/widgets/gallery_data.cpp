@@ -183,6 +183,45 @@ QVector<RooflineKernel> sampleKernels() {
 
 Roof sampleRoof() { return {100, 12}; }
 
+QVector<StrategyRun> sampleRuns() {
+    const char* const names[] = {"Model-guided annealing", "Random", "Genetic"};
+    QVector<StrategyRun> runs;
+    for (int i = 0; i < 7; ++i) {
+        StrategyRun run{QString::fromLatin1(names[i % 3]), i % 3, i + 1, 0, 0, {}};
+        for (const TrialPoint& trial : sampleTrials(i, 40 + 12 * i)) {
+            ++run.trials;
+            run.failed += trial.failed;
+            const double ms = trial.ms / (0.8 + 1.7 * i) * (1 + 0.4 * (i % 3)); // the samples get slower one by one
+            if (!trial.failed && (run.best.isEmpty() || ms < run.best.last().y()))
+                run.best.push_back({static_cast<double>(run.trials), ms});
+        }
+        runs.push_back(run);
+    }
+    return runs;
+}
+
+SpaceMap sampleSpace() {
+    Rng rng(11);
+    const auto knob = [&rng](const char* name, int values, double share) {
+        SpaceKnob made{QString::fromLatin1(name), {}};
+        for (int i = 0; i < values; ++i) {
+            SpaceValue value{QString::number(1 << i), 0, kUnknown};
+            if (rng.chance(share)) {
+                value.tries = 1 + static_cast<qint64>(rng.below(20));
+                if (!rng.chance(0.12))
+                    value.bestMs = 0.5 * (1 + 3.5 * rng.uniform());
+            }
+            made.values.push_back(value);
+        }
+        return made;
+    };
+    SpacePart direct{QStringLiteral("conv2d_nchwc"), 15360, 61, 0.5,
+                     {knob("oc_block", 4, 1), knob("ow_tile", 9, 0.8), knob("ic_chunk", 7, 0.8), knob("unroll_kernel", 2, 1)}};
+    direct.knobs[0].values[2] = {QStringLiteral("4"), 30, 0.5};
+    const SpacePart winograd{QStringLiteral("winograd4"), 288, 5, 0.61, {knob("tile_block", 6, 0.4), knob("oc_tile", 5, 0.4)}};
+    return {{direct, winograd}, 70, 4, 0};
+}
+
 QVector<WorkloadEntry> sampleWorkloads() {
     const struct {
         const char *name, *op, *shape;

@@ -3,6 +3,8 @@
 #include "widgets/graph/graph_scene.h"
 #include "widgets/graph/properties_panel.h"
 #include "widgets/tune/roofline_plot.h"
+#include "widgets/tune/space_geometry.h"
+#include "widgets/tune/strategy_curves.h"
 #include "widgets/tune/tune_data.h"
 
 namespace tunesmith {
@@ -15,5 +17,7 @@ QVector<WorkloadEntry> sampleWorkloads();
 Roof sampleRoof();
 QVector<RooflineKernel> sampleKernels(); // of the sample workloads
 QVector<TrialPoint> sampleTrials(int workload, int count);
+QVector<StrategyRun> sampleRuns(); // of three strategies
+SpaceMap sampleSpace();             // two ways, one of them hardly tried
 
 } // namespace tunesmith

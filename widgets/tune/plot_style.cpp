@@ -29,6 +29,27 @@ QVector<double> ranks(const QVector<double>& values) {
     return result;
 }
 
+// Decades, and where the axis shows too few of them for anybody to read a time, the steps between.
+class LogTicker : public QCPAxisTickerLog {
+public:
+    LogTicker() { setSubTickCount(8); }
+
+protected:
+    QVector<double> createTickVector(double step, const QCPRange& range) override {
+        const double decades = range.lower > 0 ? std::log10(range.upper / range.lower) : 0;
+        if (decades <= 0 || decades > 2.5)
+            return QCPAxisTickerLog::createTickVector(step, range);
+        if (decades < 0.4)
+            return QCPAxisTicker::createTickVector(QCPAxisTicker::getTickStep(range), range);
+        QVector<double> ticks;
+        for (double decade = std::pow(10, std::floor(std::log10(range.lower))); decade <= range.upper; decade *= 10)
+            for (const double factor : {1., 2., 5.})
+                ticks.push_back(decade * factor);
+        return ticks;
+    }
+    int getSubTickCount(double) override { return 0; }
+};
+
 } // namespace
 
 void stylePlot(QCustomPlot& plot) {
@@ -62,9 +83,7 @@ void stylePlot(QCustomPlot& plot) {
 
 void useLogAxis(QCPAxis& axis) {
     axis.setScaleType(QCPAxis::stLogarithmic);
-    const QSharedPointer<QCPAxisTickerLog> ticker(new QCPAxisTickerLog);
-    ticker->setSubTickCount(8);
-    axis.setTicker(ticker);
+    axis.setTicker(QSharedPointer<LogTicker>::create());
     axis.setNumberFormat(QStringLiteral("g"));
     axis.setNumberPrecision(6); // 1000, not 1e+03
 }
