@@ -253,7 +253,7 @@ private slots:
         WindowFixture fixture;
         fixture.window().showPage(MainWindow::Page::tune);
         const QList<QDockWidget*> docks = fixture.window().tunePage()->docks();
-        QCOMPARE(docks.size(), 5); // the last two are tabs of the third
+        QCOMPARE(docks.size(), 7); // the last four are tabs of the third
         docks[0]->setFloating(true);
         fixture.window().tunePage()->addDockWidget(Qt::LeftDockWidgetArea, docks[1]);
         docks[2]->hide();
