@@ -50,7 +50,7 @@ std::optional<QString> onlyFrom(const QString& layer, const QStringList& allowed
 } // namespace
 
 const QStringList& rooms() {
-    static const QStringList list{"base",    "process", "stats",  "graph",        "loops",    "ops",       "check",  "onnx",
+    static const QStringList list{"base",    "process", "stats",  "graph",        "loops",    "te",        "ops",       "check",  "onnx",
                                   "store",   "search",  "cost",   "autotvm",      "codegen",  "runtime",   "measure",   "schedule",
                                   "module",  "substitution", "rl", "executors",   "jobs",     "plugin",    "workbench"};
     return list;
