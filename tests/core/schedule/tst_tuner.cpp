@@ -46,6 +46,16 @@ std::vector<TrialRow> trialsOf(const Store& store, RunId run, const std::string&
     return rows;
 }
 
+TuneResult interruptedAfter(int trials, const Bench& bench, const std::vector<TuneTask>& tasks, const TuneOptions& tuning) {
+    StopSource stop;
+    int seen = 0;
+    Tuner tuner(*bench.store, [&](const TuneEvent& event) {
+        if (event.kind == TuneEvent::Kind::measured && ++seen == trials)
+            stop.requestStop();
+    });
+    return take(tuner.run(tasks, bench.target, tuning, stop.token()));
+}
+
 // What must be the same in an interrupted and an uninterrupted run.
 QStringList trail(const Store& store, RunId run) {
     QStringList out;
@@ -198,13 +208,7 @@ private slots:
         tuning.strategy = strategy.toStdString();
         tuning.transfer = false;
         const TuneResult whole = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
-        StopSource stop;
-        int seen = 0;
-        Tuner interrupted(*bench.store, [&](const TuneEvent& event) {
-            if (event.kind == TuneEvent::Kind::measured && ++seen == after)
-                stop.requestStop();
-        });
-        const TuneResult part = take(interrupted.run(tasks, bench.target, tuning, stop.token()));
+        const TuneResult part = interruptedAfter(after, bench, tasks, tuning);
         QCOMPARE(part.reason, StopReason::cancelled);
         QCOMPARE(take(bench.store->run(part.run)).state, RunState::stopped);
         QCOMPARE(trialsOf(*bench.store, part.run).size(), std::size_t(after));
@@ -322,13 +326,7 @@ private slots:
         tuning.totalTrials = 30;
         tuning.transfer = false;
         const TuneResult whole = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
-        StopSource stop;
-        int seen = 0;
-        Tuner interrupted(*bench.store, [&](const TuneEvent& event) {
-            if (event.kind == TuneEvent::Kind::measured && ++seen == after)
-                stop.requestStop();
-        });
-        const TuneResult part = take(interrupted.run(tasks, bench.target, tuning, stop.token()));
+        const TuneResult part = interruptedAfter(after, bench, tasks, tuning);
         QCOMPARE(part.reason, StopReason::cancelled);
         const TuneResult rest = take(Tuner(*bench.store).resume(part.run, tuning));
         QCOMPARE(rest.trials, whole.trials);
