@@ -61,7 +61,7 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
     budget_->setChoice(choice);
     addDock("budget", tr("Budget"), budget_, Qt::BottomDockWidgetArea);
     addDock("convergence", tr("Best so far"), convergence_, Qt::BottomDockWidgetArea);
-    addDock("predicted", tr("Predicted against measured"), predicted_, Qt::BottomDockWidgetArea);
+    addDock("predicted", tr("Predictions"), predicted_, Qt::BottomDockWidgetArea);
     addDock("roofline", tr("Roofline"), roofline_, Qt::BottomDockWidgetArea, Place::tab);
     auto* kernelDock = addDock("kernel", tr("Kernel"), kernel_, Qt::BottomDockWidgetArea, Place::tab);
     auto* strategyDock = addDock("strategies", tr("Strategies"), strategies_, Qt::BottomDockWidgetArea, Place::tab);
@@ -142,7 +142,7 @@ QWidget* TunePage::createHeader() {
 }
 
 void TunePage::sizeDocks() {
-    resizeDocks(docks().first(3), {330, 580, 420}, Qt::Horizontal); // the others are tabs
+    resizeDocks(docks().first(3), {330, 490, 510}, Qt::Horizontal); // the others are tabs, all of which need a name
     resizeDocks({docks().front()}, {400}, Qt::Vertical);
 }
 

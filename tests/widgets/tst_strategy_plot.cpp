@@ -17,7 +17,12 @@ StrategyRun run(const QString& strategy, int category, QVector<QPointF> best, in
 const StrategyRun kRandom = run("Random", 1, {{1, 8}, {5, 4}});
 const StrategyRun kGuided = run("Model-guided", 0, {{1, 8}, {3, 2}}, 30, 2);
 
-int legendEntries(const StrategyPlot& plot) { return plot.plot()->legend->itemCount(); }
+int legendEntries(const StrategyPlot& plot) {
+    int count = 0;
+    for (int i = 0; i < plot.plot()->legend->itemCount(); ++i) // an uneven number leaves a place empty
+        count += plot.plot()->legend->item(i) != nullptr;
+    return count;
+}
 
 } // namespace
 
@@ -145,6 +150,10 @@ private slots:
         QVERIFY2(points <= kPlotDots + StrategyPlot::kMostLines, qPrintable(QString::number(points)));
         QVERIFY2(plot.title().contains("2000"), qPrintable(plot.title()));
         QCOMPARE(legendEntries(plot), 5);
+        QCOMPARE(plot.plot()->legend->columnCount(), 2);
+        plot.setRuns({kRandom, kGuided});
+        QCOMPARE(legendEntries(plot), 2);
+        QCOMPARE(plot.plot()->legend->columnCount(), 1);
     }
 };
 

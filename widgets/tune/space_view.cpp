@@ -25,15 +25,15 @@ protected:
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setFont(Theme::scaled(font(), 0.9));
         const auto& theme = Theme::instance();
-        double x = write(painter, 0, SpaceView::tr("%1 times the best").arg(QLocale().toString(kSlowest, 'g', 2)));
+        double x = write(painter, 0, SpaceView::tr("%1 × best").arg(QLocale().toString(kSlowest, 'g', 2)));
         const QRectF ramp(x, height() * 0.25, 72, height() * 0.5);
         QLinearGradient colours(ramp.topLeft(), ramp.topRight());
         for (int i = 0; i <= 8; ++i)
             colours.setColorAt(i / 8.0, theme.ramp(i / 8.0));
         painter.fillRect(ramp, colours);
-        x = write(painter, ramp.right() + 6, SpaceView::tr("best time")) + 12;
-        x = outline(painter, x, Theme::Role::border, SpaceView::tr("never tried"));
-        outline(painter, x, Theme::Role::error, SpaceView::tr("every try failed"));
+        x = write(painter, ramp.right() + 6, SpaceView::tr("best")) + 12;
+        x = outline(painter, x, Theme::Role::border, SpaceView::tr("not tried"));
+        outline(painter, x, Theme::Role::error, SpaceView::tr("failed"));
     }
 
 private:

@@ -42,7 +42,10 @@ StrategyPlot::StrategyPlot(QWidget* parent)
     useLogAxis(*plot_->yAxis);
     plot_->setNoAntialiasingOnDrag(true);
     plot_->legend->setVisible(true);
-    plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignTop | Qt::AlignRight);
+    plot_->plotLayout()->insertRow(0); // curves begin where a legend within the axes would hide them
+    plot_->plotLayout()->addElement(0, 0, plot_->legend);
+    plot_->plotLayout()->setRowStretchFactor(0, 0.001);
+    plot_->legend->setFillOrder(QCPLegend::foColumnsFirst);
     connect(plot_, &QCustomPlot::mouseMove, this,
             [this](const QMouseEvent* event) { showTip(event->pos(), event->globalPosition().toPoint()); });
     connect(&Theme::instance(), &Theme::changed, this, &StrategyPlot::restyle);
@@ -84,6 +87,7 @@ void StrategyPlot::addLines() {
             graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, 5));
         lines_.push_back({run, graph});
     }
+    plot_->legend->setWrap(totals_.size() > 3 ? 2 : 1);
     for (const StrategyTotal& total : totals_) {
         const auto first = std::find_if(lines_.begin(), lines_.end(),
                                         [&](const Line& line) { return runs_[line.run].strategy == total.strategy; });
@@ -106,11 +110,12 @@ void StrategyPlot::fitAxes() {
     if (std::isnan(low))
         return plot_->yAxis->setRange(0.01, 10);
     const double room = std::pow(std::max(high / low, 1.05), 0.12);
-    plot_->yAxis->setRange(low / room, high * room * room);
+    plot_->yAxis->setRange(low / room, high * room);
 }
 
 void StrategyPlot::restyle() {
     stylePlot(*plot_);
+    plot_->legend->setBorderPen(Qt::NoPen);
     for (const Line& line : lines_)
         line.graph->setPen(penOf(runs_[line.run].category));
     plot_->replot(QCustomPlot::rpQueuedReplot);
@@ -125,8 +130,8 @@ QString StrategyPlot::verdict() const {
         return tr("Every trial of this workload failed, so there are no times to compare.");
     if (totals_.size() == 1)
         return tr("Only %1 has tuned this workload; tune with another strategy to compare.").arg(totals_.front().strategy);
-    const int drawn = static_cast<int>(lines_.size()), timed = static_cast<int>(std::count_if(
-                                                            runs_.begin(), runs_.end(), [](const StrategyRun& run) { return !std::isnan(run.bestMs()); }));
+    const auto timed = std::count_if(runs_.begin(), runs_.end(), [](const StrategyRun& run) { return !std::isnan(run.bestMs()); });
+    const auto drawn = lines_.size();
     if (drawn < timed)
         return tr("Best time so far of every strategy, %1 of %2 runs").arg(drawn).arg(timed);
     return tr("Best time so far of every strategy, a line for each run");

@@ -6,6 +6,7 @@
 #include "widgets/graph/graph_view.h"
 #include "widgets/tune/workload_table.h"
 #include <QAction>
+#include <QDockWidget>
 #include <QSignalSpy>
 #include <QThread>
 #include <QTimer>
@@ -44,6 +45,8 @@ void lookAtTheWorkloads(TunePage* page) {
         act([&] { table->selectRow(row); });
     act([&] { table->sortByColumn(WorkloadModel::best, Qt::AscendingOrder); });
     act([&] { table->sortByColumn(-1, Qt::AscendingOrder); });
+    for (const char* dock : {"strategies", "space", "predicted"})
+        act([&] { page->findChild<QDockWidget*>(QLatin1String(dock))->raise(); });
 }
 
 void report(const CalmestRound& round) {
