@@ -8,9 +8,10 @@
 
 namespace tunesmith::loops {
 
-// Runs a tensor expression element by element on real tensors: the slow oracle that lowerings and schedules are compared
-// with in tests. Floats are computed in double and rounded when stored, and before floor, ceil and round, which must jump
-// where compiled code does. Reports reads outside a tensor as an error.
+// Runs a tensor expression element by element on real tensors: the oracle that lowerings and schedules are compared with in
+// tests, and the reference kernel of text tensor expressions (scalar.h: some 20 ns for a product that is added up). Floats are
+// computed in double and rounded when stored, and before floor, ceil and round, which must jump where compiled code does. Reports
+// reads outside a tensor as an error.
 Result<std::vector<Tensor>> evaluate(const Program& program, const std::vector<Tensor>& inputs);
 
 } // namespace tunesmith::loops

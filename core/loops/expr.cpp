@@ -5,39 +5,23 @@
 #include <cmath>
 #include <sstream>
 
+#include "core/loops/scalar_arithmetic.h"
+
 namespace tunesmith::loops {
 namespace {
 
 Expr make(ExprNode node) { return Expr(std::make_shared<const ExprNode>(std::move(node))); }
 
-std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
-    const std::int64_t quotient = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
 bool isComparison(Op op) { return op >= Op::equal && op <= Op::logicalOr; }
 
-std::optional<std::int64_t> foldInts(Op op, std::int64_t a, std::int64_t b) {
-    switch (op) {
-    case Op::add: return a + b;
-    case Op::sub: return a - b;
-    case Op::mul: return a * b;
-    case Op::div: return b == 0 ? std::nullopt : std::optional(floorDivide(a, b));
-    case Op::mod: return b == 0 ? std::nullopt : std::optional(a - floorDivide(a, b) * b);
-    case Op::truncDiv: return b == 0 ? std::nullopt : std::optional(a / b);
-    case Op::truncMod: return b == 0 ? std::nullopt : std::optional(a % b);
-    case Op::min: return std::min(a, b);
-    case Op::max: return std::max(a, b);
-    case Op::equal: return a == b;
-    case Op::notEqual: return a != b;
-    case Op::less: return a < b;
-    case Op::lessEqual: return a <= b;
-    case Op::greater: return a > b;
-    case Op::greaterEqual: return a >= b;
-    case Op::logicalAnd: return a && b;
-    case Op::logicalOr: return a || b;
-    default: return std::nullopt;
-    }
+// Wraps around as the elements of tensors do.
+std::optional<std::int64_t> foldInts(Op op, std::int64_t a, std::int64_t b, DType type) {
+    const bool divides = op == Op::div || op == Op::mod || op == Op::truncDiv || op == Op::truncMod;
+    const bool folds = op <= Op::max || isComparison(op);
+    if (!folds || (divides && b == 0))
+        return std::nullopt;
+    const std::int64_t value = intBinary(op, a, b, type);
+    return isComparison(op) ? value : wrapTo(type, value);
 }
 
 // x + 0, 0 + x, x - 0, x * 1, x * 0, x / 1, x % 1 on integers, and logic with a constant side.
@@ -90,7 +74,7 @@ Expr unary(Op op, Expr x) {
     const DType type = logical ? DType::boolean : x->type;
     if (x->op == Op::constant && !isFloat(x->type)) {
         if (op == Op::neg)
-            return constantInt(type, -x->intValue);
+            return constantInt(type, wrapTo(type, intUnary(op, x->intValue)));
         if (op == Op::logicalNot)
             return constantInt(type, !x->intValue);
     }
@@ -102,7 +86,7 @@ Expr binary(Op op, Expr a, Expr b) {
     const DType type = isComparison(op) ? DType::boolean : a->type;
     if (!isFloat(a->type)) {
         if (a->op == Op::constant && b->op == Op::constant)
-            if (const auto folded = foldInts(op, a->intValue, b->intValue))
+            if (const auto folded = foldInts(op, a->intValue, b->intValue, a->type))
                 return constantInt(type, *folded);
         if (Expr folded = foldIdentity(op, a, b); folded.valid())
             return folded;
