@@ -76,7 +76,7 @@ void addBench(CLI::App& app, Session& session) {
     const auto request = std::make_shared<BenchRequest>();
     CLI::App& command =
         *app.add_subcommand("bench", "How fast a model or module runs, or which of two is faster");
-    command.add_option("model", request->subject, "ONNX file, sample, or folder of an exported module")
+    command.add_option("model", request->subject, "ONNX file, tensor expression (FILE.te), sample, or folder of an exported module")
         ->required();
     command.add_option("--vs", request->other, "Measure this model or module in turns with it");
     command.add_option("--seconds", request->seconds, "How long to measure")

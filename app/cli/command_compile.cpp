@@ -70,7 +70,7 @@ void addCompile(CLI::App& app, Session& session) {
     const auto options = std::make_shared<Options>();
     CLI::App& command = *app.add_subcommand(
         "compile", "The best records of the store as a module that any C program can load");
-    command.add_option("model", options->model, "ONNX file or sample")->required();
+    command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     command.add_option("-o,--output", options->folder, "Folder to write")->required()->type_name("DIR");
     command.add_flag("--untuned", options->untuned, "Ignore the store's records");
     session.addDimensionRanges(command);

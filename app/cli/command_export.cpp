@@ -10,7 +10,7 @@ void addExport(CLI::App& app, Session& session) {
     const auto options = std::make_shared<Options>();
     CLI::App& command =
         *app.add_subcommand("export", "The graph as any runtime loads it: constants folded, dead nodes gone");
-    command.add_option("model", options->model, "ONNX file or sample")->required();
+    command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     command.add_option("--onnx", options->file, "File to write")->required()->type_name("OUT.onnx");
     session.addDimensions(command);
     session.addJson(command);

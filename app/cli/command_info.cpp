@@ -75,7 +75,7 @@ std::string infoText(const ModelInfo& info) {
 void addInfo(CLI::App& app, Session& session) {
     const auto model = std::make_shared<std::string>();
     CLI::App& command = *app.add_subcommand("info", "What is in a model, and what of it cannot be computed");
-    command.add_option("model", *model, "ONNX file or sample")->required();
+    command.add_option("model", *model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     session.addDimensions(command);
     session.addJson(command);
     command.callback([&session, model] {

@@ -53,7 +53,7 @@ std::string partText(const KernelInspection& kernel, const std::string& part) {
 void addInspect(CLI::App& app, Session& session) {
     const auto asked = std::make_shared<Asked>();
     CLI::App& command = *app.add_subcommand("inspect", "One kernel of a model: its schedule, loops, LLVM IR and assembly");
-    command.add_option("model", asked->model, "ONNX file or sample")->required();
+    command.add_option("model", asked->model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     command.add_option("workload", asked->request.workload, "Key, or the beginning of the name of a workload or node")->required();
     command.add_option("--part", asked->part, "What to print")
         ->check(CLI::IsMember({"summary", "loops", "llvm", "assembly"}))

@@ -62,7 +62,7 @@ void addRun(CLI::App& app, Session& session) {
     };
     const auto options = std::make_shared<Options>();
     CLI::App& command = *app.add_subcommand("run", "One inference of a model or of an exported module");
-    command.add_option("model", options->subject, "ONNX file, sample, or folder of exported modules")
+    command.add_option("model", options->subject, "ONNX file, tensor expression (FILE.te), sample, or folder of exported modules")
         ->required();
     command.add_option("--engine", options->engine, "What computes a model")
         ->check(CLI::IsMember({"reference", "compiled"}))

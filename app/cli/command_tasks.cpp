@@ -9,7 +9,7 @@ void addTasks(CLI::App& app, Session& session) {
     const auto model = std::make_shared<std::string>();
     CLI::App& command =
         *app.add_subcommand("tasks", "What there is to tune in a model, with the sizes of the spaces");
-    command.add_option("model", *model, "ONNX file or sample")->required();
+    command.add_option("model", *model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     session.addDimensions(command);
     session.addThreads(command);
     session.addJson(command);

@@ -160,7 +160,7 @@ void addTune(CLI::App& app, Session& session) {
     const auto options = std::make_shared<Options>();
     CLI::App& command =
         *app.add_subcommand("tune", "Search the best schedules of a model's kernels on this machine");
-    command.add_option("model", options->model, "ONNX file or sample")->required();
+    command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     TuneRequest& request = options->request;
     addBudget(command, request.budget);
     std::vector<std::string> strategies;

@@ -184,7 +184,7 @@ void MainWindow::applySettings() {
 }
 
 void MainWindow::chooseFile() {
-    auto* dialog = new QFileDialog(this, tr("Open a model"), {}, tr("ONNX models (*.onnx);;All files (*)"));
+    auto* dialog = new QFileDialog(this, tr("Open a model"), {}, tr("Models and tensor expressions (*.onnx *.te);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::openFile);

@@ -87,7 +87,7 @@ QFrame* ModelsPage::createCard(const QString& title, const QString& sentence, QV
 QFrame* ModelsPage::createOpenCard(QAction* open) {
     QVBoxLayout* column = nullptr;
     QFrame* card =
-        createCard(tr("Open a model"), tr("An .onnx file, with its external data beside it."), column);
+        createCard(tr("Open a model"), tr("An .onnx file, with its external data beside it, or a tensor expression in a .te file."), column);
     auto* picture = new QLabel(card);
     const auto draw = [picture] { picture->setPixmap(glyphIcon(Glyph::open).pixmap(QSize(48, 48))); };
     draw();

@@ -57,6 +57,7 @@ using OperatorList = std::vector<Operator>;
     X(SignalWindow)                                                                                                    \
     X(Slice)                                                                                                           \
     X(Softmax)                                                                                                         \
+    X(TensorExpression)                                                                                                \
     X(Text)                                                                                                            \
     X(Transpose)                                                                                                       \
     X(Unary)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/te/lower_statement.h"
 
-#include <utility>
-
+#include "core/loops/scalar_arithmetic.h"
 #include "core/te/check_types.h"
 #include "core/te/functions.h"
 #include "core/te/index_ranges.h"
@@ -20,18 +19,6 @@ DType commonType(const Term& a, const Term& b) {
     if (a.type != DType::undefined || b.type != DType::undefined)
         return a.type != DType::undefined ? a.type : b.type;
     return a.fraction || b.fraction ? DType::f32 : DType::i64;
-}
-
-bool fits(DType type, std::int64_t value) {
-    return visitDType(type, [value](auto tag) {
-        using T = decltype(tag);
-        if constexpr (std::is_same_v<T, bool>)
-            return value == 0 || value == 1;
-        else if constexpr (std::is_integral_v<T>)
-            return std::in_range<T>(value);
-        else
-            return true;
-    });
 }
 
 class Lowering {
@@ -70,7 +57,7 @@ private:
     Result<Expr> number(const Term& term, DType type, std::int64_t value) const {
         if (isFloat(type))
             return loops::constantOf(type, static_cast<double>(value));
-        if (!fits(type, value))
+        if (loops::wrapTo(type, value) != value)
             return errorAt(source_, term.place, std::to_string(value) + " does not fit into " + std::string(dtypeName(type)) + "; cast the other operand to a wider type");
         return loops::constantInt(type, value);
     }

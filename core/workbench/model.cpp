@@ -13,6 +13,8 @@
 #include "core/ops/expand_nodes.h"
 #include "core/ops/infer_shapes.h"
 #include "core/ops/settle_choices.h"
+#include "core/te/definition.h"
+#include "core/te/graph.h"
 
 namespace tunesmith {
 namespace {
@@ -53,6 +55,29 @@ std::optional<std::int64_t> positiveNumber(std::string_view text) {
     const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool whole = !text.empty() && error == std::errc() && last == text.data() + text.size();
     return whole && number >= 1 ? std::optional(number) : std::nullopt;
+}
+
+// A model file as a graph, and its dimensions: those that are asked for, over those that the file itself gives a value.
+struct Read {
+    Graph graph;
+    Dimensions dimensions;
+};
+
+Result<Read> readTensorExpression(const std::string& file, const Dimensions& dimensions) {
+    TS_ASSIGN(const te::Definition definition, te::readDefinitionFile(file));
+    Read read;
+    read.dimensions = dimensions;
+    read.dimensions.merge(te::defaultSizes(definition));
+    TS_TRY(te::checkSizes(definition, read.dimensions)); // knows the places of the file, which nodes do not
+    TS_ASSIGN(read.graph, te::makeGraph(definition));
+    return read;
+}
+
+Result<Read> readModelFile(const std::string& file, const Dimensions& dimensions, const Work& work) {
+    if (std::filesystem::path(file).extension() == ".te")
+        return readTensorExpression(file, dimensions);
+    TS_ASSIGN(Graph graph, importOnnx(file, {work.stop}));
+    return Read{std::move(graph), dimensions};
 }
 
 // Shape arithmetic folds away, and nodes that can be written with others are.
@@ -139,6 +164,7 @@ Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimen
     const bool isSample =
         std::ranges::any_of(samples, [&](const Sample& sample) { return sample.name == fileOrSample; });
     work.report("reading " + fileOrSample);
+    Dimensions bound = dimensions;
     if (isSample && !fs::exists(fileOrSample, error)) {
         data->name = fileOrSample;
         data->source = "sample:" + fileOrSample;
@@ -146,15 +172,17 @@ Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimen
     } else {
         data->name = fs::path(fileOrSample).stem().string();
         data->source = fs::absolute(fileOrSample, error).lexically_normal().string();
-        TS_ASSIGN(data->original, importOnnx(fileOrSample, {work.stop}));
+        TS_ASSIGN(Read read, readModelFile(fileOrSample, dimensions, work));
+        data->original = std::move(read.graph);
+        bound = std::move(read.dimensions);
     }
     if (const Status known = checkDimensions(data->original, dimensions); !known.ok())
         return known.error().within(fileOrSample);
-    auto inferred = inferShapes(data->original, dimensions);
+    auto inferred = inferShapes(data->original, bound);
     if (!inferred.ok())
         return inferred.error().within(fileOrSample);
     data->graph = std::move(inferred).value();
-    data->info = describe(data->name, data->graph, openDimensions(data->original, dimensions));
+    data->info = describe(data->name, data->graph, openDimensions(data->original, bound));
     Model model;
     model.data_ = std::move(data);
     return model;

@@ -62,7 +62,7 @@ struct ModelInfo {
 // A model that was read: a value, cheap to copy, safe to share between threads.
 class Model {
 public:
-    const std::string& name() const { return data_->name; }     // of the file without .onnx, or of the sample
+    const std::string& name() const { return data_->name; }     // of the file without its extension, or of the sample
     const std::string& source() const { return data_->source; } // path, or "sample:NAME"
     const Graph& original() const { return data_->original; }   // as the file says
     const Graph& graph() const { return data_->graph; }         // with bound dimensions and inferred types
@@ -79,7 +79,8 @@ private:
     std::shared_ptr<const Data> data_ = std::make_shared<const Data>();
 };
 
-// Reads an ONNX file, or builds the sample of that name (a file of the same name wins). Errors name the file.
+// Reads an ONNX file or a tensor expression (FILE.te, core/te), or builds the sample of that name (a file of the same name wins).
+// Dimensions to which a .te file itself gives a value need none. Errors name the file.
 Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimensions = {},
                         const Work& work = {});
 
