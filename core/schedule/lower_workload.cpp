@@ -29,6 +29,33 @@ bool reads(const Stage& stage, const TensorRef& tensor) {
     return reads(stage.body, tensor) || (stage.guard.valid() && reads(stage.guard, tensor));
 }
 
+std::int64_t nodesOf(const loops::Expr& e) {
+    std::int64_t count = 1;
+    for (const loops::Expr& arg : e->args)
+        count += nodesOf(arg);
+    return count;
+}
+
+std::int64_t loadsOf(const loops::Expr& e, const TensorRef& tensor) {
+    std::int64_t count = e->op == loops::Op::load && e->tensor == tensor ? 1 : 0;
+    for (const loops::Expr& arg : e->args)
+        count += loadsOf(arg, tensor);
+    return count;
+}
+
+// A chain of stages that each read the one before several times would grow without measure.
+bool staysSmall(const Program& program, const Stage& merged) {
+    constexpr std::int64_t kLargest = 4096; // nodes of an expression
+    return std::ranges::all_of(program.stages, [&](const Stage& reader) {
+        std::int64_t loads = loadsOf(reader.body, merged.output), nodes = nodesOf(reader.body);
+        if (reader.guard.valid()) {
+            loads += loadsOf(reader.guard, merged.output);
+            nodes += nodesOf(reader.guard);
+        }
+        return loads == 0 || nodes + loads * nodesOf(merged.body) <= kLargest;
+    });
+}
+
 // Elementwise stages that one other stage reads are computed where they are read.
 void mergeStages(Program& program) {
     for (std::size_t i = 0; i < program.stages.size();) {
@@ -36,7 +63,7 @@ void mergeStages(Program& program) {
         const bool isOutput = std::find(program.outputs.begin(), program.outputs.end(), stage.output) != program.outputs.end();
         const auto readers = std::count_if(program.stages.begin(), program.stages.end(),
                                            [&](const Stage& other) { return reads(other, stage.output); });
-        if (isOutput || readers > 1 || stage.reduction != loops::Reduction::none) {
+        if (isOutput || readers > 1 || stage.reduction != loops::Reduction::none || !staysSmall(program, stage)) {
             ++i;
             continue;
         }

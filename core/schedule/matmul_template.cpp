@@ -25,11 +25,7 @@ public:
 
     bool matches(const LoweredWorkload& lowered, const Target& target) const override {
         const Stage* stage = onlyReduction(lowered.program);
-        const bool product = stage && stage->reduction == loops::Reduction::sum && stage->reduceAxes.size() == 1 &&
-                             stage->output->type == DType::f32 && stage->axes.size() >= 2 && stage->body->op == Op::mul &&
-                             stage->body->args[0]->op == Op::load && stage->body->args[1]->op == Op::load &&
-                             stage->output->name.starts_with("matmul") && lowered.outputLayouts[0].isRowMajor();
-        if (!product || Sizes(lowered, target).n < kFewestColumns)
+        if (!stage || !isProduct(*stage) || !lowered.outputLayouts[0].isRowMajor() || Sizes(lowered, target).n < kFewestColumns)
             return false;
         const Expr& right = stage->body->args[1];
         const bool contiguous = right->args.back()->op == Op::var && right->args.back()->var == stage->axes.back().var;
@@ -138,6 +134,21 @@ private:
             lanes = std::min<std::int64_t>(target.floatLanes(), n);
         }
     };
+
+    // sum over k of left[..., k] * right[..., n], both read at plain indices, only the right one by column.
+    static bool isProduct(const Stage& stage) {
+        const bool sum = stage.reduction == loops::Reduction::sum && stage.reduceAxes.size() == 1 && !stage.guard.valid() &&
+                         stage.output->type == DType::f32 && stage.axes.size() >= 2 && stage.body->op == Op::mul;
+        if (!sum)
+            return false;
+        for (const Expr& side : stage.body->args) {
+            const auto isPlain = [](const Expr& index) { return index->op == Op::var || index->op == Op::constant; };
+            if (side->op != Op::load || !std::ranges::all_of(side->args, isPlain) || !loops::usesVar(side, stage.reduceAxes[0].var))
+                return false;
+        }
+        const Var& column = stage.axes.back().var;
+        return !loops::usesVar(stage.body->args[0], column) && loops::usesVar(stage.body->args[1], column);
+    }
 
     // Whether the right side is the same matrix for all leading dimensions of the output.
     static bool sharesRight(const Stage& stage) {
