@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// fuzz_seeds FOLDER: writes the seeds there, for libFuzzer.
+// fuzz_seeds FOLDER [texts]: writes the seeds there, those of models or those of tensor expressions, for libFuzzer.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "tests/fuzz/seeds.h"
 
 int main(int count, char** arguments) {
-    if (count != 2) {
-        std::fprintf(stderr, "usage: fuzz_seeds FOLDER\n");
+    const bool texts = count == 3 && std::string_view(arguments[2]) == "texts";
+    if (count != 2 && !texts) {
+        std::fprintf(stderr, "usage: fuzz_seeds FOLDER [texts]\n");
         return 2;
     }
     std::filesystem::create_directories(arguments[1]);
-    for (const auto& [name, bytes] : tunesmith::fuzz::seeds())
+    for (const auto& [name, bytes] : texts ? tunesmith::fuzz::textSeeds() : tunesmith::fuzz::seeds())
         std::ofstream(std::filesystem::path(arguments[1]) / name, std::ios::binary) << bytes;
 }

@@ -8,5 +8,7 @@ namespace tunesmith::fuzz {
 
 // Small models of every kind that the reader knows, as bytes: where fuzzing starts.
 std::vector<std::pair<std::string, std::string>> seeds();
+// The same of text tensor expressions.
+std::vector<std::pair<std::string, std::string>> textSeeds();
 
 } // namespace tunesmith::fuzz

@@ -8,5 +8,6 @@ namespace tunesmith::fuzz {
 // Each ends the process when its promise is broken.
 void import(std::span<const std::byte> bytes);
 void roundTrip(std::span<const std::byte> bytes);
+void tensorExpressions(std::span<const std::byte> bytes);
 
 } // namespace tunesmith::fuzz

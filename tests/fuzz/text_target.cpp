@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/check/random_inputs.h"
+#include "core/ops/coverage.h"
+#include "core/ops/infer_shapes.h"
+#include "core/ops/interpreter.h"
+#include "core/te/comprehension.h"
+#include "core/te/definition.h"
+#include "core/te/graph.h"
+#include "core/te/printer.h"
+#include "tests/fuzz/targets.h"
+
+namespace tunesmith::fuzz {
+namespace {
+
+void require(bool holds, const std::string& what) {
+    if (holds)
+        return;
+    std::fprintf(stderr, "broken promise: %s\n", what.c_str());
+    std::abort();
+}
+
+bool isSentence(const std::string& text) { return !text.empty() && text.find('\n') == std::string::npos; }
+
+std::int64_t stepsOf(const loops::Program& program) {
+    double steps = 0;
+    for (const loops::Stage& stage : program.stages) {
+        double own = 1;
+        for (const auto* axes : {&stage.axes, &stage.reduceAxes})
+            for (const loops::Axis& axis : *axes)
+                own *= static_cast<double>(axis.extent);
+        steps += own;
+    }
+    for (const loops::TensorRef& input : program.inputs)
+        steps += static_cast<double>(elementCount(input->shape));
+    return steps < 1e15 ? static_cast<std::int64_t>(steps) : std::int64_t(1) << 50;
+}
+
+// What a statement's node carries is read again as the same.
+void checkNodes(const te::Definition& definition) {
+    for (std::size_t i = 0; i < definition.statements.size(); ++i) {
+        std::vector<std::string> reads;
+        const auto made = te::Comprehension::of(definition, i, reads);
+        const auto again = te::Comprehension::fromText(made.text());
+        require(again.ok(), again.ok() ? "" : "a node's text is read: " + again.error().message);
+        require(again->text() == made.text() && again->isElementwise() == made.isElementwise(), "a node's text comes back");
+    }
+}
+
+} // namespace
+
+void tensorExpressions(std::span<const std::byte> bytes) {
+    const auto definition = te::readDefinition({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, "f.te");
+    if (!definition.ok()) {
+        require(isSentence(definition.error().message), "an error is one sentence: " + definition.error().message);
+        return;
+    }
+    const std::string printed = te::toText(*definition);
+    const auto again = te::readDefinition(printed, "f.te");
+    require(again.ok() && te::toText(*again) == printed, "a printed text is read as the same");
+    checkNodes(*definition);
+    const auto graph = te::makeGraph(*definition);
+    require(graph.ok(), graph.ok() ? "" : "a text becomes a graph: " + graph.error().message);
+    const te::Sizes sizes = te::defaultSizes(*definition);
+    const auto program = te::lowerDefinition(*definition, sizes);
+    const auto typed = inferShapes(*graph, sizes);
+    require(!program.ok() || typed.ok(), typed.ok() ? "" : "nodes can be computed as their text: " + typed.error().message);
+    if (!program.ok())
+        return require(isSentence(program.error().message), "an error is one sentence: " + program.error().message);
+    static_cast<void>(coverage(*typed));
+    if (stepsOf(*program) > 1 << 16)
+        return;
+    const auto inputs = randomInputs(*typed, 1);
+    require(inputs.ok(), "inputs can be drawn");
+    const auto results = Interpreter(*typed).run(*inputs); // reports a read outside of a tensor, of which there must be none
+    require(results.ok(), results.ok() ? "" : "what was proven runs: " + results.error().message);
+}
+
+} // namespace tunesmith::fuzz

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QDir>
+#include <QTest>
+
+#include "core/base/rng.h"
+#include "tests/fuzz/seeds.h"
+#include "tests/fuzz/targets.h"
+
+using namespace tunesmith;
+
+// The target of tensor expressions over what is known: seeds, bent seeds, and texts that once did harm.
+class TestFuzzTexts : public QObject {
+    Q_OBJECT
+
+    // With FUZZ_KEEP=FILE the text at hand is kept there, for a broken promise ends the process.
+    void run(const std::string& text) {
+        if (const QString kept = qEnvironmentVariable("FUZZ_KEEP"); !kept.isEmpty()) {
+            QFile file(kept);
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(text.data(), static_cast<qint64>(text.size()));
+        }
+        fuzz::tensorExpressions(std::as_bytes(std::span(text)));
+    }
+
+    // What mutation by bytes seldom finds: the words of the language.
+    static std::string word(Rng& rng) {
+        static const std::vector<std::string> words{"where ", " in ", "max=! ", "min=! ", "+=! ", "*=! ", " = ", "[i]", "[i, j]", "(", ")", "[", "]", "{", "}", " ? ", " : ", " < ", " <= ",
+                                                    " && ", " || ", "!", " + ", " - ", " * ", " / ", " % ", "min(", "max(", "float32(", "int64(", "float16(", "exp(", "X", "Y", "i", "j", "k", "N",
+                                                    "0", "1", "2.5", "9223372036854775807", "1e308", ", ", "; ", "bool[N] ", "int8[N] ", "N=", "-> ", "def ", "# "};
+        return words[rng.below(words.size())];
+    }
+
+private slots:
+    void seeds() {
+        for (const auto& [name, text] : fuzz::textSeeds())
+            run(text);
+    }
+
+    void bentSeeds() {
+        Rng rng(12);
+        const auto list = fuzz::textSeeds();
+        for (int i = 0; i < 20'000; ++i) {
+            std::string bent = list[rng.below(list.size())].second;
+            for (std::uint64_t change = 0; change <= rng.below(5); ++change) {
+                const std::size_t at = rng.below(bent.size());
+                switch (rng.below(5)) {
+                case 0: bent[at] = static_cast<char>(rng.below(256)); break;
+                case 1: bent.erase(at, rng.below(6)); break;
+                case 2: bent.insert(at, word(rng)); break;
+                case 3: bent.replace(at, 1, word(rng)); break;
+                default: bent.insert(at, bent.substr(rng.below(bent.size()), rng.below(16)));
+                }
+                if (bent.empty())
+                    bent = "d";
+            }
+            run(bent);
+        }
+    }
+
+    void regressions() {
+        const QDir folder(QStringLiteral(REGRESSIONS));
+        for (const QString& name : folder.entryList({"*.te"}, QDir::Files)) {
+            QFile file(folder.filePath(name));
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            run(file.readAll().toStdString());
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestFuzzTexts)
+#include "tst_fuzz_texts.moc"
