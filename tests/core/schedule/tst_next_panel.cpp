@@ -17,10 +17,12 @@ namespace {
 
 constexpr std::int64_t kLine = 16; // floats of a cache line
 
-// What a nest asks for ahead in one iteration of its parallel loop: lines of the weights.
+// What a nest asks for ahead in one iteration of its parallel loop: lines of the one buffer, or of all.
 class Fetches {
 public:
-    explicit Fetches(const loops::Phase& phase, std::int64_t task) { walk(substituteVar(phase.body, phase.parallelVar, Expr(task))); }
+    Fetches(const loops::Phase& phase, std::int64_t task, loops::TensorRef buffer = {}) : buffer_(std::move(buffer)) {
+        walk(substituteVar(phase.body, phase.parallelVar, Expr(task)));
+    }
     const std::set<std::int64_t>& lines() const { return lines_; }
     bool covers(std::int64_t begin, std::int64_t end) const {
         for (std::int64_t at = begin; at < end; at += kLine)
@@ -35,7 +37,7 @@ private:
     void walk(const Stmt& stmt) {
         if (!stmt || !hasPrefetch(stmt))
             return;
-        if (stmt->kind == StmtKind::prefetch)
+        if (stmt->kind == StmtKind::prefetch && (!buffer_ || stmt->buffer == buffer_))
             lines_.insert(number(stmt->offset) / kLine);
         if (stmt->kind == StmtKind::loop)
             for (std::int64_t i = number(stmt->begin); i < number(stmt->end); ++i)
@@ -48,8 +50,16 @@ private:
         return stmt && (stmt->kind == StmtKind::prefetch || std::ranges::any_of(stmt->body, hasPrefetch));
     }
 
+    loops::TensorRef buffer_;
     std::set<std::int64_t> lines_;
 };
+
+std::set<std::int64_t> fetchedLines(const loops::LoopNest& nest, const loops::TensorRef& buffer) {
+    std::set<std::int64_t> lines;
+    for (std::int64_t task = 0; task < nest.phases[0].extent; ++task)
+        lines.merge(std::set<std::int64_t>(Fetches(nest.phases[0], task, buffer).lines()));
+    return lines;
+}
 
 Target wideTarget() {
     Target target;
@@ -104,13 +114,25 @@ private slots:
     void convolutionsFetchTheNextPanel() {
         const ScheduleSpace space = convolution(256, 7, 1);
         const auto kernel = take(space.schedule(space.defaultConfig()));
-        std::set<std::int64_t> lines;
-        for (std::int64_t task = 0; task < kernel.nest.phases[0].extent; ++task)
-            lines.merge(std::set<std::int64_t>(Fetches(kernel.nest.phases[0], task).lines()));
+        const std::set<std::int64_t> lines = fetchedLines(kernel.nest, kernel.nest.arguments[1]);
         const std::int64_t all = 256 * 256 / kLine, smallest = *lines.begin();
         QVERIFY(smallest > 0 && smallest <= all / 2); // the first panel comes when it is read
         for (std::int64_t line = smallest; line < all; ++line)
             QVERIFY2(lines.contains(line), qPrintable(QString::number(line)));
+    }
+
+    // All but the first tile's pieces, and only where they come from many places.
+    void convolutionsFetchTheNextTile() {
+        const ScheduleSpace many = convolution(256, 14, 1), few = convolution(64, 14, 1);
+        const auto kernel = take(many.schedule(many.defaultConfig()));
+        const std::set<std::int64_t> lines = fetchedLines(kernel.nest, kernel.nest.arguments[0]);
+        const auto& knobs = dynamic_cast<const KnobSpace&>(many.space());
+        const std::int64_t columns = knobs.value(many.defaultConfig(), 0).numbers[0];
+        for (std::int64_t block = 0; block < 16; ++block)
+            for (std::int64_t place = columns; place < 14 * 14; ++place)
+                QVERIFY2(lines.contains(block * 14 * 14 + place), qPrintable(QStringLiteral("block %1, place %2").arg(block).arg(place)));
+        const auto other = take(few.schedule(few.defaultConfig()));
+        QVERIFY(fetchedLines(other.nest, other.nest.arguments[0]).empty());
     }
 
     void winogradFetchesTheNextPanelOrPoint() {
