@@ -6,9 +6,10 @@
 #include <chrono>
 #include <functional>
 #include <immintrin.h>
-#include <memory>
 #include <thread>
 #include <vector>
+
+#include "core/measure/large_memory.h"
 
 namespace tunesmith::ceilings {
 namespace {
@@ -89,6 +90,12 @@ float fastestRound(const std::function<std::vector<float>()>& burst) {
     return best;
 }
 
+LargeMemory zeros(std::size_t count) {
+    LargeMemory memory = largeMemory(count * sizeof(double));
+    std::fill_n(reinterpret_cast<double*>(memory.get()), count, 0.0);
+    return memory;
+}
+
 } // namespace
 
 double fmaGflops(Isa isa, int threads) {
@@ -107,16 +114,15 @@ double triadGbs(int threads) {
     constexpr std::size_t kElements = std::size_t(8) << 20; // 64 MiB per array and thread
     constexpr int kRounds = 5;
     struct Arrays {
-        std::unique_ptr<double[]> a, b, c;
+        LargeMemory a, b, c;
     };
     std::vector<Arrays> arrays(static_cast<std::size_t>(threads));
     const auto triad = [&](int thread) {
         Arrays& own = arrays[static_cast<std::size_t>(thread)];
         if (!own.a) // touched by its own thread
-            own = {std::make_unique<double[]>(kElements), std::make_unique<double[]>(kElements),
-                   std::make_unique<double[]>(kElements)};
-        double* __restrict a = own.a.get();
-        const double *b = own.b.get(), *c = own.c.get();
+            own = {zeros(kElements), zeros(kElements), zeros(kElements)};
+        auto* __restrict a = reinterpret_cast<double*>(own.a.get());
+        const auto *b = reinterpret_cast<const double*>(own.b.get()), *c = reinterpret_cast<const double*>(own.c.get());
         for (std::size_t i = 0; i < kElements; ++i)
             a[i] = b[i] + 3.0 * c[i];
     };

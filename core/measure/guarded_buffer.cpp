@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 namespace tunesmith {
 namespace {
@@ -17,12 +16,7 @@ bool isGuard(const std::byte* strip, std::size_t size) {
 
 } // namespace
 
-void GuardedBuffer::Free::operator()(std::byte* memory) const {
-    ::operator delete(memory, std::align_val_t(kAlignment));
-}
-
-GuardedBuffer::GuardedBuffer(std::size_t size)
-    : memory_(static_cast<std::byte*>(::operator new(size + 2 * kStrip, std::align_val_t(kAlignment)))), size_(size) {
+GuardedBuffer::GuardedBuffer(std::size_t size) : memory_(largeMemory(size + 2 * kStrip)), size_(size) {
     std::memset(memory_.get(), static_cast<int>(kGuard), kStrip);
     std::memset(data() + size, static_cast<int>(kGuard), kStrip);
     poison();

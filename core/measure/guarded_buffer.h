@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <cstddef>
-#include <memory>
+
+#include "core/measure/large_memory.h"
 
 namespace tunesmith {
 
@@ -10,7 +11,6 @@ namespace tunesmith {
 class GuardedBuffer {
 public:
     static constexpr std::size_t kStrip = 1024; // bytes on either side
-    static constexpr std::size_t kAlignment = 64;
 
     explicit GuardedBuffer(std::size_t size); // filled with kPoison
 
@@ -21,10 +21,7 @@ public:
     bool intact() const; // both strips as they were made
 
 private:
-    struct Free {
-        void operator()(std::byte* memory) const;
-    };
-    std::unique_ptr<std::byte, Free> memory_;
+    LargeMemory memory_;
     std::size_t size_;
 };
 

@@ -164,7 +164,7 @@ private slots:
 
     void guardsNoticeTheFirstByteOnEitherSide() {
         GuardedBuffer buffer(100);
-        QCOMPARE(reinterpret_cast<std::uintptr_t>(buffer.data()) % GuardedBuffer::kAlignment, std::uintptr_t(0));
+        QCOMPARE(reinterpret_cast<std::uintptr_t>(buffer.data()) % kCacheLine, std::uintptr_t(0));
         float poison = 0;
         std::memcpy(&poison, buffer.data(), sizeof poison);
         QVERIFY(std::isnan(poison));
