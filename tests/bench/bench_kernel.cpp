@@ -59,9 +59,8 @@ KernelLab KernelLab::product(const ProductShape& p, int threads) {
     return KernelLab(model.lastKernel(y, target), target);
 }
 
-std::function<void()> KernelLab::kernel(const Config& config) {
-    ScheduledKernel scheduled = take(space_.schedule(config));
-    return take(loaded(scheduled, BenchMemory::warm)); // as libraries are called
+std::function<void()> KernelLab::kernel(const Config& config, BenchMemory memory) {
+    return take(loaded(take(space_.schedule(config)), memory));
 }
 
 Result<std::function<void()>> KernelLab::loaded(const ScheduledKernel& scheduled, BenchMemory memory) {

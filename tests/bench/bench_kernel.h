@@ -29,15 +29,15 @@ class KernelLab {
 public:
     static KernelLab convolution(const ConvShape& shape, int threads); // what it reads lies as another convolution leaves it
     static KernelLab product(const ProductShape& shape, int threads);
+    KernelLab(Workload workload, const Target& target);
 
     const Workload& workload() const { return workload_; }
     const ScheduleSpace& space() const { return space_; }
-    std::function<void()> kernel(const Config& config); // checked against the reference engine
+    std::function<void()> kernel(const Config& config, BenchMemory memory = BenchMemory::warm); // checked against the reference engine
     std::optional<double> lowMs(const Config& config); // p5; none when the kernel cannot be built
     Config tuned(std::size_t trials);                   // the best of so many, the guesses among them
 
 private:
-    KernelLab(Workload workload, const Target& target);
     Result<std::function<void()>> loaded(const ScheduledKernel& scheduled, BenchMemory memory);
     Trial tried(const Config& config);
 
