@@ -25,6 +25,7 @@ public:
     Var fuse(const Var& outer, const Var& inner);                    // must be adjacent
     void reorder(const std::vector<Var>& order);                     // the named loops take their places in this order
     void vectorize(const Var& loop) { kinds_[loop] = LoopKind::vectorized; }
+    void transpose(const Var& loop) { kinds_[loop] = LoopKind::transposed; } // around a vectorised loop, up to 16 of each
     void unroll(const Var& loop) { kinds_[loop] = LoopKind::unrolled; }
     void parallel(const Var& loop) { kinds_[loop] = LoopKind::parallel; } // outermost loop of a stage of its own only
     // Two versions of the loop's body instead of many: every iteration chooses the one without tests where all of them hold.

@@ -10,6 +10,7 @@ const char* loopKindName(LoopKind kind) {
     case LoopKind::unrolled: return "unrolled";
     case LoopKind::parallel: return "parallel";
     case LoopKind::versioned: return "versioned";
+    case LoopKind::transposed: return "transposed";
     }
     return "";
 }

@@ -10,7 +10,9 @@ namespace tunesmith::loops {
 // Loop nests: what a schedule makes of a program, and what code is generated from. Loads and stores go to flat buffers
 // (one-dimensional TensorDecls) at an element offset.
 // versioned: run like a serial loop, but what is tested inside of it is tested once per iteration (loop_versions.cpp).
-enum class LoopKind : std::uint8_t { serial, vectorized, unrolled, parallel, versioned };
+enum class LoopKind : std::uint8_t { serial, vectorized, unrolled, parallel, versioned, transposed };
+// transposed: around a vectorised loop; what lies side by side along it and apart along the lanes is read by rows and transposed
+// in registers.
 const char* loopKindName(LoopKind kind);
 
 // prefetch: asks for the cache line of an element that is read soon; the offset may lie beyond the buffer.

@@ -11,7 +11,7 @@ using loops::Stage;
 using loops::TensorRef;
 using loops::Var;
 
-// What normalises or reduces along the innermost dimension: softmax, layer normalisation, means. One row after the other is
+// What normalises or reduces along the innermost dimension, or several up to it: softmax, layer normalisation, means of maps. One row after the other is
 // finished in local buffers; reductions are split over vector lanes.
 class RowsTemplate final : public ScheduleTemplate {
 public:
@@ -29,7 +29,7 @@ public:
             if (stage.reduction == Reduction::none)
                 continue;
             reduces = true;
-            if (stage.reduceAxes.size() != 1 || stage.axes.back().extent != 1 || stage.guard.valid())
+            if (stage.axes.back().extent != 1 || stage.guard.valid() || (stage.reduceAxes.size() != 1 && !readsRows(lowered)))
                 return false;
         }
         return reduces && last.output == program.outputs[0] && allRead(program);
@@ -55,12 +55,14 @@ public:
             schedule.cacheWrite(output);
         std::vector<TensorRef> reductions;
         for (const Stage& stage : schedule.program().stages)
-            if (stage.reduction != Reduction::none && stage.reduceAxes[0].extent >= lanes && lanes > 1)
+            if (stage.reduction != Reduction::none && stage.reduceAxes.back().extent >= lanes && lanes > 1)
                 reductions.push_back(stage.output);
         for (const TensorRef& tensor : reductions) {
-            const TensorRef partial = schedule.rfactor(tensor, 0, lanes);
+            const TensorRef partial = schedule.rfactor(tensor, schedule.program().stageOf(tensor)->reduceAxes.size() - 1, lanes);
             auto& p = schedule[partial];
-            p.reorder({p.reduceAxes()[0], p.axes().back()});
+            std::vector<Var> order = p.reduceAxes();
+            order.push_back(p.axes().back());
+            p.reorder(order);
             p.vectorize(p.axes().back());
         }
         auto& o = schedule[output];
@@ -77,6 +79,10 @@ public:
     }
 
 private:
+    static bool readsRows(const LoweredWorkload& lowered) {
+        return std::ranges::all_of(lowered.argumentLayouts, [](const loops::Layout& layout) { return layout.isRowMajor(); });
+    }
+
     static bool sharesRows(const Stage& stage, const Stage& last) {
         for (std::size_t d = 0; d + 1 < stage.axes.size(); ++d)
             if (stage.axes[d].extent != last.axes[d].extent)

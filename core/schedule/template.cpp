@@ -17,7 +17,7 @@ namespace {
 // The first of the plain templates that matches, then the algorithms that can stand in for it.
 std::vector<const ScheduleTemplate*> templatesFor(const LoweredWorkload& lowered, const Target& target) {
     std::vector<const ScheduleTemplate*> found;
-    for (const ScheduleTemplate* plain : {&convTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &genericTemplate()})
+    for (const ScheduleTemplate* plain : {&convTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &rearrangeTemplate(), &genericTemplate()})
         if (found.empty() && plain->matches(lowered, target))
             found.push_back(plain);
     for (const ScheduleTemplate* algorithm : {&winogradTemplate(2), &winogradTemplate(4)})

@@ -36,6 +36,7 @@ const ScheduleTemplate& winogradTemplate(std::int64_t m); // 2 or 4
 const ScheduleTemplate& windowTemplate();
 const ScheduleTemplate& matmulTemplate();
 const ScheduleTemplate& rowsTemplate();
+const ScheduleTemplate& rearrangeTemplate();
 const ScheduleTemplate& genericTemplate();
 
 // A kernel of a workload under one config: its loops, and the layouts in which it wants its arguments.

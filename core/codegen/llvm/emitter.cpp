@@ -7,6 +7,7 @@
 #include "core/codegen/llvm/float_math.h"
 #include "core/codegen/llvm/integer_math.h"
 #include "core/codegen/llvm/small_floats.h"
+#include "core/codegen/llvm/transpose.h"
 #include "core/loops/simplify.h"
 
 namespace tunesmith {
@@ -19,7 +20,7 @@ using loops::StmtKind;
 using loops::Var;
 using llvm::Value;
 
-constexpr int kMaxLanes = 64;
+constexpr int kMaxLanes = 64, kMaxTransposed = 16;
 
 class PhaseEmitter {
 public:
@@ -96,6 +97,8 @@ private:
         }
         if (stmt->loopKind == loops::LoopKind::vectorized && canVectorize(stmt))
             return emitVectorized(stmt);
+        if (stmt->loopKind == loops::LoopKind::transposed && canTranspose(stmt))
+            return emitTransposed(stmt);
         emitLoop(stmt->var, emitExpr(stmt->begin), emitExpr(stmt->end), stmt->body[0]);
     }
 
@@ -164,6 +167,48 @@ private:
         vectorVar_ = nullptr;
     }
 
+    // Rows of lanes, as many as fit a transposition in registers.
+    bool canTranspose(const Stmt& rows) const {
+        const auto begin = loops::constantValue(rows->begin), end = loops::constantValue(rows->end);
+        const Stmt& lanes = rows->body[0];
+        return begin && end && *end - *begin <= kMaxTransposed && lanes->kind == StmtKind::loop && lanes->loopKind == loops::LoopKind::vectorized &&
+               canVectorize(lanes) && *loops::constantValue(lanes->end) - *loops::constantValue(lanes->begin) <= kMaxTransposed &&
+               lanes->body[0]->kind == StmtKind::store;
+    }
+
+    // What lies side by side along the rows and apart along the lanes is read by rows and transposed; the rest is written out.
+    void emitTransposed(const Stmt& rows) {
+        const Stmt& lanes = rows->body[0];
+        const std::int64_t begin = *loops::constantValue(rows->begin), end = *loops::constantValue(rows->end);
+        readTransposed(lanes->body[0]->value, rows->var, begin, end, lanes);
+        for (row_ = 0; begin + row_ < end; ++row_) {
+            vars_[rows->var.get()] = builder_.getInt64(static_cast<std::uint64_t>(begin + row_));
+            emitVectorized(lanes);
+        }
+        vars_.erase(rows->var.get());
+        transposedLoads_.clear();
+    }
+
+    void readTransposed(const Expr& e, const Var& row, std::int64_t begin, std::int64_t end, const Stmt& lanes) {
+        if (e->op != Op::load) {
+            if (e->op != Op::select) // what may be out of bounds is read where its condition is tested
+                for (const Expr& arg : e->args)
+                    readTransposed(arg, row, begin, end, lanes);
+            return;
+        }
+        if (strideAlong(e->args[0], row) != 1 || strideAlong(e->args[0], lanes->var).value_or(0) <= 1 || transposedLoads_.contains(e.get()))
+            return;
+        std::vector<Value*> read;
+        vectorVar_ = row;
+        for (std::int64_t lane = *loops::constantValue(lanes->begin); lane < *loops::constantValue(lanes->end); ++lane) {
+            vars_[lanes->var.get()] = builder_.getInt64(static_cast<std::uint64_t>(lane));
+            read.push_back(loadFrom(e, vectorOf(memoryType(e->type), static_cast<int>(end - begin)), begin));
+        }
+        vars_.erase(lanes->var.get());
+        vectorVar_ = nullptr;
+        transposedLoads_[e.get()] = transposed(builder_, read);
+    }
+
     void emitPrefetch(const Stmt& stmt) { // into the second-level cache: it is not read at once
         Value* place = address(buffers_.at(stmt->buffer.get()), memoryType(stmt->buffer->type), stmt->offset, 0, Bounds::beyond);
         scopes_.mark(*builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {place->getType()},
@@ -197,14 +242,16 @@ private:
 
     // Addresses -------------------------------------------------------------------------------------------------------
     // Elements between neighbouring lanes; nullopt when it is no constant.
-    std::optional<std::int64_t> laneStride(const Expr& offset) const {
-        if (!vectorVar_ || !loops::usesVar(offset, vectorVar_))
+    std::optional<std::int64_t> laneStride(const Expr& offset) const { return strideAlong(offset, vectorVar_); }
+
+    static std::optional<std::int64_t> strideAlong(const Expr& offset, const Var& var) {
+        if (!var || !loops::usesVar(offset, var))
             return 0;
         loops::LinearForm form = loops::toLinear(offset, loops::VarRanges());
-        const std::int64_t stride = form.coefficient(vectorVar_);
-        form.add(Expr(vectorVar_), -stride);
+        const std::int64_t stride = form.coefficient(var);
+        form.add(Expr(var), -stride);
         for (const auto& [atom, factor] : form.terms)
-            if (loops::usesVar(atom, vectorVar_))
+            if (loops::usesVar(atom, var))
                 return std::nullopt;
         return stride;
     }
@@ -287,7 +334,9 @@ private:
         llvm::Type* element = memoryType(e->type);
         const auto stride = laneStride(e->args[0]);
         Value* value = nullptr;
-        if (stride == 0) {
+        if (const auto known = transposedLoads_.find(e.get()); vectorVar_ && known != transposedLoads_.end()) {
+            value = known->second[static_cast<std::size_t>(row_)];
+        } else if (stride == 0) {
             value = loadFrom(e, element, firstLane_);
         } else if (stride == 1) {
             value = loadFrom(e, vectorOf(element, lanes_), firstLane_);
@@ -394,6 +443,8 @@ private:
     Var vectorVar_;
     std::int64_t firstLane_ = 0;
     int lanes_ = 1;
+    std::unordered_map<const loops::ExprNode*, std::vector<Value*>> transposedLoads_; // a value for each row
+    std::int64_t row_ = 0;
 };
 
 Status checkTypes(const loops::LoopNest& nest) {
