@@ -8,21 +8,6 @@
 namespace tunesmith::loops {
 namespace {
 
-void store(Tensor& tensor, std::int64_t offset, Scalar value) {
-    visitDType(tensor.type(), [&](auto tag) {
-        using T = decltype(tag);
-        auto& slot = tensor.mutableData<T>()[static_cast<std::size_t>(offset)];
-        if constexpr (std::is_same_v<T, Half>)
-            slot = floatToHalf(static_cast<float>(value.real));
-        else if constexpr (std::is_same_v<T, BFloat>)
-            slot = floatToBfloat(static_cast<float>(value.real));
-        else if constexpr (std::is_floating_point_v<T>)
-            slot = static_cast<T>(value.real);
-        else
-            slot = static_cast<T>(value.integer);
-    });
-}
-
 // Visits all points of the box in row-major order with the axes' variables set.
 class Box {
 public:
@@ -62,7 +47,7 @@ Tensor runStage(const Tensors& tensors, const Stage& stage) {
         } else {
             code.run(piece);
         }
-        store(output, offset++, code[piece.result]);
+        storeScalar(output, offset++, code[piece.result]);
     });
     return output;
 }

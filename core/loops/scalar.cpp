@@ -237,4 +237,19 @@ Scalar identityOf(Reduction reduction, DType type) {
     });
 }
 
+void storeScalar(Tensor& tensor, std::int64_t offset, Scalar value) {
+    visitDType(tensor.type(), [&](auto tag) {
+        using T = decltype(tag);
+        auto& slot = tensor.mutableData<T>()[static_cast<std::size_t>(offset)];
+        if constexpr (std::is_same_v<T, Half>)
+            slot = floatToHalf(static_cast<float>(value.real));
+        else if constexpr (std::is_same_v<T, BFloat>)
+            slot = floatToBfloat(static_cast<float>(value.real));
+        else if constexpr (std::is_floating_point_v<T>)
+            slot = static_cast<T>(value.real);
+        else
+            slot = static_cast<T>(value.integer);
+    });
+}
+
 } // namespace tunesmith::loops

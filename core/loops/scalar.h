@@ -88,6 +88,7 @@ private:
     std::unordered_map<const VarInfo*, Cell> vars_;
 };
 
+void storeScalar(Tensor& tensor, std::int64_t offset, Scalar value); // rounded to what the tensor holds
 Scalar identityOf(Reduction reduction, DType type); // what a reduction over nothing yields
 
 } // namespace tunesmith::loops
