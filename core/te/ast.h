@@ -48,6 +48,38 @@ struct StatedRange {
     Term begin, end;
 };
 
+// A knob of a schedule: its values are numbers over sizes, on, off, divisors(n) and powers(first, last).
+struct KnobText {
+    Name name;
+    std::vector<Term> values;
+};
+
+// outer, inner = split(loop, factor), with a name more than there are factors; or one = fuse(outer, inner), without factors.
+struct LoopStep {
+    std::vector<Name> made, from;
+    std::vector<Term> factors;
+
+    bool fuses() const { return factors.empty(); }
+};
+
+struct LoopMark {
+    enum class Kind : std::uint8_t { order, unroll, vectorize, parallel, accumulate };
+    Kind kind = Kind::order;
+    Place place;
+    std::vector<Name> loops;
+    std::optional<Term> condition; // always if there is none
+};
+
+// How one statement is computed, with knobs that are left to tuning. Names in terms are knobs and sizes.
+struct ScheduleText {
+    Name output;
+    bool only = false; // no other schedule stands beside it
+    std::vector<KnobText> knobs;
+    std::vector<Term> requirements;
+    std::vector<LoopStep> steps;
+    std::vector<LoopMark> marks;
+};
+
 // One comprehension: output[axes] = value, or a reduction of the values over all variables that occur on the right only.
 struct Statement {
     Name output;
@@ -56,6 +88,7 @@ struct Statement {
     Term value;
     std::vector<StatedRange> ranges;
     std::vector<Term> guards;
+    std::optional<ScheduleText> schedule;
     // By check_names: variables that are reduced over, tensors that are read and sizes that are used, in the order of their appearance.
     std::vector<Name> reduced;
     std::vector<std::string> reads, sizes;

@@ -29,6 +29,8 @@ public:
             rename(range.begin);
             rename(range.end);
         }
+        if (statement.schedule)
+            rename(*statement.schedule, statement.output);
         for (std::string& name : statement.reads)
             name = tensors_.at(name);
         for (std::string& name : statement.sizes)
@@ -56,12 +58,16 @@ private:
         inputs.push_back(carrier->name.text);
     }
 
-    // No index variable is called so.
+    // No index variable, knob or loop is called so.
     std::string fresh(std::string name) const {
         const auto taken = [&](const std::vector<Name>& names) {
             return std::ranges::any_of(names, [&](const Name& other) { return other.text == name; });
         };
-        while (taken(statement_.axes) || taken(statement_.reduced))
+        const auto inSchedule = [&](const ScheduleText& schedule) {
+            return std::ranges::any_of(schedule.knobs, [&](const KnobText& knob) { return knob.name.text == name; }) ||
+                   std::ranges::any_of(schedule.steps, [&](const LoopStep& step) { return taken(step.made); });
+        };
+        while (taken(statement_.axes) || taken(statement_.reduced) || (statement_.schedule && inSchedule(*statement_.schedule)))
             name += '_';
         return name;
     }
@@ -93,6 +99,21 @@ private:
             term.name = sizes_.at(term.name);
         for (Term& arg : term.args)
             rename(arg);
+    }
+
+    void rename(ScheduleText& schedule, const Name& output) const {
+        schedule.output = output;
+        for (KnobText& knob : schedule.knobs)
+            for (Term& value : knob.values)
+                rename(value);
+        for (Term& requirement : schedule.requirements)
+            rename(requirement);
+        for (LoopStep& step : schedule.steps)
+            for (Term& factor : step.factors)
+                rename(factor);
+        for (LoopMark& mark : schedule.marks)
+            if (mark.condition)
+                rename(*mark.condition);
     }
 
     const Definition& definition_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/te/check_schedule.h"
 #include "core/te/limits.h"
 
 namespace tunesmith::te {
@@ -80,7 +81,14 @@ private:
             TS_TRY(resolveBound(range.end));
         }
         TS_TRY(checkReduction(statement));
-        return declare(statement.output, statement.axes.size());
+        TS_TRY(declare(statement.output, statement.axes.size()));
+        return statement.schedule ? checkSchedule(definition_.source, statement, [this](const std::string& name) { return meaningOf(name); }) : Status();
+    }
+
+    Meaning meaningOf(const std::string& name) const {
+        if (sizes_.contains(name))
+            return Meaning::size;
+        return ranks_.contains(name) || isReserved(name) ? Meaning::other : Meaning::none;
     }
 
     Status checkAxes(const Statement& statement) const {

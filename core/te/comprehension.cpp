@@ -75,7 +75,7 @@ std::string Comprehension::text() const { return toText(definition_); }
 
 bool Comprehension::isElementwise() const {
     std::size_t reads = 0;
-    return statement().reduction == loops::Reduction::none && readsInPlace(statement().value, statement().axes, reads) && reads <= kMostFusedReads;
+    return statement().reduction == loops::Reduction::none && !statement().schedule && readsInPlace(statement().value, statement().axes, reads) && reads <= kMostFusedReads;
 }
 
 Status Comprehension::checkInputs(const std::vector<TensorType>& inputs) const {
@@ -144,33 +144,40 @@ Result<TensorType> Comprehension::outputType(const std::vector<TensorType>& inpu
             dims.push_back(openDim(axis.text, bound, inputs));
         return TensorType(statement().type, dims);
     }
-    Sizes sizes;
+    TS_ASSIGN(const Numbers numbers, numbersOf(inputs));
+    return TensorType(statement().type, shapeOf(statement(), numbers.ranges));
+}
+
+Result<Comprehension::Numbers> Comprehension::numbersOf(const std::vector<TensorType>& inputs) const {
+    TS_TRY(checkInputs(inputs));
+    TS_ASSIGN(const auto bound, bind(inputs));
+    Numbers numbers;
     for (const auto& [name, dim] : bound)
-        sizes[name] = dim.extent;
+        numbers.sizes[name] = dim.extent;
     Shapes shapes;
     for (std::size_t i = 0; i < inputs.size(); ++i)
         shapes[definition_.inputs[i].name.text] = extentsOf(inputs[i]);
-    TS_ASSIGN(const Intervals ranges, indexRanges(kSource, statement(), sizes, shapes));
-    return TensorType(statement().type, shapeOf(statement(), ranges));
+    TS_ASSIGN(numbers.ranges, indexRanges(kSource, statement(), numbers.sizes, shapes));
+    return numbers;
 }
 
 Result<loops::Stage> Comprehension::lower(const std::vector<loops::TensorRef>& inputs, const std::string& name) const {
     std::vector<TensorType> types;
-    std::map<std::string, loops::TensorRef> tensors;
-    Shapes shapes;
     for (const loops::TensorRef& input : inputs)
         types.emplace_back(input->type, input->shape);
-    TS_TRY(checkInputs(types));
-    TS_ASSIGN(const auto bound, bind(types));
-    Sizes sizes;
-    for (const auto& [size, dim] : bound)
-        sizes[size] = dim.extent;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
+    TS_ASSIGN(const Numbers numbers, numbersOf(types));
+    std::map<std::string, loops::TensorRef> tensors;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
         tensors[definition_.inputs[i].name.text] = inputs[i];
-        shapes[definition_.inputs[i].name.text] = inputs[i]->shape;
-    }
-    TS_ASSIGN(const Intervals ranges, indexRanges(kSource, statement(), sizes, shapes));
-    return lowerStatement(kSource, statement(), sizes, ranges, tensors, name);
+    return lowerStatement(kSource, statement(), numbers.sizes, numbers.ranges, tensors, name);
+}
+
+Result<std::optional<BoundSchedule>> Comprehension::schedule(const std::vector<TensorType>& inputs) const {
+    if (!statement().schedule)
+        return std::optional<BoundSchedule>();
+    TS_ASSIGN(const Numbers numbers, numbersOf(inputs));
+    TS_ASSIGN(BoundSchedule bound, BoundSchedule::bind(kSource, statement(), numbers.sizes, numbers.ranges));
+    return std::optional(std::move(bound));
 }
 
 } // namespace tunesmith::te

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "core/graph/tensor_type.h"
-#include "core/te/ast.h"
+#include "core/te/bound_schedule.h"
 
 namespace tunesmith::te {
 
@@ -18,7 +18,7 @@ public:
 
     std::string text() const;
     const std::vector<Input>& inputs() const { return definition_.inputs; }
-    // No reduction, and every tensor is read at the output's own index, or lacks some of its dimensions: then it can be computed
+    // No reduction and no schedule of its own, and every tensor is read at the output's own index, or lacks some of its dimensions: then it can be computed
     // together with what makes its inputs.
     bool isElementwise() const;
 
@@ -27,11 +27,18 @@ public:
     Result<TensorType> outputType(const std::vector<TensorType>& inputs) const;
     // The stage for inputs with static types, as outputType() takes them.
     Result<loops::Stage> lower(const std::vector<loops::TensorRef>& inputs, const std::string& name) const;
+    // How the text wants it to be computed, for inputs with static types; nothing where it does not say.
+    Result<std::optional<BoundSchedule>> schedule(const std::vector<TensorType>& inputs) const;
 
 private:
     explicit Comprehension(Definition definition) : definition_(std::move(definition)) {}
     const Statement& statement() const { return definition_.statements.front(); }
+    struct Numbers { // what static types say
+        Sizes sizes;
+        Intervals ranges;
+    };
     Status checkInputs(const std::vector<TensorType>& inputs) const;
+    Result<Numbers> numbersOf(const std::vector<TensorType>& inputs) const;
     Result<std::map<std::string, Dim>> bind(const std::vector<TensorType>& inputs) const;
     Dim openDim(const std::string& axis, const std::map<std::string, Dim>& sizes, const std::vector<TensorType>& inputs) const;
 

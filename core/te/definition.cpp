@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/graph/atomic_file.h"
+#include "core/te/bound_schedule.h"
 #include "core/te/check_names.h"
 #include "core/te/check_types.h"
 #include "core/te/index_ranges.h"
@@ -86,6 +87,8 @@ Result<loops::Program> lowerDefinition(const Definition& definition, const Sizes
     }
     for (const Statement& statement : definition.statements) {
         TS_ASSIGN(const Intervals ranges, indexRanges(definition.source, statement, sizes, shapes));
+        if (statement.schedule)
+            TS_TRY(BoundSchedule::bind(definition.source, statement, sizes, ranges));
         TS_ASSIGN(loops::Stage stage, lowerStatement(definition.source, statement, sizes, ranges, tensors, statement.output.text));
         shapes[statement.output.text] = stage.output->shape;
         tensors[statement.output.text] = stage.output;

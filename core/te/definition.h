@@ -13,7 +13,8 @@ Result<Definition> readDefinitionFile(const std::filesystem::path& path);
 Sizes defaultSizes(const Definition& definition);                 // those that have a number
 std::vector<std::string> sizeNames(const Definition& definition); // in the order of their appearance
 
-// All statements as stages, where every size has a value: ranges are found and all reads proven. An error says at which place of
+// All statements as stages, where every size has a value: ranges are found, all reads proven, and schedules
+// have a choice of knobs that is allowed. An error says at which place of
 // the text they cannot be.
 Result<loops::Program> lowerDefinition(const Definition& definition, const Sizes& sizes);
 // Only whether it can be done. A size without a value is not an error: then nothing is checked.

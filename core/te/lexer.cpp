@@ -15,9 +15,9 @@ bool startsName(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'
 bool continuesName(char c) { return startsName(c) || isDigit(c); }
 
 // Longer ones before those that they begin with.
-constexpr std::array<std::string_view, 31> kSigns{"+=!", "*=!", "+=", "*=", "=!", "==", "!=", "<=", ">=", "&&", "||",
+constexpr std::array<std::string_view, 32> kSigns{"+=!", "*=!", "+=", "*=", "=!", "==", "!=", "<=", ">=", "&&", "||",
                                                   "->",  "(",   ")",  "[",  "]",  "{",  "}",  ",",  ":",  ";",  "?",
-                                                  "=",   "<",   ">",  "+",  "-",  "*",  "/",  "%",  "!"};
+                                                  "=",   "<",   ">",  "+",  "-",  "*",  "/",  "%",  "!",  "|"};
 
 std::string characterText(char c) {
     const auto code = static_cast<unsigned char>(c);

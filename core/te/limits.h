@@ -22,4 +22,17 @@ inline constexpr std::int64_t kLargestIndex = std::int64_t(1) << 50;
 inline constexpr std::int64_t kMostElements = std::int64_t(1) << 40;   // of one tensor
 inline constexpr std::int64_t kMostIterations = std::int64_t(1) << 50; // of one statement
 
+inline constexpr std::size_t kMostKnobs = 32;                     // of one schedule
+inline constexpr std::size_t kMostKnobValues = 256;
+inline constexpr std::int64_t kMostConfigs = 1 << 16;             // all knobs' values together, before what is required of them
+inline constexpr std::size_t kMostRequirements = 32;
+inline constexpr std::size_t kMostLoops = 48;                     // loops of a statement and what its schedule makes of them
+inline constexpr std::size_t kMostMarks = 48;
+inline constexpr std::int64_t kMostLanes = 64;
+inline constexpr std::int64_t kMostWrittenOut = 1 << 13;          // operations of a statement times how often unrolling repeats it
+inline constexpr std::int64_t kMostVersions = 1 << 20;            // the same, times the bodies that tails and guards may have
+inline constexpr std::int64_t kLargestNest = 1 << 17;             // nodes of expressions in the loops that are compiled
+inline constexpr std::int64_t kMostAccumulatorBytes = 128 * 1024; // of one block
+inline constexpr std::int64_t kMostLocalBytes = 512 * 1024;       // of all blocks of a kernel, on a thread's stack
+
 } // namespace tunesmith::te

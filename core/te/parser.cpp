@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/te/parser.h"
 
+#include <algorithm>
+
 #include "core/te/limits.h"
+#include "core/te/schedule_parser.h"
 #include "core/te/term_parser.h"
 
 namespace tunesmith::te {
@@ -111,8 +114,7 @@ private:
         while (!done) {
             if (made.statements.size() == kMostStatements)
                 return tokens_.error("a definition has at most " + std::to_string(kMostStatements) + " statements");
-            TS_ASSIGN(Statement next, statement());
-            made.statements.push_back(std::move(next));
+            TS_TRY(statementOrSchedule(made));
             TS_ASSIGN(bool separated, tokens_.accept(";"));
             while (separated) {
                 TS_ASSIGN(separated, tokens_.accept(";"));
@@ -122,9 +124,32 @@ private:
         return {};
     }
 
-    Result<Statement> statement() {
+    // `schedule` is a word of the language only where a name follows it.
+    Status statementOrSchedule(Definition& made) {
+        const Token word = tokens_.now();
+        TS_ASSIGN(Name first, tokens_.name("a statement, as in Y[i] = X[i],"));
+        if (word.is("schedule") && tokens_.now().kind == Token::Kind::name && !tokens_.now().is("max") && !tokens_.now().is("min"))
+            return schedule(made);
+        TS_ASSIGN(Statement next, statement(std::move(first)));
+        made.statements.push_back(std::move(next));
+        return {};
+    }
+
+    Status schedule(Definition& made) {
+        TS_ASSIGN(ScheduleText text, parseSchedule(tokens_));
+        const Name& output = text.output;
+        const auto found = std::ranges::find_if(made.statements, [&](const Statement& statement) { return statement.output.text == output.text; });
+        if (found == made.statements.end())
+            return errorAt(tokens_.source(), output.place, "no statement up to here assigns to '" + output.text + "'; a schedule follows the statement that it is for");
+        if (found->schedule)
+            return errorAt(tokens_.source(), output.place, "there is a schedule of '" + output.text + "' already; write one with a knob and conditions, as in unroll k if U");
+        found->schedule = std::move(text);
+        return {};
+    }
+
+    Result<Statement> statement(Name output) {
         Statement made;
-        TS_ASSIGN(made.output, tokens_.name("a statement, as in Y[i] = X[i],"));
+        made.output = std::move(output);
         TS_TRY(axes(made));
         TS_TRY(assignment(made));
         TermParser terms(tokens_);

@@ -37,10 +37,10 @@ std::string numberText(double value) {
     return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
-template <class List, class Text> std::string joined(const List& list, const Text& text) {
+template <class List, class Text> std::string joined(const List& list, const Text& text, const char* between = ", ") {
     std::string all;
     for (const auto& item : list)
-        all += (all.empty() ? "" : ", ") + text(item);
+        all += (all.empty() ? "" : between) + text(item);
     return all;
 }
 
@@ -66,6 +66,17 @@ const char* assignmentText(loops::Reduction reduction) {
     case loops::Reduction::min: return " min=! ";
     default: return " = ";
     }
+}
+
+const char* markText(LoopMark::Kind kind) {
+    switch (kind) {
+    case LoopMark::Kind::order: return "order";
+    case LoopMark::Kind::unroll: return "unroll";
+    case LoopMark::Kind::vectorize: return "vectorize";
+    case LoopMark::Kind::parallel: return "parallel";
+    case LoopMark::Kind::accumulate: return "accumulate at";
+    }
+    return "";
 }
 
 std::string inputText(const Input& input) {
@@ -105,11 +116,26 @@ std::string toText(const Statement& statement) {
     return conditions.empty() ? text : text + " where " + conditions;
 }
 
+std::string toText(const ScheduleText& schedule) {
+    const auto name = [](const Name& one) { return one.text; };
+    std::string text = "schedule " + schedule.output.text + (schedule.only ? " only {" : " {");
+    for (const KnobText& knob : schedule.knobs)
+        text += " knob " + knob.name.text + " = " + joined(knob.values, [](const Term& term) { return toText(term); }, " | ") + ";";
+    for (const Term& requirement : schedule.requirements)
+        text += " require " + toText(requirement) + ";";
+    for (const LoopStep& step : schedule.steps)
+        text += " " + joined(step.made, name) + " = " + (step.fuses() ? "fuse(" : "split(") + joined(step.from, name) +
+                (step.fuses() ? "" : ", " + listText(step.factors)) + ");";
+    for (const LoopMark& mark : schedule.marks)
+        text += " " + std::string(markText(mark.kind)) + " " + joined(mark.loops, name) + (mark.condition ? " if " + toText(*mark.condition) : "") + ";";
+    return text + " }";
+}
+
 std::string toText(const Definition& definition) {
     std::string text = "def " + definition.name.text + "(" + joined(definition.inputs, inputText) + ") -> " +
                        joined(definition.outputs, [](const Name& name) { return name.text; }) + " {";
     for (const Statement& statement : definition.statements)
-        text += " " + toText(statement) + ";";
+        text += " " + toText(statement) + ";" + (statement.schedule ? " " + toText(*statement.schedule) : "");
     return text + " }";
 }
 

@@ -4,9 +4,11 @@
 
 namespace tunesmith::te {
 
-// The text of what was parsed: parsing it again gives the same tree. No more brackets than the operators need.
+// The text of what was parsed: parsing it again gives the same tree. No more brackets than the operators need. A schedule's knobs
+// come first, then what is required of them, its loops, and how they run.
 std::string toText(const Term& term);
 std::string toText(const Statement& statement);
+std::string toText(const ScheduleText& schedule);
 std::string toText(const Definition& definition);
 
 } // namespace tunesmith::te
