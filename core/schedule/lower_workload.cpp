@@ -4,6 +4,8 @@
 
 #include "core/ops/lower_node.h"
 #include "core/schedule/workload.h"
+#include "core/te/comprehension.h"
+#include "core/te/graph.h"
 
 namespace tunesmith {
 namespace {
@@ -76,6 +78,20 @@ void mergeStages(Program& program) {
     }
 }
 
+// A statement with a schedule begins a kernel.
+Result<std::shared_ptr<const te::BoundSchedule>> writtenSchedule(const Graph& graph) {
+    std::shared_ptr<const te::BoundSchedule> none;
+    const Node& head = *graph.nodes().front();
+    if (head.domain != te::kDomain || head.op != te::kComprehension)
+        return none;
+    TS_ASSIGN(const te::Comprehension comprehension, te::Comprehension::fromText(head.stringAttr(te::kTextAttribute)));
+    std::vector<TensorType> types;
+    for (const ValueId input : head.inputs)
+        types.push_back(graph.value(input).type);
+    TS_ASSIGN(auto written, comprehension.schedule(types));
+    return written ? std::make_shared<const te::BoundSchedule>(std::move(*written)) : none;
+}
+
 } // namespace
 
 Result<LoweredWorkload> lowerWorkload(const Workload& workload) {
@@ -114,6 +130,7 @@ Result<LoweredWorkload> lowerWorkload(const Workload& workload) {
     for (const ValueId output : graph.outputs())
         program.outputs.push_back(tensors.at(output));
     lowered.outputLayouts = workload.outputLayouts;
+    TS_ASSIGN(lowered.written, writtenSchedule(graph));
     mergeStages(program);
     for (const auto& [value, tensor] : arguments) {
         const bool used = std::any_of(program.stages.begin(), program.stages.end(), [&](const Stage& s) { return reads(s, tensor); });

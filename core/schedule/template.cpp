@@ -6,6 +6,9 @@
 #include <numeric>
 #include <set>
 
+#include "core/te/apply_schedule.h"
+#include "core/te/bound_schedule.h"
+
 namespace tunesmith {
 
 using loops::Program;
@@ -14,12 +17,20 @@ using loops::Stage;
 
 namespace {
 
-// The first of the plain templates that matches, then the algorithms that can stand in for it.
+// What the user wrote, then, unless that is to stand alone, the first of the plain templates that matches and the algorithms that
+// can stand in for it.
 std::vector<const ScheduleTemplate*> templatesFor(const LoweredWorkload& lowered, const Target& target) {
     std::vector<const ScheduleTemplate*> found;
-    for (const ScheduleTemplate* plain : {&convTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &rearrangeTemplate(), &genericTemplate()})
-        if (found.empty() && plain->matches(lowered, target))
+    if (textTemplate().matches(lowered, target))
+        found.push_back(&textTemplate());
+    if (lowered.written && lowered.written->only())
+        return found;
+    for (const ScheduleTemplate* plain :
+         {&convTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &rearrangeTemplate(), &genericTemplate()})
+        if (plain->matches(lowered, target)) {
             found.push_back(plain);
+            break;
+        }
     for (const ScheduleTemplate* algorithm : {&winogradTemplate(2), &winogradTemplate(4)})
         if (algorithm->matches(lowered, target))
             found.push_back(algorithm);
@@ -91,6 +102,8 @@ Result<ScheduledKernel> ScheduleSpace::schedule(const Config& config) const {
     for (std::size_t i = 0; i < lowered.program.outputs.size(); ++i)
         schedule.setLayout(lowered.program.outputs[i], lowered.outputLayouts[i]);
     TS_ASSIGN(scheduled.nest, schedule.lower());
+    if (way.schedules == &textTemplate())
+        TS_TRY(te::checkNest(scheduled.nest));
     return scheduled;
 }
 

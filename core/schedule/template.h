@@ -38,6 +38,7 @@ const ScheduleTemplate& matmulTemplate();
 const ScheduleTemplate& rowsTemplate();
 const ScheduleTemplate& rearrangeTemplate();
 const ScheduleTemplate& genericTemplate();
+const ScheduleTemplate& textTemplate(); // of a user: before all others
 
 // A kernel of a workload under one config: its loops, and the layouts in which it wants its arguments.
 struct ScheduledKernel {

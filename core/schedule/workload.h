@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@
 #include "core/schedule/weight_transform.h"
 
 namespace tunesmith {
+
+namespace te {
+class BoundSchedule;
+}
 
 // What is tuned: the computation of one kernel at concrete shapes and layouts, without the values of its weights. It is
 // itself a small graph, so that the reference engine is its oracle and ONNX bytes carry it to worker processes. Equal
@@ -46,6 +51,7 @@ struct LoweredWorkload {
     std::vector<bool> constantArguments;
     std::vector<WeightTransform> argumentTransforms; // none unless a template asks for one of a constant
     std::vector<loops::Layout> outputLayouts;
+    std::shared_ptr<const te::BoundSchedule> written; // of the first node's stage, by the user who wrote it; usually null
 };
 Result<LoweredWorkload> lowerWorkload(const Workload& workload);
 

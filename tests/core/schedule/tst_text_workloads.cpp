@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
-#include "core/ops/infer_shapes.h"
-#include "core/schedule/kernel_bench.h"
-#include "core/schedule/kernel_messages.h"
-#include "core/schedule/template.h"
-#include "core/te/definition.h"
-#include "core/te/graph.h"
-#include "tests/take.h"
+#include "tests/core/schedule/text_case.h"
 
 using namespace tunesmith;
+using namespace tunesmith::testing;
 
 namespace {
-
-constexpr std::uint64_t kSeed = 20260101;
 
 struct Row {
     const char* name;
@@ -61,25 +54,6 @@ const std::vector<Row>& rows() {
     return table;
 }
 
-std::vector<Workload> workloadsOf(const std::string& text, const Target& target) {
-    const te::Definition definition = take(te::readDefinition(text, "f.te"));
-    const Graph graph = take(inferShapes(take(te::makeGraph(definition)), te::defaultSizes(definition)));
-    const auto groups = take(groupNodes(graph));
-    std::vector<Workload> workloads;
-    for (const KernelGroup& group : groups)
-        workloads.push_back(take(extractWorkload(graph, group, chooseLayouts(graph, groups, target))).workload);
-    return workloads;
-}
-
-KernelPackage packageOf(const ScheduledKernel& scheduled, const Target& target) {
-    KernelPackage package;
-    package.kernel = take(compileKernel(scheduled.nest, target, {"candidate", false})).kernel;
-    package.argumentLayouts = scheduled.lowered.argumentLayouts;
-    package.argumentTransforms = scheduled.lowered.argumentTransforms;
-    package.outputLayouts = scheduled.lowered.outputLayouts;
-    return package;
-}
-
 } // namespace
 
 // Kernels of text tensor expressions: which template takes them, and that every schedule computes what the text says.
@@ -103,7 +77,8 @@ private slots:
             for (const Workload& workload : workloadsOf(kase.text, target)) {
                 const auto space = take(ScheduleSpace::make(workload, target));
                 templates << QString::fromStdString(space.space().name());
-                check(workload, space, target);
+                const std::string wrong = wrongConfig(workload, space, target, 3);
+                QVERIFY2(wrong.empty(), wrong.c_str());
             }
             QCOMPARE(templates.join(' '), QString(kase.expectedTemplates));
         }
@@ -119,21 +94,6 @@ private slots:
         const auto chain = workloadsOf("def f(float32[M=8, K=16] X, float32[K, K] W, float32[K, K] V) -> C { A[i, j] +=! X[i, k] * W[k, j]  C[i, j] +=! A[i, k] * V[k, j] }", Target());
         QCOMPARE(chain.size(), std::size_t(2));
         QCOMPARE(chain[0].key, chain[1].key);
-    }
-
-private:
-    static void check(const Workload& workload, const ScheduleSpace& space, const Target& target) {
-        std::vector<Config> configs{space.defaultConfig()};
-        Rng rng(kSeed);
-        for (int i = 0; i < 3; ++i)
-            configs.push_back(space.space().sample(rng));
-        const auto reference = take(KernelCase::make(workload, kSeed));
-        const auto one = take(PhaseRunner::make(1)), two = take(PhaseRunner::make(2));
-        for (const Config& config : configs) {
-            const auto kernel = take(BenchKernel::load(reference, packageOf(take(space.schedule(config)), target)));
-            const std::string wrong = kernel->check(*one) + kernel->check(*two);
-            QVERIFY2(wrong.empty(), (std::string(isaName(target.isa)) + ", " + space.space().describe(config) + ": " + wrong).c_str());
-        }
     }
 };
 
