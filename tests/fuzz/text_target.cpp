@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -10,6 +11,7 @@
 #include "core/te/definition.h"
 #include "core/te/graph.h"
 #include "core/te/printer.h"
+#include "tests/core/te/schedule_case.h"
 #include "tests/fuzz/targets.h"
 
 namespace tunesmith::fuzz {
@@ -49,6 +51,46 @@ void checkNodes(const te::Definition& definition) {
     }
 }
 
+// Sums, products and extrema of moderate numbers: what may be added up in any order.
+bool isMild(const te::Term& term) {
+    const bool operation = term.kind != te::Term::Kind::operation || std::string("+-*").find(term.name) != std::string::npos;
+    const bool call = term.kind != te::Term::Kind::call || term.name == "min" || term.name == "max";
+    if (!operation || !call || term.kind == te::Term::Kind::choice || std::abs(term.real) > 100 || term.integer > 100)
+        return false;
+    return term.kind == te::Term::Kind::read || std::ranges::all_of(term.args, isMild);
+}
+
+// The loops of some choices of a statement's schedule, run as they stand.
+void checkSchedule(const te::Definition& definition, std::size_t index, const loops::Program& whole, const std::vector<Tensor>& inputs, const std::vector<Tensor>& made) {
+    constexpr std::size_t kChoices = 4, kMostSplits = 8; // tails of splits of splits double what is run in vain
+    const te::Statement& statement = definition.statements[index];
+    testing::ScheduledStatement scheduled(definition, index, whole);
+    require(scheduled.problem.empty(), "a schedule that was checked is the same in its node: " + scheduled.problem);
+    if (statement.schedule->steps.size() > kMostSplits)
+        return;
+    std::vector<Tensor> known = inputs;
+    known.insert(known.end(), made.begin(), made.begin() + static_cast<std::ptrdiff_t>(index));
+    const std::size_t last = index + scheduled.program.stages.size() - 1;
+    const bool comparable = std::ranges::all_of(definition.statements.begin() + static_cast<std::ptrdiff_t>(index), definition.statements.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                                                [](const te::Statement& one) { return isMild(one.value); });
+    for (std::size_t i = 0; i < kChoices; ++i) {
+        const std::string wrong = scheduled.check(i * 7 % scheduled.choices(), known, {made[last]}, comparable);
+        require(wrong.empty(), "a schedule computes what its statement says: " + wrong);
+    }
+}
+
+void checkSchedules(const te::Definition& definition, const loops::Program& program, const std::vector<Tensor>& inputs) {
+    loops::Program all = program;
+    all.outputs.clear();
+    for (const loops::Stage& stage : all.stages)
+        all.outputs.push_back(stage.output);
+    const auto made = loops::evaluate(all, inputs);
+    require(made.ok(), "what was proven runs");
+    for (std::size_t i = 0; i < definition.statements.size(); ++i)
+        if (definition.statements[i].schedule)
+            checkSchedule(definition, i, program, inputs, *made);
+}
+
 } // namespace
 
 void tensorExpressions(std::span<const std::byte> bytes) {
@@ -76,6 +118,8 @@ void tensorExpressions(std::span<const std::byte> bytes) {
     require(inputs.ok(), "inputs can be drawn");
     const auto results = Interpreter(*typed).run(*inputs); // reports a read outside of a tensor, of which there must be none
     require(results.ok(), results.ok() ? "" : "what was proven runs: " + results.error().message);
+    if (stepsOf(*program) <= 1 << 12)
+        checkSchedules(*definition, *program, *inputs);
 }
 
 } // namespace tunesmith::fuzz

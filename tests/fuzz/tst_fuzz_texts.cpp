@@ -26,7 +26,8 @@ class TestFuzzTexts : public QObject {
     static std::string word(Rng& rng) {
         static const std::vector<std::string> words{"where ", " in ", "max=! ", "min=! ", "+=! ", "*=! ", " = ", "[i]", "[i, j]", "(", ")", "[", "]", "{", "}", " ? ", " : ", " < ", " <= ",
                                                     " && ", " || ", "!", " + ", " - ", " * ", " / ", " % ", "min(", "max(", "float32(", "int64(", "float16(", "exp(", "X", "Y", "i", "j", "k", "N",
-                                                    "0", "1", "2.5", "9223372036854775807", "1e308", ", ", "; ", "bool[N] ", "int8[N] ", "N=", "-> ", "def ", "# "};
+                                                    "0", "1", "2.5", "9223372036854775807", "1e308", ", ", "; ", "bool[N] ", "int8[N] ", "N=", "-> ", "def ", "# ", " | ", "schedule Y { ", " only ", " knob T = ", " require ", "a, b = split(i, ", "c = fuse(i, j) ", " order ",
+                                                    " unroll ", " vectorize ", " parallel ", " accumulate at ", " if ", "divisors(", "powers(1, ", "on", "ii", "io", "ko", "ki", "T", "3", "7"};
         return words[rng.below(words.size())];
     }
 
