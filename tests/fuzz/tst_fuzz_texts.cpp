@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <cctype>
+
 #include <QDir>
 #include <QTest>
 
@@ -31,6 +33,31 @@ class TestFuzzTexts : public QObject {
         return words[rng.below(words.size())];
     }
 
+    // Two words of a text change places, or a number becomes another one: such texts often mean something.
+    static void exchange(Rng& rng, std::string& text) {
+        const auto inWord = [&](std::size_t at) { return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_'); };
+        std::vector<std::pair<std::size_t, std::size_t>> words; // begin and length
+        for (std::size_t at = 0; at < text.size(); ++at)
+            if (inWord(at) && (at == 0 || !inWord(at - 1))) {
+                std::size_t length = 1;
+                while (inWord(at + length))
+                    ++length;
+                words.emplace_back(at, length);
+            }
+        if (words.empty())
+            return;
+        const auto [begin, length] = words[rng.below(words.size())];
+        const auto [other, otherLength] = words[rng.below(words.size())];
+        const std::string first = text.substr(begin, length), second = text.substr(other, otherLength);
+        if (std::isdigit(static_cast<unsigned char>(first[0]))) {
+            text.replace(begin, length, std::to_string(rng.below(12)));
+        } else if (begin < other) {
+            text.replace(other, otherLength, first).replace(begin, length, second);
+        } else {
+            text.replace(begin, length, second).replace(other, otherLength, first);
+        }
+    }
+
 private slots:
     void seeds() {
         for (const auto& [name, text] : fuzz::textSeeds())
@@ -54,6 +81,17 @@ private slots:
                 if (bent.empty())
                     bent = "d";
             }
+            run(bent);
+        }
+    }
+
+    void exchangedWords() {
+        Rng rng(13);
+        const auto list = fuzz::textSeeds();
+        for (int i = 0; i < 10'000; ++i) {
+            std::string bent = list[rng.below(list.size())].second;
+            for (std::uint64_t change = 0; change <= rng.below(3); ++change)
+                exchange(rng, bent);
             run(bent);
         }
     }
