@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/search/pbqp.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+
+namespace tunesmith {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+using Costs = std::vector<double>;
+
+double least(const Costs& costs) { return *std::ranges::min_element(costs); }
+
+Costs transposed(const Costs& costs, std::size_t rows, std::size_t columns) {
+    Costs turned(costs.size());
+    for (std::size_t i = 0; i < rows; ++i)
+        for (std::size_t j = 0; j < columns; ++j)
+            turned[j * rows + i] = costs[i * columns + j];
+    return turned;
+}
+
+// A problem while it is made smaller. What leaves it remembers how to choose once its neighbours have chosen.
+class Reduction {
+public:
+    explicit Reduction(PbqpProblem problem) : nodes_(std::move(problem.nodes)), links_(nodes_.size()), gone_(nodes_.size(), false) {
+        for (PbqpEdge& edge : problem.edges)
+            connect(edge.a, edge.b, std::move(edge.costs));
+        for (std::size_t n = 0; n < nodes_.size(); ++n)
+            waiting_.push_back(n);
+    }
+
+    // Eliminates all nodes of up to two neighbours.
+    void run() {
+        while (!waiting_.empty()) {
+            const std::size_t node = waiting_.back();
+            waiting_.pop_back();
+            if (!gone_[node] && links_[node].size() <= 2)
+                eliminate(node);
+        }
+    }
+
+    double settled() const { return settled_; } // what the eliminated nodes without neighbours cost
+
+    // The connected parts of what is left, as lists of nodes.
+    std::vector<std::vector<std::size_t>> parts() const {
+        std::vector<std::vector<std::size_t>> found;
+        std::vector<bool> seen = gone_;
+        for (std::size_t first = 0; first < nodes_.size(); ++first) {
+            if (seen[first])
+                continue;
+            std::vector<std::size_t> part{first};
+            seen[first] = true;
+            for (std::size_t i = 0; i < part.size(); ++i)
+                for (const auto& [next, edge] : links_[part[i]])
+                    if (!seen[next]) {
+                        seen[next] = true;
+                        part.push_back(next);
+                    }
+            std::ranges::sort(part);
+            found.push_back(std::move(part));
+        }
+        return found;
+    }
+
+    PbqpProblem problemOf(const std::vector<std::size_t>& part) const {
+        PbqpProblem problem;
+        std::map<std::size_t, std::size_t> place;
+        for (const std::size_t node : part) {
+            place[node] = problem.nodes.size();
+            problem.nodes.push_back(nodes_[node]);
+        }
+        for (const std::size_t node : part)
+            for (const auto& [next, edge] : links_[node])
+                if (node < next)
+                    problem.edges.push_back({place[node], place[next], oriented(edges_[edge], node)});
+        return problem;
+    }
+
+    // Chooses for the eliminated nodes, the last one first.
+    void complete(std::vector<std::size_t>& choice) const {
+        for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+            Costs costs = step->own;
+            for (const Link& link : step->links)
+                for (std::size_t i = 0; i < costs.size(); ++i)
+                    costs[i] += link.costs[i * nodes_[link.node].size() + choice[link.node]];
+            choice[step->node] = static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
+        }
+    }
+
+private:
+    struct Link { // costs: row after row, of the one that is eliminated
+        std::size_t node;
+        Costs costs;
+    };
+    struct Step {
+        std::size_t node;
+        Costs own;
+        std::vector<Link> links;
+    };
+
+    Costs oriented(const PbqpEdge& edge, std::size_t from) const {
+        return edge.a == from ? edge.costs : transposed(edge.costs, nodes_[edge.a].size(), nodes_[edge.b].size());
+    }
+
+    void connect(std::size_t a, std::size_t b, Costs costs) {
+        if (const auto found = links_[a].find(b); found != links_[a].end()) {
+            PbqpEdge& edge = edges_[found->second];
+            const Costs more = edge.a == a ? std::move(costs) : transposed(costs, nodes_[a].size(), nodes_[b].size());
+            for (std::size_t i = 0; i < more.size(); ++i)
+                edge.costs[i] += more[i];
+        } else {
+            links_[a][b] = links_[b][a] = edges_.size();
+            edges_.push_back({a, b, std::move(costs)});
+        }
+        normalize(links_[a][b]);
+    }
+
+    void disconnect(std::size_t edge) {
+        const auto [a, b] = std::pair(edges_[edge].a, edges_[edge].b);
+        links_[a].erase(b);
+        links_[b].erase(a);
+        edges_[edge].costs.clear();
+        waiting_.push_back(b);
+        waiting_.push_back(a);
+    }
+
+    // What an edge costs whatever the other end takes is moved into the nodes; an edge of which nothing is left goes.
+    void normalize(std::size_t index) {
+        PbqpEdge& edge = edges_[index];
+        Costs &a = nodes_[edge.a], &b = nodes_[edge.b];
+        const std::size_t rows = a.size(), columns = b.size();
+        for (std::size_t i = 0; i < rows; ++i)
+            shift(edge.costs, a[i], b, i * columns, 1);
+        for (std::size_t j = 0; j < columns; ++j)
+            shift(edge.costs, b[j], a, j, columns);
+        if (std::ranges::all_of(edge.costs, [](double cost) { return cost == 0; }))
+            disconnect(index);
+    }
+
+    // Moves the least of a row or column into the alternative that it belongs to; `other`: the costs of its other end.
+    static void shift(Costs& costs, double& own, const Costs& other, std::size_t begin, std::size_t step) {
+        double low = kInfinity;
+        for (std::size_t k = 0; k < other.size(); ++k)
+            if (other[k] < kInfinity)
+                low = std::min(low, costs[begin + k * step]);
+        own += low;
+        for (std::size_t k = 0; k < other.size(); ++k) {
+            double& cost = costs[begin + k * step];
+            cost = own < kInfinity && other[k] < kInfinity ? cost - low : 0; // nobody takes what is forbidden anyway
+        }
+    }
+
+    void eliminate(std::size_t node) {
+        Step step{node, nodes_[node], {}};
+        std::vector<std::size_t> edges;
+        for (const auto& [next, edge] : links_[node]) {
+            step.links.push_back({next, oriented(edges_[edge], node)});
+            edges.push_back(edge);
+        }
+        gone_[node] = true;
+        for (const std::size_t edge : edges)
+            disconnect(edge);
+        if (step.links.empty())
+            settled_ += least(step.own);
+        else if (step.links.size() == 1)
+            foldIntoNode(step);
+        else
+            foldIntoEdge(step);
+        steps_.push_back(std::move(step));
+    }
+
+    void foldIntoNode(const Step& step) {
+        const Link& link = step.links[0];
+        Costs& costs = nodes_[link.node];
+        for (std::size_t j = 0; j < costs.size(); ++j) {
+            double low = kInfinity;
+            for (std::size_t i = 0; i < step.own.size(); ++i)
+                low = std::min(low, step.own[i] + link.costs[i * costs.size() + j]);
+            costs[j] += low;
+        }
+    }
+
+    void foldIntoEdge(const Step& step) {
+        const Link &first = step.links[0], &second = step.links[1];
+        const std::size_t rows = nodes_[first.node].size(), columns = nodes_[second.node].size();
+        Costs costs(rows * columns, kInfinity);
+        for (std::size_t j = 0; j < rows; ++j)
+            for (std::size_t k = 0; k < columns; ++k)
+                for (std::size_t i = 0; i < step.own.size(); ++i)
+                    costs[j * columns + k] =
+                        std::min(costs[j * columns + k], step.own[i] + first.costs[i * rows + j] + second.costs[i * columns + k]);
+        connect(first.node, second.node, std::move(costs));
+    }
+
+    std::vector<Costs> nodes_;
+    std::vector<PbqpEdge> edges_;
+    std::vector<std::map<std::size_t, std::size_t>> links_; // of each node: neighbour and edge
+    std::vector<bool> gone_;
+    std::vector<std::size_t> waiting_; // may have few neighbours now
+    std::vector<Step> steps_;
+    double settled_ = 0;
+};
+
+class Solver {
+public:
+    explicit Solver(std::size_t branches) : left_(branches) {}
+
+    bool proven() const { return proven_; }
+
+    // A solution below `limit`; none where there is none or the branches are used up.
+    std::optional<std::vector<std::size_t>> solve(PbqpProblem problem, double limit) {
+        std::vector<std::size_t> choice(problem.nodes.size(), 0);
+        Reduction reduction(std::move(problem));
+        reduction.run();
+        const auto parts = reduction.parts();
+        std::vector<PbqpProblem> problems;
+        double bound = reduction.settled();
+        for (const auto& part : parts) {
+            problems.push_back(reduction.problemOf(part));
+            bound += boundOf(problems.back());
+        }
+        for (std::size_t p = 0; p < parts.size() && bound < limit; ++p) {
+            const double others = bound - boundOf(problems[p]);
+            const auto found = branch(problems[p], limit - others);
+            if (!found)
+                return std::nullopt;
+            for (std::size_t i = 0; i < found->size(); ++i)
+                choice[parts[p][i]] = (*found)[i];
+            bound = others + problems[p].cost(*found);
+        }
+        if (bound >= limit)
+            return std::nullopt;
+        reduction.complete(choice);
+        return choice;
+    }
+
+private:
+    // Edges are normalized: none of them costs less than nothing.
+    static double boundOf(const PbqpProblem& problem) {
+        return std::transform_reduce(problem.nodes.begin(), problem.nodes.end(), 0.0, std::plus(), least);
+    }
+
+    static std::size_t busiest(const PbqpProblem& problem) {
+        std::vector<std::size_t> degree(problem.nodes.size(), 0);
+        for (const PbqpEdge& edge : problem.edges)
+            ++degree[edge.a], ++degree[edge.b];
+        return static_cast<std::size_t>(std::ranges::max_element(degree) - degree.begin());
+    }
+
+    // The alternatives of a node, those first that are cheap where each neighbour takes what suits it.
+    static std::vector<std::size_t> guesses(const PbqpProblem& problem, std::size_t node) {
+        Costs score = problem.nodes[node];
+        for (const PbqpEdge& edge : problem.edges) {
+            if (edge.a != node && edge.b != node)
+                continue;
+            const Costs& other = problem.nodes[edge.a == node ? edge.b : edge.a];
+            const Costs costs = edge.a == node ? edge.costs : transposed(edge.costs, other.size(), score.size());
+            for (std::size_t i = 0; i < score.size(); ++i) {
+                double low = kInfinity;
+                for (std::size_t j = 0; j < other.size(); ++j)
+                    low = std::min(low, costs[i * other.size() + j] + other[j]);
+                score[i] += low;
+            }
+        }
+        std::vector<std::size_t> order(score.size());
+        std::iota(order.begin(), order.end(), std::size_t(0));
+        std::ranges::stable_sort(order, {}, [&](std::size_t i) { return score[i]; });
+        std::erase_if(order, [&](std::size_t i) { return score[i] == kInfinity; });
+        return order;
+    }
+
+    std::optional<std::vector<std::size_t>> branch(const PbqpProblem& problem, double limit) {
+        const std::size_t node = busiest(problem);
+        std::optional<std::vector<std::size_t>> best;
+        bool first = true;
+        for (const std::size_t guess : guesses(problem, node)) {
+            if (left_ == 0 && !first) {
+                proven_ = false;
+                break;
+            }
+            left_ -= left_ > 0 ? 1 : 0;
+            first = false;
+            PbqpProblem fixed = problem;
+            for (std::size_t i = 0; i < fixed.nodes[node].size(); ++i)
+                fixed.nodes[node][i] = i == guess ? fixed.nodes[node][i] : kInfinity;
+            if (auto found = solve(std::move(fixed), limit)) {
+                limit = problem.cost(*found);
+                best = std::move(found);
+            }
+        }
+        return best;
+    }
+
+    std::size_t left_;
+    bool proven_ = true;
+};
+
+[[maybe_unused]] bool isSound(const PbqpProblem& problem) {
+    const auto sound = [](const Costs& costs) { return std::ranges::all_of(costs, [](double cost) { return cost > -kInfinity; }); };
+    return std::ranges::all_of(problem.nodes, [&](const Costs& costs) { return !costs.empty() && sound(costs); }) &&
+           std::ranges::all_of(problem.edges, [&](const PbqpEdge& edge) {
+               return edge.a != edge.b && edge.a < problem.nodes.size() && edge.b < problem.nodes.size() &&
+                      edge.costs.size() == problem.nodes[edge.a].size() * problem.nodes[edge.b].size() && sound(edge.costs);
+           });
+}
+
+} // namespace
+
+double PbqpProblem::cost(const std::vector<std::size_t>& choice) const {
+    double sum = 0;
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+        sum += nodes[n][choice[n]];
+    for (const PbqpEdge& edge : edges)
+        sum += edge.costs[choice[edge.a] * nodes[edge.b].size() + choice[edge.b]];
+    return sum;
+}
+
+PbqpSolution solvePbqp(const PbqpProblem& problem, std::size_t branches) {
+    assert(isSound(problem) && "costs are no NaN, edges have as many as their nodes have alternatives");
+    Solver solver(branches);
+    PbqpSolution solution;
+    auto choice = solver.solve(problem, kInfinity);
+    solution.proven = solver.proven();
+    if (!choice)
+        return solution;
+    solution.feasible = true;
+    solution.cost = problem.cost(*choice);
+    solution.choice = std::move(*choice);
+    return solution;
+}
+
+} // namespace tunesmith
