@@ -28,7 +28,9 @@ public:
         plan_.name = graph_.name();
         plan_.target = options_.target;
         TS_ASSIGN(groups_, groupNodes(graph_));
-        layouts_ = chooseLayouts(graph_, groups_, options_.target);
+        if (options_.layouts)
+            TS_TRY(checkLayoutPlan(*options_.layouts, graph_, groups_, options_.target));
+        layouts_ = options_.layouts ? *options_.layouts : chooseLayouts(graph_, groups_, options_.target);
         slots_ = findSubBuffers(graph_, groups_, layouts_);
         bindInputs();
         for (const KernelGroup& group : groups_)
@@ -92,20 +94,22 @@ private:
         return constants_[key] = buffer;
     }
 
-    // A value as rows, converted if it is kept in another layout.
-    Result<std::size_t> rowMajorBuffer(ValueId id) {
+    Result<std::size_t> rowMajorBuffer(ValueId id) { return bufferIn(id, Layout::rowMajor(graph_.value(id).type.shape().size())); }
+
+    // A value in some layout, converted if it is kept in another.
+    Result<std::size_t> bufferIn(ValueId id, const Layout& wanted) {
         const Value& value = graph_.value(id);
-        const Layout rows = Layout::rowMajor(value.type.shape().size());
         if (value.isConstant())
-            return constantBuffer(id, value.constant, rows);
+            return constantBuffer(id, value.constant, wanted);
         const Layout layout = layoutOf(layouts_, graph_, id);
-        if (isRowMajorOrder(layout, value.type.shape()))
+        if (sameOrder(layout, wanted, value.type.shape()))
             return buffers_.at(id);
-        if (const auto found = converted_.find(id); found != converted_.end())
+        const auto key = std::pair(id, wanted.text());
+        if (const auto found = converted_.find(key); found != converted_.end())
             return found->second;
-        const std::size_t buffer = newValueBuffer(id, rows);
-        TS_TRY(addConversion(id, layout, buffers_.at(id), rows, buffer));
-        return converted_[id] = buffer;
+        const std::size_t buffer = newValueBuffer(id, wanted);
+        TS_TRY(addConversion(id, layout, buffers_.at(id), wanted, buffer));
+        return converted_[key] = buffer;
     }
 
     // Steps -----------------------------------------------------------------------------------------------------------
@@ -136,8 +140,9 @@ private:
         if (isSlicedConcat(graph_, group, layouts_))
             return addConcatCopies(group);
         TS_ASSIGN(const ExtractedWorkload extracted, extractWorkload(graph_, group, layouts_));
+        TS_TRY(convertReads(group));
         TS_ASSIGN(const std::size_t kernel, kernelFor(extracted.workload));
-        std::vector<std::size_t> arguments = inputArguments(extracted, pending_[kernel].scheduled.lowered);
+        std::vector<std::size_t> arguments = inputArguments(group, extracted, pending_[kernel].scheduled.lowered);
         for (const ValueId output : group.outputs)
             arguments.push_back(outputBuffer(output));
         std::string name = graph_.node(group.nodes[0]).name;
@@ -147,7 +152,20 @@ private:
         return {};
     }
 
-    std::vector<std::size_t> inputArguments(const ExtractedWorkload& extracted, const LoweredWorkload& lowered) {
+    Status convertReads(const KernelGroup& group) {
+        for (const ValueId input : group.inputs)
+            if (const auto read = layouts_.reads.find({group.nodes.front(), input}); read != layouts_.reads.end())
+                if (const auto converted = bufferIn(input, read->second); !converted.ok())
+                    return converted.error();
+        return {};
+    }
+
+    std::size_t readBuffer(const KernelGroup& group, ValueId id) const {
+        const auto found = converted_.find({id, readLayoutOf(layouts_, graph_, group, id).text()});
+        return found != converted_.end() ? found->second : buffers_.at(id);
+    }
+
+    std::vector<std::size_t> inputArguments(const KernelGroup& group, const ExtractedWorkload& extracted, const LoweredWorkload& lowered) {
         const Graph& small = extracted.workload.graph;
         std::vector<std::size_t> arguments;
         for (std::size_t i = 0; i < lowered.arguments.size(); ++i) {
@@ -159,7 +177,7 @@ private:
             const auto position = std::find(small.inputs().begin(), small.inputs().end(), lowered.arguments[i]) - small.inputs().begin();
             const ValueId id = extracted.inputs[static_cast<std::size_t>(position)];
             const Value& outer = graph_.value(id);
-            arguments.push_back(outer.isConstant() ? constantBuffer(id, outer.constant, lowered.argumentLayouts[i], lowered.argumentTransforms[i]) : buffers_.at(id));
+            arguments.push_back(outer.isConstant() ? constantBuffer(id, outer.constant, lowered.argumentLayouts[i], lowered.argumentTransforms[i]) : readBuffer(group, id));
         }
         return arguments;
     }
@@ -331,7 +349,8 @@ private:
     std::vector<KernelGroup> groups_;
     LayoutPlan layouts_;
     std::map<ValueId, SubBuffer> slots_;
-    std::map<ValueId, std::size_t> buffers_, converted_;
+    std::map<ValueId, std::size_t> buffers_;
+    std::map<std::pair<ValueId, std::string>, std::size_t> converted_; // by layout
     std::map<std::pair<ValueId, std::string>, std::size_t> constants_;
     std::vector<Parent> parents_; // parallel to plan_.buffers
     std::vector<PendingKernel> pending_;

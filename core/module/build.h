@@ -23,8 +23,8 @@ struct ModelWorkload {
     std::size_t count() const { return nodes.size(); }
 };
 // The distinct workloads of a prepared graph, those of most FLOPs first. Layout conversions are not among them, nor what is
-// no kernel (compiled_parts.h).
-Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const Target& target);
+// no kernel (compiled_parts.h). A plan of layouts is for a graph that is kernels all through.
+Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const Target& target, const std::optional<LayoutPlan>& layouts = {});
 
 struct ChosenConfig {
     Config config;
@@ -35,6 +35,7 @@ struct BuildOptions {
     Target target;
     // The schedule of a workload; none: the template's default.
     std::function<std::optional<ChosenConfig>(const Workload&)> chooseConfig;
+    std::optional<LayoutPlan> layouts; // none: chooseLayouts(); an Error where they do not fit the graph
     // Called before each kernel is compiled, from the calling thread.
     std::function<void(std::size_t done, std::size_t total)> progress;
     int compileThreads = 2;

@@ -24,9 +24,11 @@ namespace {
 
 using PlaceOfKey = std::map<std::string, std::size_t>;
 
-Status addWorkloads(const Graph& part, const Target& target, PlaceOfKey& places, std::vector<ModelWorkload>& found) {
+Status addWorkloads(const Graph& part, const Target& target, const std::optional<LayoutPlan>& plan, PlaceOfKey& places, std::vector<ModelWorkload>& found) {
     TS_ASSIGN(const std::vector<KernelGroup> groups, groupNodes(part));
-    const LayoutPlan layouts = chooseLayouts(part, groups, target);
+    if (plan)
+        TS_TRY(checkLayoutPlan(*plan, part, groups, target));
+    const LayoutPlan layouts = plan ? *plan : chooseLayouts(part, groups, target);
     for (const KernelGroup& group : groups) {
         if (group.kind == KernelGroup::Kind::alias || isSlicedConcat(part, group, layouts))
             continue;
@@ -41,12 +43,12 @@ Status addWorkloads(const Graph& part, const Target& target, PlaceOfKey& places,
 
 } // namespace
 
-Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const Target& target) {
+Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const Target& target, const std::optional<LayoutPlan>& layouts) {
     TS_ASSIGN(const std::vector<Graph> parts, compiledParts(prepared));
     std::vector<ModelWorkload> found;
     PlaceOfKey places;
     for (const Graph& part : parts)
-        TS_TRY(addWorkloads(part, target, places, found));
+        TS_TRY(addWorkloads(part, target, layouts, places, found));
     std::stable_sort(found.begin(), found.end(), [](const ModelWorkload& a, const ModelWorkload& b) {
         return a.workload.flops * static_cast<std::int64_t>(a.count()) >
                b.workload.flops * static_cast<std::int64_t>(b.count());

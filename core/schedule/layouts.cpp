@@ -38,8 +38,49 @@ bool sameOrder(const Layout& a, const Layout& b, const Shape& shape) {
 bool isRowMajorOrder(const Layout& layout, const Shape& shape) { return sameOrder(layout, Layout::rowMajor(shape.size()), shape); }
 
 Layout layoutOf(const LayoutPlan& plan, const Graph& graph, ValueId value) {
-    const auto found = plan.find(value);
-    return found != plan.end() ? found->second : Layout::rowMajor(graph.value(value).type.dims->size());
+    const auto found = plan.values.find(value);
+    return found != plan.values.end() ? found->second : Layout::rowMajor(graph.value(value).type.dims->size());
+}
+
+Layout readLayoutOf(const LayoutPlan& plan, const Graph& graph, const KernelGroup& group, ValueId value) {
+    const auto found = plan.reads.find({group.nodes.front(), value});
+    return found != plan.reads.end() ? found->second : layoutOf(plan, graph, value);
+}
+
+bool isFeatureMap(const Value& value) {
+    return !value.isConstant() && value.type.isStatic() && value.type.dims->size() == 4 && value.type.dtype == DType::f32;
+}
+
+bool mayChooseLayout(const Graph& graph, const KernelGroup& group) {
+    return group.kind == KernelGroup::Kind::kernel && group.outputs.size() == 1 && isFeatureMap(graph.value(group.outputs[0]));
+}
+
+Status checkLayoutPlan(const LayoutPlan& plan, const Graph& graph, const std::vector<KernelGroup>& groups, const Target& target) {
+    const auto sound = [&](const Layout& layout) {
+        const std::int64_t block = channelBlock(layout);
+        const bool width = block == 4 || block == 8 || block == 16;
+        return layout == Layout::rowMajor(4) || (width && block <= target.floatLanes() && layout == Layout::blocked(4, 1, block));
+    };
+    std::set<ValueId> free;
+    std::set<std::pair<NodeId, ValueId>> readings;
+    for (const KernelGroup& group : groups) {
+        if (mayChooseLayout(graph, group))
+            free.insert(group.outputs[0]);
+        for (const ValueId input : group.inputs)
+            if (group.kind == KernelGroup::Kind::kernel && isFeatureMap(graph.value(input)))
+                readings.emplace(group.nodes.front(), input);
+    }
+    const auto wrong = [&](ValueId id) {
+        const bool known = id.valid() && id.index() < graph.valueCount();
+        return inputError("the layout plan does not fit the model" + (known ? " at '" + graph.value(id).name + "'" : std::string()));
+    };
+    for (const auto& [id, layout] : plan.values)
+        if (!free.contains(id) || !sound(layout))
+            return wrong(id);
+    for (const auto& [reading, layout] : plan.reads)
+        if (!readings.contains(reading) || !sound(layout))
+            return wrong(reading.second);
+    return {};
 }
 
 namespace {
@@ -53,16 +94,14 @@ public:
     }
 
     void visit(const KernelGroup& group) {
-        if (group.kind == KernelGroup::Kind::alias || group.outputs.size() != 1)
+        if (!mayChooseLayout(graph_, group))
             return;
         const TensorType& type = graph_.value(group.outputs[0]).type;
-        if (type.dims->size() != 4 || type.dtype != DType::f32)
-            return;
         std::int64_t block = blockFor(group, type.shape());
         if (joined_.contains(group.outputs[0]) && !outweighsCopy(group, block))
             block = std::min(block, widestDivisor(type.shape()[1])); // it can be a part of the whole where blocks divide it
         if (block > 1)
-            plan_[group.outputs[0]] = Layout::blocked(4, 1, block);
+            plan_.values[group.outputs[0]] = Layout::blocked(4, 1, block);
     }
 
     LayoutPlan take() { return std::move(plan_); }

@@ -165,7 +165,7 @@ Result<ExtractedWorkload> extractWorkload(const Graph& graph, const KernelGroup&
         }
         renamed[input] = builder.addInput("i" + std::to_string(renamed.size()), value.type);
         extracted.inputs.push_back(input);
-        workload.inputLayouts.push_back(layoutOf(layouts, graph, input));
+        workload.inputLayouts.push_back(readLayoutOf(layouts, graph, group, input));
         workload.constantInputs.push_back(value.isConstant());
     }
     for (const NodeId id : group.nodes) {

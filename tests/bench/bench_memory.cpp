@@ -29,14 +29,14 @@ Workload workloadOf(const Streamed& streamed, const Target& target) {
     for (const Shape& shape : streamed.inputs) {
         operands.push_back(builder.addInput("", TensorType(DType::f32, shape)));
         if (streamed.blocked)
-            layouts[operands.back()] = loops::Layout::blocked(4, 1, target.floatLanes());
+            layouts.values[operands.back()] = loops::Layout::blocked(4, 1, target.floatLanes());
     }
     for (const Shape& shape : streamed.constants)
         operands.push_back(builder.addConstant("", Tensor::of<float>(shape, std::vector<float>(static_cast<std::size_t>(elementCount(shape)), 1.5f))));
     builder.setOutputs({builder.add(streamed.op, operands, streamed.attributes)});
     const Graph graph = take(inferShapes(take(builder.build())));
     if (streamed.blocked && graph.value(graph.outputs()[0]).type.shape()[2] > 1)
-        layouts[graph.outputs()[0]] = loops::Layout::blocked(4, 1, target.floatLanes());
+        layouts.values[graph.outputs()[0]] = loops::Layout::blocked(4, 1, target.floatLanes());
     return take(extractWorkload(graph, take(groupNodes(graph)).back(), layouts)).workload;
 }
 

@@ -124,7 +124,7 @@ private slots:
         const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2, 32, 5, 6}));
         builder.setOutputs({builder.add("Transpose", {x}, {{"perm", Ints{0, 2, 3, 1}}})});
         const Graph graph = take(inferShapes(take(builder.build())));
-        plan[graph.inputs()[0]] = Layout::blocked(4, 1, 16);
+        plan.values[graph.inputs()[0]] = Layout::blocked(4, 1, 16);
         checkAll(take(extractWorkload(graph, take(groupNodes(graph)).back(), plan)).workload, false);
     }
 
