@@ -55,6 +55,13 @@ bool mayChooseLayout(const Graph& graph, const KernelGroup& group) {
     return group.kind == KernelGroup::Kind::kernel && group.outputs.size() == 1 && isFeatureMap(graph.value(group.outputs[0]));
 }
 
+bool carriesChannels(const Graph& graph, const KernelGroup& group) {
+    const Node& head = graph.node(group.nodes.front());
+    const Operator* op = findOperator(head.op, head.domain);
+    return head.op == "Conv" || head.op == "Concat" || head.op == "Resize" || head.op == "Upsample" || head.op.ends_with("Pool") ||
+           (op && op->fusion == Fusion::elementwise);
+}
+
 Status checkLayoutPlan(const LayoutPlan& plan, const Graph& graph, const std::vector<KernelGroup>& groups, const Target& target) {
     const auto sound = [&](const Layout& layout) {
         const std::int64_t block = channelBlock(layout);
@@ -129,9 +136,7 @@ private:
             return convBlock(head, shape[1]);
         if (head.op == "Concat")
             return concatBlock(head);
-        const Operator* op = findOperator(head.op, head.domain);
-        const bool keeps = (op && op->fusion == Fusion::elementwise) || head.op.ends_with("Pool") || head.op == "Resize" || head.op == "Upsample";
-        return keeps ? inheritedBlock(group, shape[1]) : 1;
+        return carriesChannels(graph_, group) ? inheritedBlock(group, shape[1]) : 1;
     }
 
     std::int64_t convBlock(const Node& conv, std::int64_t channels) const {

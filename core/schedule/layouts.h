@@ -25,6 +25,8 @@ loops::Layout readLayoutOf(const LayoutPlan& plan, const Graph& graph, const Ker
 // Layouts are planned for maps of channels: float32 values of rank 4.
 bool isFeatureMap(const Value& value);
 bool mayChooseLayout(const Graph& graph, const KernelGroup& group); // of what the group makes
+// Whether it is worth asking in which layout: convolutions and what carries their channels on.
+bool carriesChannels(const Graph& graph, const KernelGroup& group);
 // Whether modules can be built with a plan from elsewhere; an Error names the value.
 Status checkLayoutPlan(const LayoutPlan& plan, const Graph& graph, const std::vector<KernelGroup>& groups, const Target& target);
 
