@@ -17,6 +17,7 @@ Json compileJson(const CompileResult& result) {
             {"kernels", result.kernels},
             {"tuned", result.tuned},
             {"foreign_records", result.foreign},
+            {"planned_layouts", result.layouts},
             {"check",
              {{"passed", result.check.passed},
               {"max_absolute", result.check.maxAbsolute},
@@ -31,6 +32,7 @@ std::string compileText(const CompileResult& result) {
            bytesText(static_cast<double>(result.arenaBytes)) + "\n" + std::to_string(result.kernels) +
            " kernels, " + std::to_string(result.tuned) + " of them tuned, " + std::to_string(result.steps) +
            " steps, " + std::to_string(result.threads) + (result.threads == 1 ? " thread\n" : " threads\n") +
+           (result.layouts == 0 ? std::string() : "Layouts: " + std::to_string(result.layouts) + " planned by measured costs\n") +
            (result.foreign == 0 ? std::string()
                                 : "Records of another machine: " + std::to_string(result.foreign) + "; tune here to measure them again\n") +
            "Checked: " + result.check.text + "\n";

@@ -26,6 +26,7 @@ Json inspectJson(const KernelInspection& kernel) {
             {"name", kernel.name},
             {"config", kernel.config},
             {"schedule", kernel.schedule},
+            {"layouts", kernel.layouts},
             {"record_ms", optionalNumber(kernel.recordMs)},
             {"hot_loop", hotLoopJson(kernel.hotLoop)},
             {"loops", kernel.loops},
@@ -34,7 +35,7 @@ Json inspectJson(const KernelInspection& kernel) {
 }
 
 std::string summaryText(const KernelInspection& kernel) {
-    std::string text = kernel.name + " (" + kernel.key + ")\nschedule  " + kernel.schedule + "\nconfig    " + kernel.config +
+    std::string text = kernel.name + " (" + kernel.key + ")\nlayouts   " + kernel.layouts + "\nschedule  " + kernel.schedule + "\nconfig    " + kernel.config +
                        (kernel.recordMs ? ", the record: " + timeText(*kernel.recordMs) : std::string()) + "\n";
     if (!kernel.hotLoop)
         return text + "hot loop  none: the code has no loop\n";

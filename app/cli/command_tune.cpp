@@ -54,6 +54,21 @@ Json workloadJson(const TunedTask& task) {
             {"stop_reason", task.stopReason}};
 }
 
+Json layoutsJson(const std::optional<TunedLayouts>& layouts) {
+    if (!layouts)
+        return nullptr;
+    return {{"run", layouts->run},
+            {"kept", layouts->kept},
+            {"proven", layouts->proven},
+            {"changed", layouts->changed},
+            {"trials", layouts->trials},
+            {"greedy_predicted_ms", layouts->greedyPredictedMs},
+            {"planned_predicted_ms", layouts->plannedPredictedMs},
+            {"greedy_ms", optionalNumber(layouts->greedyMs)},
+            {"planned_ms", optionalNumber(layouts->plannedMs)},
+            {"text", layouts->text}};
+}
+
 Json runJson(const TunedRun& run) {
     return {{"run", run.run},
             {"threads", run.threads},
@@ -64,7 +79,8 @@ Json runJson(const TunedRun& run) {
             {"stop_reason", run.stopReason},
             {"before_ms", optionalNumber(run.beforeMs)},
             {"after_ms", optionalNumber(run.afterMs)},
-            {"given_up", run.givenUp}};
+            {"given_up", run.givenUp},
+            {"layouts", layoutsJson(run.layouts)}};
 }
 
 // The run is the one to resume, the latencies are those of the last: all cores, unless --threads said otherwise.
@@ -76,6 +92,7 @@ Json tuneJson(const TuneReport& report) {
     all["failed"] = report.failed();
     all["seconds"] = report.seconds();
     all.erase("given_up");
+    all.erase("layouts");
     all.erase("measuring_seconds");
     all["runs"] = Json::array();
     all["workloads"] = Json::array();
@@ -110,6 +127,8 @@ std::string runText(const TunedRun& run) {
     if (run.beforeMs && run.afterMs && *run.afterMs > 0)
         text += "Latency " + timeText(*run.beforeMs) + " -> " + timeText(*run.afterMs) + ": " +
                 fixed(*run.beforeMs / *run.afterMs, 2) + " times as fast\n";
+    if (run.layouts)
+        text += "L" + run.layouts->text.substr(1) + "\n";
     return text;
 }
 
@@ -179,6 +198,9 @@ void addTune(CLI::App& app, Session& session) {
     command.add_option("--batch", request.batch, "Candidates that are chosen at once")
         ->check(CLI::Range(1, 1024));
     command.add_flag("!--no-transfer", request.transfer, "Do not use what earlier runs learned");
+    command.add_flag("--layouts", request.layouts,
+                     "Then measure kernels in other layouts, with a quarter of the budget, and plan the layouts of the whole model; "
+                     "the plan is kept where the model is certainly faster with it");
     command.add_option("--resume", request.resume, "Go on with a run that was stopped or killed")
         ->type_name("RUN");
     session.addDimensions(command);

@@ -62,6 +62,20 @@ bool carriesChannels(const Graph& graph, const KernelGroup& group) {
            (op && op->fusion == Fusion::elementwise);
 }
 
+std::size_t differencesOf(const LayoutPlan& a, const LayoutPlan& b) {
+    const auto count = [](const auto& from, const auto& to) {
+        std::size_t differing = 0;
+        for (const auto& [key, layout] : from) {
+            const auto found = to.find(key);
+            differing += found == to.end() || found->second != layout ? 1 : 0;
+        }
+        for (const auto& [key, layout] : to)
+            differing += from.contains(key) ? 0 : 1;
+        return differing;
+    };
+    return count(a.values, b.values) + count(a.reads, b.reads);
+}
+
 Status checkLayoutPlan(const LayoutPlan& plan, const Graph& graph, const std::vector<KernelGroup>& groups, const Target& target) {
     const auto sound = [&](const Layout& layout) {
         const std::int64_t block = channelBlock(layout);

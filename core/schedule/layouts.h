@@ -27,6 +27,8 @@ bool isFeatureMap(const Value& value);
 bool mayChooseLayout(const Graph& graph, const KernelGroup& group); // of what the group makes
 // Whether it is worth asking in which layout: convolutions and what carries their channels on.
 bool carriesChannels(const Graph& graph, const KernelGroup& group);
+// How many values and readers of `b` have other layouts than `a` gives them.
+std::size_t differencesOf(const LayoutPlan& a, const LayoutPlan& b);
 // Whether modules can be built with a plan from elsewhere; an Error names the value.
 Status checkLayoutPlan(const LayoutPlan& plan, const Graph& graph, const std::vector<KernelGroup>& groups, const Target& target);
 

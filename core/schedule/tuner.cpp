@@ -58,14 +58,19 @@ Status checkOptions(const std::vector<TuneTask>& tasks, const TuneOptions& optio
     return checkStrategyName(options.strategy);
 }
 
-Result<std::vector<Config>> startsFor(const ScheduleProblem& problem, const Store& store, const Target& target,
+Result<std::vector<Config>> startsFor(const ScheduleProblem& problem, const TuneTask& task, const Store& store, const Target& target,
                                       bool transfer) {
     std::vector<Config> starts = problem.schedules().guesses();
+    const auto add = [&](const Config& config) {
+        if (std::ranges::find(starts, config) == starts.end() && problem.space().validate(config).ok())
+            starts.push_back(config);
+    };
+    std::ranges::for_each(task.starts, add);
     if (!transfer)
         return starts;
     TS_ASSIGN(const auto known, bestConfig(store, problem.workload().key, target));
-    if (known && std::ranges::find(starts, known->config) == starts.end() && problem.space().validate(known->config).ok())
-        starts.push_back(known->config);
+    if (known)
+        add(known->config);
     return starts;
 }
 
@@ -182,7 +187,7 @@ Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& 
     std::vector<RunWorkloadRow> plan;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         const ScheduleProblem& problem = *problems[i];
-        TS_ASSIGN(starts[problem.workload().key], startsFor(problem, store_, target, options.transfer));
+        TS_ASSIGN(starts[problem.workload().key], startsFor(problem, tasks[i], store_, target, options.transfer));
         TS_TRY(store_.addWorkload(rowOf(problem.workload(), problem.serialized())));
         plan.push_back({problem.workload().key, tasks[i].count, problem.space().name(), spaceSize(problem),
                         static_cast<std::int64_t>(budget)});
@@ -190,6 +195,7 @@ Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& 
     RunRow row;
     row.model = options.model;
     TS_ASSIGN(row.target, storedTarget(store_, target));
+    row.kind = options.kind;
     row.strategy = options.strategy;
     row.seed = options.seed;
     row.options = optionsToJson(options, target, starts).dump();

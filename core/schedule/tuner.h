@@ -16,6 +16,7 @@ namespace tunesmith {
 struct TuneTask {
     Workload workload;
     int count = 1; // how often it occurs in the model
+    std::vector<Config> starts = {}; // to be tried at once, where its space has them
 };
 
 // At least one of the budgets; with several, whichever ends first. Stored with the run, all but `workers`.
@@ -32,6 +33,7 @@ struct TuneOptions {
     std::vector<int> followedBy; // thread counts to tune for after this run, and the run before it: kept with the run
     RunId follows;               // for whoever resumes; may be none
     ModelId model;       // may be none
+    std::string kind = "tune"; // of the run; only this kind can be resumed
     std::string version; // of the program
 };
 

@@ -94,6 +94,7 @@ Result<CompileResult> compileModel(const Model& model, const CompileRequest& req
     result.kernels = planned.plan.kernels.size();
     result.tuned = planned.tuned;
     result.foreign = planned.foreign;
+    result.layouts = planned.layouts;
     return result;
 }
 

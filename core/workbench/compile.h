@@ -32,6 +32,7 @@ struct CompileResult {
     std::int64_t arenaBytes = 0;
     int threads = 1;
     std::size_t steps = 0, kernels = 0, tuned = 0; // tuned: kernels that a record of the store chose
+    std::size_t layouts = 0; // values that lie otherwise than without measuring, as a plan of the store has them
     std::size_t foreign = 0; // such records that another machine measured: to be measured here
     ModuleCheck check;
 };

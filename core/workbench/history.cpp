@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "core/workbench/layout_records.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/run_options.h"
 
@@ -77,6 +78,8 @@ Result<std::vector<RunSummary>> tuningRuns(const std::string& store, const std::
         options[row.id.value()] = optionsOf(row);
     std::vector<RunSummary> runs;
     for (const RunRow& row : rows) {
+        if (row.kind == kLayoutsKind || row.kind == kLayoutTrialsKind)
+            continue;
         if (!modelHash.empty() && (!row.model.valid() || hashes[row.model] != modelHash))
             continue;
         const std::int64_t id = row.id.value();

@@ -26,6 +26,30 @@ Result<Workload> findWorkload(std::vector<ModelWorkload> workloads, const Model&
     return std::move(found->workload);
 }
 
+// What a plan of the store makes of the model comes first: that is what is compiled.
+Result<std::vector<ModelWorkload>> allWorkloads(const Model& model, const InspectRequest& request, const Target& target) {
+    TS_ASSIGN(std::vector<ModelWorkload> all, workloadsOf(model, target));
+    TS_ASSIGN(const std::string path, storePath(request.store));
+    std::error_code error;
+    if (request.untuned || !std::filesystem::exists(path, error))
+        return all;
+    TS_ASSIGN(const auto store, openStore(path, StoreMode::readOnly));
+    TS_ASSIGN(std::vector<ModelWorkload> planned, plannedWorkloadsOf(model, target, *store));
+    std::ranges::move(all, std::back_inserter(planned));
+    return planned;
+}
+
+std::string layoutsText(const Workload& workload) {
+    std::string text;
+    for (std::size_t i = 0; i < workload.inputLayouts.size(); ++i)
+        if (!workload.constantInputs[i])
+            text += (text.empty() ? "" : ", ") + workload.inputLayouts[i].text();
+    text += " ->";
+    for (const loops::Layout& layout : workload.outputLayouts)
+        text += " " + layout.text();
+    return text;
+}
+
 struct Choice {
     Config config;
     std::optional<double> recordMs;
@@ -71,7 +95,7 @@ Result<Message> buildWithText(const Workload& workload, const Target& target, co
 
 Result<KernelInspection> inspectKernel(const Model& model, const InspectRequest& request) {
     TS_ASSIGN(const Target target, hostTarget(request.threads > 0 ? request.threads : coreCount()));
-    TS_ASSIGN(std::vector<ModelWorkload> workloads, workloadsOf(model, target));
+    TS_ASSIGN(std::vector<ModelWorkload> workloads, allWorkloads(model, request, target));
     TS_ASSIGN(const Workload workload, findWorkload(std::move(workloads), model, request.workload));
     TS_ASSIGN(const ScheduleSpace space, ScheduleSpace::make(workload, target));
     TS_ASSIGN(const Choice choice, chooseConfig(request, workload, space, target));
@@ -83,6 +107,7 @@ Result<KernelInspection> inspectKernel(const Model& model, const InspectRequest&
     made.config = choice.config.text();
     made.schedule = space.space().describe(choice.config);
     made.recordMs = choice.recordMs;
+    made.layouts = layoutsText(workload);
     made.loops = blobText(built.blobs[1]);
     made.llvmIr = blobText(built.blobs[2]);
     made.assembly = blobText(built.blobs[3]);

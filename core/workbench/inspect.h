@@ -27,6 +27,7 @@ struct KernelInspection {
     std::string key, name;
     std::string config, schedule;   // schedule: the config's choices, for people
     std::optional<double> recordMs; // when the config is the store's record
+    std::string layouts; // "NCHW16c -> NCHW8c": of what it reads and makes, without weights
     std::string loops, llvmIr, assembly;
     std::optional<HotLoop> hotLoop;
 };

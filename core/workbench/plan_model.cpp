@@ -8,6 +8,7 @@
 #include "core/measure/machine.h"
 #include "core/module/build.h"
 #include "core/schedule/records.h"
+#include "core/workbench/layout_records.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/version.h"
 
@@ -39,6 +40,10 @@ public:
             return std::nullopt;
         remember((*known)->record);
         return ChosenConfig{(*known)->config, (*known)->ms};
+    }
+
+    Result<std::optional<LayoutPlan>> layouts(const Graph& prepared) const {
+        return store_ ? storedLayouts(*store_, prepared, target_, machine_) : std::optional<LayoutPlan>();
     }
 
     const json& used() const { return used_; }
@@ -84,6 +89,13 @@ std::size_t tunedKernels(const ModulePlan& plan) {
     return tuned.size();
 }
 
+Result<std::size_t> layoutDifferences(const Graph& prepared, const BuildOptions& options) {
+    if (!options.layouts)
+        return std::size_t(0);
+    TS_ASSIGN(const std::vector<KernelGroup> groups, groupNodes(prepared));
+    return differencesOf(chooseLayouts(prepared, groups, options.target), *options.layouts);
+}
+
 } // namespace
 
 Status requireComputable(const Model& model) {
@@ -103,6 +115,13 @@ Result<std::vector<ModelWorkload>> workloadsOf(const Model& model, const Target&
         return prepared.error().within(model.name());
     auto workloads = modelWorkloads(*prepared, target);
     return workloads.ok() ? std::move(workloads) : workloads.error().within(model.name());
+}
+
+Result<std::vector<ModelWorkload>> plannedWorkloadsOf(const Model& model, const Target& target, const Store& store) {
+    TS_ASSIGN(const Graph prepared, prepareGraph(model.graph()));
+    TS_ASSIGN(const MachineRow machine, thisMachine());
+    TS_ASSIGN(const std::optional<LayoutPlan> plan, storedLayouts(store, prepared, target, machine.key));
+    return plan ? modelWorkloads(prepared, target, plan) : std::vector<ModelWorkload>();
 }
 
 Result<PlannedModel> planModel(const Model& model, const PlanRequest& request) {
@@ -126,6 +145,7 @@ Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, cons
     if (!request.untuned) {
         TS_ASSIGN(records, RecordFinder::open(request.store, options.target));
         options.chooseConfig = [&](const Workload& workload) { return (*records)(workload); };
+        TS_ASSIGN(options.layouts, records->layouts(*prepared));
     }
     options.compileThreads = request.builders > 0 ? request.builders : coreCount();
     options.stop = work.stop;
@@ -133,7 +153,10 @@ Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, cons
         work.report("compiling kernels", total ? static_cast<double>(done) / static_cast<double>(total) : -1,
                     std::to_string(done) + " of " + std::to_string(total));
     };
+    if (request.layouts)
+        options.layouts = request.layouts;
     PlannedModel planned;
+    TS_ASSIGN(planned.layouts, layoutDifferences(*prepared, options));
     auto plan = buildModule(*prepared, options);
     if (!plan.ok())
         return plan.error().isCancelled() ? plan.error() : plan.error().within(name);

@@ -6,7 +6,9 @@
 #include "core/module/build.h"
 #include "core/module/export.h"
 #include "core/module/plan.h"
+#include "core/store/store.h"
 #include "core/workbench/model.h"
+#include "core/workbench/tasks.h"
 
 namespace tunesmith {
 
@@ -17,7 +19,8 @@ struct PlanRequest {
     int threads = 0;   // 0: all cores
     int builders = 0;
     bool untuned = false;
-    Work work;
+    Work work = {};
+    std::optional<LayoutPlan> layouts = {}; // none: those that the store has for this very graph, else chooseLayouts()
 };
 
 struct PlannedModel {
@@ -26,6 +29,7 @@ struct PlannedModel {
     nlohmann::json records; // likewise: what each tuned kernel was chosen by
     std::size_t tuned = 0;   // kernels
     std::size_t foreign = 0; // records among them that another machine measured
+    std::size_t layouts = 0; // values that lie otherwise than chooseLayouts() has them
 };
 
 Result<PlannedModel> planModel(const Model& model, const PlanRequest& request);
@@ -33,6 +37,9 @@ Result<PlannedModel> planModel(const Model& model, const PlanRequest& request);
 Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, const PlanRequest& request);
 // What there is to tune in a model whose dimensions are all bound.
 Result<std::vector<ModelWorkload>> workloadsOf(const Model& model, const Target& target);
+// Likewise what the store's plan of layouts makes of it; nothing where it has none.
+Result<std::vector<ModelWorkload>> plannedWorkloadsOf(const Model& model, const Target& target, const Store& store);
+Result<std::vector<TuningTask>> describeTasks(const std::vector<ModelWorkload>& workloads, const Target& target);
 Status requireComputable(const Model& model); // an Error names the first node that no engine can run
 Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder,
                                     nlohmann::json check = nullptr);

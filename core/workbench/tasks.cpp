@@ -9,6 +9,10 @@ namespace tunesmith {
 Result<std::vector<TuningTask>> tuningTasks(const Model& model, int threads) {
     TS_ASSIGN(const Target target, hostTarget(threads > 0 ? threads : coreCount()));
     TS_ASSIGN(const std::vector<ModelWorkload> workloads, workloadsOf(model, target));
+    return describeTasks(workloads, target);
+}
+
+Result<std::vector<TuningTask>> describeTasks(const std::vector<ModelWorkload>& workloads, const Target& target) {
     std::vector<TuningTask> tasks;
     for (const ModelWorkload& entry : workloads) {
         const Workload& workload = entry.workload;

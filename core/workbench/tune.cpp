@@ -80,6 +80,8 @@ private:
         std::vector<int> threads{request_.threads > 0 ? request_.threads : 1};
         if (request_.threads <= 0 && coreCount() > 1 && budget_.trials.value_or(2) > 1)
             threads.push_back(coreCount());
+        if (request_.layouts) // a quarter is for what comes after
+            budget_ = lessLayouts(budget_);
         TuneLegPlan plan;
         plan.budget = budget_;
         plan.strategy = request_.strategy.empty() ? tuneStrategies().front().key : request_.strategy;
@@ -114,6 +116,14 @@ private:
                 plan.resume = row.id;
         }
         return {};
+    }
+
+    static TuneBudget lessLayouts(TuneBudget budget) {
+        if (budget.trials)
+            budget.trials = std::max<std::int64_t>(1, *budget.trials * 3 / 4);
+        if (budget.seconds)
+            budget.seconds = std::max(1.0, *budget.seconds * 3 / 4);
+        return budget;
     }
 
     void addLegs(TuneLegPlan plan, const std::vector<int>& threads) {

@@ -60,6 +60,7 @@ struct TuneRequest {
     bool transfer = true;               // learn from earlier runs
     std::optional<std::int64_t> resume; // a run that was stopped or killed
     bool measureModel = true;           // before and after, at the end
+    bool layouts = false; // then plan the layouts by measured costs, with a quarter of the budget
     StopToken stop;
     TuneListener* listener = nullptr;
 };
@@ -72,6 +73,18 @@ struct TunedTask {
     double gflops = 0;                     // at bestMs
     std::string config;                    // the best
     std::string stopReason;
+};
+
+// What planning the layouts of a whole model came to.
+struct TunedLayouts {
+    std::int64_t run = 0;    // in the store, from where compiling takes the plan; 0 where too little could be measured
+    bool kept = false;       // the plan is certainly faster, and used from now on
+    bool proven = false;     // nothing is cheaper by what was measured
+    std::size_t changed = 0; // values and readers that the plan gives other layouts than the greedy choice
+    std::int64_t trials = 0; // of kernels in other layouts, and of conversions
+    double greedyPredictedMs = 0, plannedPredictedMs = 0; // sums of kernels and conversions
+    std::optional<double> greedyMs, plannedMs;            // the whole model, in turns; none where the plan is the greedy one
+    std::string text;                                     // "layouts: 12 values differ ..."
 };
 
 // What one leg came to.
@@ -87,6 +100,7 @@ struct TunedRun {
     // out (stopped, not asked for): the sums of the kernels' times.
     std::optional<double> beforeMs, afterMs;
     std::size_t givenUp = 0; // schedules that won alone but were slower in the model; their tasks have the untuned one
+    std::optional<TunedLayouts> layouts;
     std::vector<TunedTask> tasks;
 };
 

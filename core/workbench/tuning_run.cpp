@@ -5,6 +5,7 @@
 
 #include "core/measure/machine.h"
 #include "core/workbench/layer_check.h"
+#include "core/workbench/layout_stage.h"
 #include "core/workbench/measure_module.h"
 #include "core/workbench/version.h"
 
@@ -87,19 +88,38 @@ public:
         if (request_.measureModel && !request_.stop.stopRequested() && result.reason != StopReason::failed)
             if (const Status measured = measureModel(result.run, run); !measured.ok() && !measured.error().isCancelled())
                 return measured.error();
+        if (request_.layouts && !request_.stop.stopRequested() && result.reason != StopReason::failed)
+            TS_TRY(planLayouts(result.run, run));
         return run;
     }
 
 private:
     Status listTasks() {
         TS_ASSIGN(std::vector<ModelWorkload> workloads, workloadsOf(model_, target_));
-        for (ModelWorkload& entry : workloads)
-            work_.push_back({std::move(entry.workload), static_cast<int>(entry.count())});
-        TS_ASSIGN(std::vector<TuningTask> tasks, tuningTasks(model_, target_.threads));
+        TS_ASSIGN(std::vector<ModelWorkload> planned, plannedWorkloadsOf(model_, target_, store_));
+        if (!planned.empty() && !request_.layouts) // with plans to be compared, both are tuned
+            workloads.clear();
+        for (ModelWorkload& entry : planned)
+            if (std::ranges::none_of(workloads, [&](const ModelWorkload& other) { return other.workload.key == entry.workload.key; }))
+                workloads.push_back(std::move(entry));
+        TS_ASSIGN(const std::vector<TuningTask> tasks, describeTasks(workloads, target_));
         for (const TuningTask& task : tasks)
             tasks_[task.key] = task;
+        for (ModelWorkload& entry : workloads)
+            work_.push_back({std::move(entry.workload), static_cast<int>(entry.count())});
         listener_.onTasks(tasks);
         return {};
+    }
+
+    // What is kept of a stage that is stopped are its measurements.
+    Status planLayouts(RunId id, TunedRun& run) {
+        if (!model_.info().notCompiled.empty())
+            return {};
+        TS_ASSIGN(const TuneOptions chosen, options());
+        auto planned = planByMeasuring({model_, request_, store_, target_, chosen, id, listener_});
+        if (planned.ok())
+            run.layouts = std::move(*planned);
+        return planned.ok() || planned.error().isCancelled() ? Status() : planned.error();
     }
 
     Result<TuneOptions> options() const {

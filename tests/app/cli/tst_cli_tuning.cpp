@@ -70,6 +70,29 @@ private slots:
         QVERIFY(!result.sentence().isEmpty());
     }
 
+    // Planned or not: the report says which, and the store stays whole.
+    void layoutsArePlanned() {
+        const QString model = testDataFile("models/mnist/mnist.onnx");
+        if (model.isEmpty())
+            QSKIP("needs TUNESMITH_TEST_DATA");
+        const QTemporaryDir folder;
+        const QString store = folder.filePath("trials.db");
+        const QStringList tune{"tune", model, "--layouts", "--threads", "1", "--trials-per-workload", "4", "--store", store};
+        const CliResult result = runCli(tune + QStringList{"--json"});
+        QVERIFY2(result.status == 0, result.errors);
+        const QJsonObject layouts = result.json()["runs"].toArray().first().toObject()["layouts"].toObject();
+        QVERIFY(layouts["text"].toString().startsWith("layouts: "));
+        QVERIFY(layouts["trials"].toInt() > 0);
+        QVERIFY(layouts["planned_predicted_ms"].toDouble() <= layouts["greedy_predicted_ms"].toDouble());
+        QVERIFY(runCli({"store", "check", "--store", store, "--json"}).json()["ok"].toBool());
+        const CliResult compiled = runCli({"compile", model, "--threads", "1", "--store", store, "-o", folder.filePath("module"), "--json"});
+        QVERIFY2(compiled.status == 0, compiled.errors);
+        QCOMPARE(compiled.json()["planned_layouts"].toInt(), layouts["kept"].toBool() ? layouts["changed"].toInt() : 0);
+        QVERIFY(runCli(tune).out.contains("\nLayouts: "));
+        const CliResult without = runCli({"tune", "mlp", "--threads", "1", "--trials-per-workload", "2", "--store", store, "--json"});
+        QVERIFY(without.json()["runs"].toArray().first().toObject()["layouts"].isNull());
+    }
+
     void tunedModuleRuns() {
         const QTemporaryDir folder;
         const QString store = folder.filePath("trials.db"), module = folder.filePath("module");
