@@ -22,7 +22,7 @@ using loops::Var;
 // whole reduction; weights stream as OIHW[i]i[o]o; inputs are broadcast from memory. Knobs: width of the tile, number of
 // output-channel blocks in it, rows per task, how far the input-channel loop is unrolled, whether the kernel's columns are
 // unrolled, and which of rows and channels runs outermost.
-class ConvTemplate final : public ScheduleTemplate {
+class ConvTemplate final : public KnobTemplate {
 public:
     const char* name() const override { return "conv2d_nchwc"; }
 

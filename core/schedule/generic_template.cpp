@@ -17,7 +17,7 @@ using loops::VarRanges;
 
 // Fits everything: each stage is a phase of its own that walks its output in memory order, the innermost contiguous piece
 // in vectors. Where all operands lie like the output, the whole tensor is one long loop.
-class GenericTemplate final : public ScheduleTemplate {
+class GenericTemplate final : public KnobTemplate {
 public:
     const char* name() const override { return "generic"; }
     bool matches(const LoweredWorkload&, const Target&) const override { return true; }

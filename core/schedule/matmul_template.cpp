@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "core/loops/simplify.h"
+#include "core/schedule/conv_stage.h"
 #include "core/schedule/next_panel.h"
+#include "core/schedule/product_stage.h"
 #include "core/schedule/template.h"
 
 namespace tunesmith {
@@ -19,13 +21,13 @@ using loops::Var;
 // Constant right-hand sides are packed into panels as wide as the tile's vectors; others must have contiguous columns.
 // Rows and columns that tiles do not divide end in smaller tiles of their own. Rows are those of the longest leading dimension
 // when all of them share the right side, so that 197x1xK is a product of 197 rows.
-class MatmulTemplate final : public ScheduleTemplate {
+class MatmulTemplate final : public KnobTemplate {
 public:
     const char* name() const override { return "matmul"; }
 
     bool matches(const LoweredWorkload& lowered, const Target& target) const override {
-        const Stage* stage = onlyReduction(lowered.program);
-        if (!stage || !isProduct(*stage) || !lowered.outputLayouts[0].isRowMajor() || Sizes(lowered, target).n < kFewestColumns)
+        const Stage* stage = productStage(lowered);
+        if (!stage || !lowered.outputLayouts[0].isRowMajor() || Sizes(lowered, target).n < kFewestColumns)
             return false;
         const Expr& right = stage->body->args[1];
         const bool contiguous = right->args.back()->op == Op::var && right->args.back()->var == stage->axes.back().var;
@@ -135,21 +137,6 @@ private:
         }
     };
 
-    // sum over k of left[..., k] * right[..., n], both read at plain indices, only the right one by column.
-    static bool isProduct(const Stage& stage) {
-        const bool sum = stage.reduction == loops::Reduction::sum && stage.reduceAxes.size() == 1 && !stage.guard.valid() &&
-                         stage.output->type == DType::f32 && stage.axes.size() >= 2 && stage.body->op == Op::mul;
-        if (!sum)
-            return false;
-        for (const Expr& side : stage.body->args) {
-            const auto isPlain = [](const Expr& index) { return index->op == Op::var || index->op == Op::constant; };
-            if (side->op != Op::load || !std::ranges::all_of(side->args, isPlain) || !loops::usesVar(side, stage.reduceAxes[0].var))
-                return false;
-        }
-        const Var& column = stage.axes.back().var;
-        return !loops::usesVar(stage.body->args[0], column) && loops::usesVar(stage.body->args[1], column);
-    }
-
     // Whether the right side is the same matrix for all leading dimensions of the output.
     static bool sharesRight(const Stage& stage) {
         for (const Expr& index : stage.body->args[1]->args)
@@ -159,14 +146,8 @@ private:
         return true;
     }
 
-    static std::size_t rightArgument(const LoweredWorkload& lowered) {
-        const auto& inputs = lowered.program.inputs;
-        const auto& right = onlyReduction(lowered.program)->body->args[1]->tensor;
-        return static_cast<std::size_t>(std::find(inputs.begin(), inputs.end(), right) - inputs.begin());
-    }
-
     static bool isPackable(const LoweredWorkload& lowered) {
-        const std::size_t right = rightArgument(lowered);
+        const std::size_t right = argumentOf(lowered, productStage(lowered)->body->args[1]->tensor);
         return right < lowered.constantArguments.size() && lowered.constantArguments[right] &&
                lowered.program.inputs[right]->shape.size() == 2;
     }
@@ -176,7 +157,7 @@ private:
         const Stage& stage = *onlyReduction(lowered.program);
         const Expr& last = stage.body->args[1]->args[1];
         const std::size_t columns = last->op == Op::var && last->var == stage.axes.back().var ? 1 : 0;
-        lowered.argumentLayouts[rightArgument(lowered)] =
+        lowered.argumentLayouts[argumentOf(lowered, stage.body->args[1]->tensor)] =
             Layout({{columns, width, 0}, {1 - columns, 1, 0}, {columns, 1, width}});
     }
 };

@@ -19,7 +19,7 @@ using loops::VarRanges;
 // What only moves values to other places: transpositions and changes of layout, with whatever is done to each value on the way. Where
 // operand and result have different innermost dimensions, squares of both are transposed in registers, so that every cache line is
 // read and written whole.
-class RearrangeTemplate final : public ScheduleTemplate {
+class RearrangeTemplate final : public KnobTemplate {
 public:
     const char* name() const override { return "rearrange"; }
 

@@ -13,7 +13,7 @@ using loops::Var;
 
 // What normalises or reduces along the innermost dimension, or several up to it: softmax, layer normalisation, means of maps. One row after the other is
 // finished in local buffers; reductions are split over vector lanes.
-class RowsTemplate final : public ScheduleTemplate {
+class RowsTemplate final : public KnobTemplate {
 public:
     const char* name() const override { return "rows"; }
 

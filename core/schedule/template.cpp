@@ -39,13 +39,33 @@ std::vector<const ScheduleTemplate*> templatesFor(const LoweredWorkload& lowered
 
 } // namespace
 
+Result<KnobSpace> KnobTemplate::space(const Workload&, const LoweredWorkload& lowered, const Target& target) const {
+    return KnobSpace::make(name(), knobs(lowered, target), filter(lowered, target));
+}
+
+Config KnobTemplate::guess(const KnobSpace& space, const LoweredWorkload& lowered, const Target& target) const {
+    Config best;
+    double bestPrior = 0;
+    for (std::uint64_t i = 0; i < space.indexCount(); ++i) {
+        const auto config = space.at(i);
+        if (!config)
+            continue;
+        const double value = prior(space, *config, lowered, target);
+        if (best.choices.empty() || value > bestPrior) {
+            best = *config;
+            bestPrior = value;
+        }
+    }
+    return best;
+}
+
 Result<ScheduleSpace> ScheduleSpace::make(const Workload& workload, const Target& target) {
     ScheduleSpace made;
     made.target_ = target;
     TS_ASSIGN(made.lowered_, lowerWorkload(workload));
     std::vector<std::shared_ptr<const KnobSpace>> parts;
     for (const ScheduleTemplate* schedules : templatesFor(made.lowered_, target)) {
-        auto space = KnobSpace::make(schedules->name(), schedules->knobs(made.lowered_, target), schedules->filter(made.lowered_, target));
+        auto space = schedules->space(workload, made.lowered_, target);
         if (!space.ok())
             return space.error().within("workload '" + workload.name + "'");
         parts.push_back(std::make_shared<const KnobSpace>(std::move(*space)));
@@ -61,31 +81,16 @@ Result<ScheduleSpace> ScheduleSpace::make(const Workload& workload, const Target
     return made;
 }
 
-Config ScheduleSpace::bestOf(const Way& way) const {
-    Config best;
-    double bestPrior = 0;
-    for (std::uint64_t i = 0; i < way.space->indexCount(); ++i) {
-        const auto config = way.space->at(i);
-        if (!config)
-            continue;
-        const double prior = way.schedules->prior(*way.space, *config, lowered_, target_);
-        if (best.choices.empty() || prior > bestPrior) {
-            best = *config;
-            bestPrior = prior;
-        }
-    }
-    return best;
-}
-
 std::vector<Config> ScheduleSpace::guesses() const {
+    const auto guessOf = [&](const Way& way) { return way.schedules->guess(*way.space, lowered_, target_); };
     if (!union_)
-        return {bestOf(ways_[0])};
+        return {guessOf(ways_[0])};
     std::vector<std::size_t> order(ways_.size());
     std::iota(order.begin(), order.end(), std::size_t(0));
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return ways_[i].schedules->standing(lowered_, target_); });
     std::vector<Config> all;
     for (const std::size_t way : order)
-        all.push_back(union_->widened(way, bestOf(ways_[way])));
+        all.push_back(union_->widened(way, guessOf(ways_[way])));
     return all;
 }
 

@@ -17,10 +17,9 @@ public:
     virtual ~ScheduleTemplate() = default;
     virtual const char* name() const = 0;
     virtual bool matches(const LoweredWorkload& lowered, const Target& target) const = 0;
-    virtual std::vector<Knob> knobs(const LoweredWorkload& lowered, const Target& target) const = 0;
-    virtual KnobSpace::Filter filter(const LoweredWorkload&, const Target&) const { return {}; }
-    // The config of an untuned kernel: the best guess without measuring. Higher is better.
-    virtual double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered, const Target& target) const = 0;
+    virtual Result<KnobSpace> space(const Workload& workload, const LoweredWorkload& lowered, const Target& target) const = 0;
+    // The config of an untuned kernel: the best guess without measuring.
+    virtual Config guess(const KnobSpace& space, const LoweredWorkload& lowered, const Target& target) const = 0;
     // How good a guess the template is for this workload, against the others that match; the highest one's best config is the
     // default. Below 1: only where it was measured.
     virtual double standing(const LoweredWorkload&, const Target&) const { return 1; }
@@ -29,6 +28,18 @@ public:
     // Splits, orders and annotates the loops; may change the layouts of constant arguments.
     virtual void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config,
                        const Target& target) const = 0;
+};
+
+// A template whose knobs are its own, and which guesses by looking at every config.
+class KnobTemplate : public ScheduleTemplate {
+public:
+    virtual std::vector<Knob> knobs(const LoweredWorkload& lowered, const Target& target) const = 0;
+    virtual KnobSpace::Filter filter(const LoweredWorkload&, const Target&) const { return {}; }
+    virtual double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered,
+                         const Target& target) const = 0; // higher is better
+
+    Result<KnobSpace> space(const Workload& workload, const LoweredWorkload& lowered, const Target& target) const final;
+    Config guess(const KnobSpace& space, const LoweredWorkload& lowered, const Target& target) const final;
 };
 
 const ScheduleTemplate& convTemplate();
@@ -63,8 +74,6 @@ private:
         const ScheduleTemplate* schedules;
         std::shared_ptr<const KnobSpace> space;
     };
-    Config bestOf(const Way& way) const; // by prior
-
     Target target_;
     LoweredWorkload lowered_;
     std::vector<Way> ways_;

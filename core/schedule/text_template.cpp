@@ -8,7 +8,7 @@ namespace {
 
 // The schedule that a user wrote beside a statement of a FILE.te. Its space has the knobs of the text; a text without knobs is a
 // space of one. Untuned, each knob has its first value, or what comes next where that is not allowed.
-class TextTemplate final : public ScheduleTemplate {
+class TextTemplate final : public KnobTemplate {
 public:
     const char* name() const override { return "written"; }
     bool matches(const LoweredWorkload& lowered, const Target&) const override { return lowered.written != nullptr; }

@@ -15,7 +15,7 @@ using loops::Var;
 
 // What slides a window over each channel on its own: depthwise convolution and pooling on NCHW[x]c. Channels are the lanes,
 // a tile of a row is kept in registers, the window is unrolled. Memory-bound, so few knobs.
-class WindowTemplate final : public ScheduleTemplate {
+class WindowTemplate final : public KnobTemplate {
 public:
     const char* name() const override { return "window_nchwc"; }
 

@@ -20,7 +20,7 @@ using loops::Var;
 // of output channels at a time, multiplies the points into a small local buffer that stays in the cache, and transforms it
 // back right away, epilogue included. Knobs: rows of tiles, how many tiles of a row and how many blocks of channels the
 // registers hold, how far the channel loop is unrolled, whether rows are dealt out to threads, too.
-class WinogradTemplate final : public ScheduleTemplate {
+class WinogradTemplate final : public KnobTemplate {
 public:
     explicit WinogradTemplate(std::int64_t m) : m_(m), name_("winograd" + std::to_string(m)) {}
 
