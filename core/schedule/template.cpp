@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/schedule/autotvm_template.h"
 #include "core/te/apply_schedule.h"
 #include "core/te/bound_schedule.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 // What the user wrote, then, unless that is to stand alone, the first of the plain templates that matches and the algorithms that
 // can stand in for it.
-std::vector<const ScheduleTemplate*> templatesFor(const LoweredWorkload& lowered, const Target& target) {
+std::vector<const ScheduleTemplate*> ownTemplates(const LoweredWorkload& lowered, const Target& target) {
     std::vector<const ScheduleTemplate*> found;
     if (textTemplate().matches(lowered, target))
         found.push_back(&textTemplate());
@@ -35,6 +36,13 @@ std::vector<const ScheduleTemplate*> templatesFor(const LoweredWorkload& lowered
         if (algorithm->matches(lowered, target))
             found.push_back(algorithm);
     return found;
+}
+
+std::vector<const ScheduleTemplate*> templatesFor(const Workload& workload, const LoweredWorkload& lowered, const Target& target) {
+    if (workload.space == SpaceKind::tunesmith)
+        return ownTemplates(lowered, target);
+    const auto found = autotvmTemplates(lowered);
+    return {found.begin(), found.end()};
 }
 
 } // namespace
@@ -64,13 +72,15 @@ Result<ScheduleSpace> ScheduleSpace::make(const Workload& workload, const Target
     made.target_ = target;
     TS_ASSIGN(made.lowered_, lowerWorkload(workload));
     std::vector<std::shared_ptr<const KnobSpace>> parts;
-    for (const ScheduleTemplate* schedules : templatesFor(made.lowered_, target)) {
+    for (const ScheduleTemplate* schedules : templatesFor(workload, made.lowered_, target)) {
         auto space = schedules->space(workload, made.lowered_, target);
         if (!space.ok())
             return space.error().within("workload '" + workload.name + "'");
         parts.push_back(std::make_shared<const KnobSpace>(std::move(*space)));
         made.ways_.push_back({schedules, parts.back()});
     }
+    if (parts.empty())
+        return unsupportedError("workload '" + workload.name + "' is one that no template of " + spaceKindName(workload.space) + " knows");
     if (parts.size() == 1) {
         made.space_ = parts[0];
         return made;

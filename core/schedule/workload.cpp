@@ -9,6 +9,7 @@
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/ops/lower_node.h"
+#include "core/schedule/autotvm_template.h"
 
 namespace tunesmith {
 
@@ -71,7 +72,7 @@ std::string headText(const Graph& graph, const Node& head) {
     return text + " -> " + shapeText(output);
 }
 
-void finish(Workload& workload) {
+std::string keyOf(const Workload& workload) {
     const Graph& graph = workload.graph;
     Hasher hasher;
     hasher.add(graph.hash());
@@ -81,7 +82,14 @@ void finish(Workload& workload) {
                 hasher.add(axis.dim).add(axis.divisor).add(axis.extent);
     for (const bool constant : workload.constantInputs)
         hasher.add(constant);
-    workload.key = hexHash(hasher.value());
+    if (workload.space != SpaceKind::tunesmith)
+        hasher.add(std::string_view(spaceKindName(workload.space)));
+    return hexHash(hasher.value());
+}
+
+void finish(Workload& workload) {
+    const Graph& graph = workload.graph;
+    workload.key = keyOf(workload);
     workload.op = graph.nodes().front()->op;
     workload.name = headText(graph, *graph.nodes().front());
     for (std::size_t i = 1; i < graph.nodeCount(); ++i)
@@ -113,10 +121,12 @@ std::string Workload::shapeText() const {
 }
 
 std::string Workload::serialize() const {
-    const nlohmann::json header{{"version", 1},
-                                {"inputs", layoutsToJson(inputLayouts)},
-                                {"outputs", layoutsToJson(outputLayouts)},
-                                {"constant", constantInputs}};
+    nlohmann::json header{{"version", 1},
+                          {"inputs", layoutsToJson(inputLayouts)},
+                          {"outputs", layoutsToJson(outputLayouts)},
+                          {"constant", constantInputs}};
+    if (space != SpaceKind::tunesmith)
+        header["space"] = spaceKindName(space);
     const auto bytes = exportOnnxBytes(graph);
     assert(bytes.ok() && "a workload is small and can be exported");
     std::string text = header.dump() + "\n";
@@ -138,6 +148,7 @@ Result<Workload> Workload::deserialize(std::string_view text) {
         for (const auto& layout : header.at("outputs"))
             workload.outputLayouts.push_back(layoutFromJson(layout));
         workload.constantInputs = header.at("constant").get<std::vector<bool>>();
+        TS_ASSIGN(workload.space, spaceKindFromName(header.value("space", "")));
     } catch (const nlohmann::json::exception&) {
         return inputError("the stored workload is damaged: its layouts cannot be read");
     }
@@ -147,6 +158,16 @@ Result<Workload> Workload::deserialize(std::string_view text) {
     if (!fits)
         return inputError("the stored workload is damaged: its graph and its layouts do not fit");
     finish(workload);
+    return workload;
+}
+
+Workload inSpace(Workload workload, SpaceKind space) {
+    if (space == SpaceKind::autotvm && !hasAutotvmTemplate(workload))
+        space = SpaceKind::tunesmith;
+    if (workload.space != space) {
+        workload.space = space;
+        workload.key = keyOf(workload);
+    }
     return workload;
 }
 

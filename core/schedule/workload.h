@@ -7,6 +7,7 @@
 #include "core/loops/layout.h"
 #include "core/loops/program.h"
 #include "core/schedule/layouts.h"
+#include "core/schedule/space_kind.h"
 #include "core/schedule/weight_transform.h"
 
 namespace tunesmith {
@@ -27,12 +28,18 @@ struct Workload {
     std::vector<bool> constantInputs;        // weights: the schedule may pack them as it likes
     std::vector<loops::Layout> outputLayouts;
     std::int64_t flops = 0;
+    // What it is tuned over. A config means something in its own space only, so the space is part of the key: trials and records
+    // of one space are never taken for those of another.
+    SpaceKind space = SpaceKind::tunesmith;
 
     std::int64_t bytes() const;    // everything that is read or written, once
     std::string shapeText() const; // "1x64x56x56, 64x64x3x3 -> 1x64x56x56"
     std::string serialize() const; // JSON header and ONNX bytes, for the store and for workers
     static Result<Workload> deserialize(std::string_view text);
 };
+
+// The workload over another space, with its key there; as it is in our own where no template of that space knows it.
+Workload inSpace(Workload workload, SpaceKind space);
 
 // Cuts a group out of a graph. `inputs` says which value of the graph each graph input of the workload stands for.
 struct ExtractedWorkload {
