@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/workbench/tune.h"
+
 namespace tunesmith::cli {
 
 void Session::addJson(CLI::App& command) {
@@ -66,6 +68,13 @@ void Session::addSeed(CLI::App& command) {
 void Session::addStore(CLI::App& command) {
     command.add_option("--store", store, "Trial database (default: the one in the user's data folder)")
         ->type_name("FILE");
+}
+
+void Session::addSpace(CLI::App& command, const std::string& help) {
+    std::vector<std::string> names;
+    for (const StrategyInfo& known : tuneSpaces())
+        names.push_back(known.key);
+    command.add_option("--space", space, help)->check(CLI::IsMember(names));
 }
 
 void Session::addInputs(CLI::App& command) {

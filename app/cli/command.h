@@ -15,6 +15,8 @@ namespace tunesmith::cli {
 
 using Json = nlohmann::ordered_json;
 
+inline constexpr const char* kSpaceOfModule =
+    "Only schedules of this space (default: tunesmith, and records of others that are faster)";
 inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kCancelled = 130;
 
 // What the commands of one call share: options that several of them take, the wish to stop, and where results
@@ -33,6 +35,7 @@ public:
     void addBuilders(CLI::App& command);
     void addSeed(CLI::App& command);
     void addStore(CLI::App& command);
+    void addSpace(CLI::App& command, const std::string& help);
     void addInputs(CLI::App& command); // with the seed
 
     Work work() {
@@ -52,7 +55,7 @@ public:
     DimensionRanges ranges; // of addDimensionRanges; dimensions then has those of one value
     int threads = 0, builders = 0;
     std::uint64_t seed = 1;
-    std::string store;
+    std::string store, space;
 
 private:
     std::vector<std::string> inputs_;

@@ -87,6 +87,7 @@ void addBench(CLI::App& app, Session& session) {
     session.addDimensions(command);
     session.addThreads(command);
     session.addStore(command);
+    session.addSpace(command, kSpaceOfModule);
     session.addJson(command);
     command.callback([&session, request] {
         session.action = [&session, request]() -> Result<int> {
@@ -95,6 +96,7 @@ void addBench(CLI::App& app, Session& session) {
             request->store = session.store;
             request->threads = session.threads;
             request->work = session.work();
+            request->space = session.space;
             TS_ASSIGN(const BenchResult result, bench(*request));
             return session.print(benchJson(result), benchText(result, *request));
         };

@@ -80,11 +80,12 @@ void addCompile(CLI::App& app, Session& session) {
     session.addBuilders(command);
     session.addSeed(command);
     session.addStore(command);
+    session.addSpace(command, kSpaceOfModule);
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
             CompileRequest request{options->folder,  session.store, session.threads, session.builders,
-                                   options->untuned, session.seed,  session.work()};
+                                   options->untuned, session.seed,  session.work(),  session.space};
             if (session.dimensions.size() < session.ranges.size()) {
                 TS_ASSIGN(const FamilyResult family, compileFamily(options->model, session.ranges, request));
                 return session.print(familyJson(family), familyText(family));

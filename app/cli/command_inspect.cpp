@@ -64,6 +64,7 @@ void addInspect(CLI::App& app, Session& session) {
     session.addDimensions(command);
     session.addThreads(command);
     session.addStore(command);
+    session.addSpace(command, "Whose schedules (default: that of the key, or tunesmith)");
     session.addJson(command);
     command.callback([&session, asked] {
         session.action = [&session, asked]() -> Result<int> {
@@ -71,6 +72,7 @@ void addInspect(CLI::App& app, Session& session) {
             asked->request.store = session.store;
             asked->request.threads = session.threads;
             asked->request.work = session.work();
+            asked->request.space = session.space;
             TS_ASSIGN(const KernelInspection kernel, inspectKernel(opened, asked->request));
             return session.print(inspectJson(kernel), partText(kernel, asked->part));
         };

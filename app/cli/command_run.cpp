@@ -73,6 +73,7 @@ void addRun(CLI::App& app, Session& session) {
     session.addDimensions(command);
     session.addThreads(command);
     session.addStore(command);
+    session.addSpace(command, kSpaceOfModule);
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
@@ -83,6 +84,7 @@ void addRun(CLI::App& app, Session& session) {
             request.store = session.store;
             request.saveFolder = options->folder;
             request.work = session.work();
+            request.space = session.space;
             if (isModuleFamily(options->subject)) {
                 TS_ASSIGN(const FamilyRun run, runFamily(options->subject, session.dimensions, request));
                 Json json = runJson(run.result);

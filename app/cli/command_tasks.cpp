@@ -12,11 +12,12 @@ void addTasks(CLI::App& app, Session& session) {
     command.add_option("model", *model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     session.addDimensions(command);
     session.addThreads(command);
+    session.addSpace(command, "Whose schedules (default: tunesmith)");
     session.addJson(command);
     command.callback([&session, model] {
         session.action = [&session, model]() -> Result<int> {
             TS_ASSIGN(const Model opened, openModel(*model, session.dimensions, session.work()));
-            TS_ASSIGN(const std::vector<TuningTask> tasks, tuningTasks(opened, session.threads));
+            TS_ASSIGN(const std::vector<TuningTask> tasks, tuningTasks(opened, session.threads, session.space));
             Json list = Json::array();
             Table table(
                 {{"workload", false, 70}, {"template"}, {"count", true}, {"configs", true}, {"MFLOP", true}});
@@ -29,6 +30,7 @@ void addTasks(CLI::App& app, Session& session) {
                                 {"flops", task.flops},
                                 {"key", task.key},
                                 {"template", task.scheduleTemplate},
+                                {"search_space", task.searchSpace},
                                 {"nodes", task.nodes}});
                 table.add({task.name, task.scheduleTemplate, std::to_string(task.count),
                            countText(task.space), fixed(static_cast<double>(task.flops) * 1e-6, 1)});

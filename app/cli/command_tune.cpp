@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <set>
+
 #include "app/cli/command.h"
 #include "app/cli/text.h"
 #include "core/workbench/tune.h"
@@ -43,6 +45,8 @@ private:
 Json workloadJson(const TunedTask& task) {
     return {{"name", task.task.name},
             {"threads", task.threads},
+            {"template", task.task.scheduleTemplate},
+            {"search_space", task.task.searchSpace},
             {"space", task.task.space},
             {"trials", task.trials},
             {"best_ms", optionalNumber(task.bestMs)},
@@ -72,6 +76,7 @@ Json layoutsJson(const std::optional<TunedLayouts>& layouts) {
 Json runJson(const TunedRun& run) {
     return {{"run", run.run},
             {"threads", run.threads},
+            {"search_space", run.space},
             {"trials", run.trials},
             {"failed", run.failed},
             {"seconds", run.seconds},
@@ -104,6 +109,27 @@ Json tuneJson(const TuneReport& report) {
     return all;
 }
 
+// What a space other than the first searched, and what it could not.
+std::string spaceText(const TunedRun& run) {
+    if (run.space == tuneSpaces().front().key)
+        return {};
+    std::set<std::string> templates;
+    std::size_t others = 0;
+    for (const TunedTask& task : run.tasks)
+        if (task.task.searchSpace == run.space)
+            templates.insert(task.task.scheduleTemplate);
+        else
+            ++others;
+    std::string text = "Space " + run.space + ":";
+    for (const std::string& name : templates)
+        text += " " + name;
+    if (templates.empty())
+        text += " no workload has a template there";
+    if (others > 0)
+        text += "; workloads that keep our own templates: " + std::to_string(others);
+    return text + "\nUse what was found with compile --space " + run.space + "\n";
+}
+
 std::string runText(const TunedRun& run) {
     Table table({{"workload", false, 70},
                  {"count", true},
@@ -119,6 +145,7 @@ std::string runText(const TunedRun& run) {
     std::string text = table.text() + "\nRun " + std::to_string(run.run) + " for " + threadsText(run.threads) + ": " +
                        std::to_string(run.trials) + " trials (" + std::to_string(run.failed) + " failed) in " +
                        fixed(run.seconds, 1) + " s, " + run.stopReason + "\n";
+    text += spaceText(run);
     if (run.seconds > 0)
         text += "Kernels were being timed for " + fixed(100 * run.measuringSeconds / run.seconds, 0) + " % of it\n";
     if (run.givenUp > 0)
@@ -163,6 +190,7 @@ Result<int> tune(Session& session, Options& options) {
     request.threads = session.threads;
     request.builders = session.builders;
     request.seed = session.seed;
+    request.space = session.space;
     request.stop = session.stop;
     request.listener = &narrator;
     TS_ASSIGN(const TuneReport report, tuneModel(model, request));
@@ -188,10 +216,14 @@ void addTune(CLI::App& app, Session& session) {
         strategies.push_back(strategy.key);
         explained += "\n  " + strategy.key + ": " + strategy.help;
     }
+    explained += "\nSpaces:";
+    for (const StrategyInfo& space : tuneSpaces())
+        explained += "\n  " + space.key + ": " + space.help;
     command.footer(explained);
     command.add_option("--strategy", request.strategy, "How candidates are chosen")
         ->check(CLI::IsMember(strategies))
         ->default_str(strategies.front());
+    session.addSpace(command, "Whose schedules are searched (default: tunesmith); a resumed run keeps its own");
     command.add_option("--timeout", request.timeoutSeconds, "Seconds that one candidate may take")
         ->check(CLI::Range(0.1, 3600.0))
         ->capture_default_str();

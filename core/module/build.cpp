@@ -139,7 +139,8 @@ private:
             return cancelledError();
         if (isSlicedConcat(graph_, group, layouts_))
             return addConcatCopies(group);
-        TS_ASSIGN(const ExtractedWorkload extracted, extractWorkload(graph_, group, layouts_));
+        TS_ASSIGN(ExtractedWorkload extracted, extractWorkload(graph_, group, layouts_));
+        extracted.workload = inSpace(std::move(extracted.workload), options_.space);
         TS_TRY(convertReads(group));
         TS_ASSIGN(const std::size_t kernel, kernelFor(extracted.workload));
         std::vector<std::size_t> arguments = inputArguments(group, extracted, pending_[kernel].scheduled.lowered);
@@ -256,18 +257,27 @@ private:
 
     // Kernels ---------------------------------------------------------------------------------------------------------
     Result<std::size_t> kernelFor(const Workload& workload) {
-        TS_ASSIGN(const ScheduleSpace space, ScheduleSpace::make(workload, options_.target));
-        ChosenConfig chosen{space.defaultConfig(), 0};
-        if (options_.chooseConfig)
-            if (const auto better = options_.chooseConfig(workload); better && space.space().validate(better->config).ok())
-                chosen = *better;
-        const auto [place, fresh] = kernelIndex_.try_emplace(workload.key + "/" + chosen.config.text(), pending_.size());
+        TS_ASSIGN(const auto picked, pickSchedule(workload));
+        const auto& [space, chosen] = picked;
+        const std::string key = inSpace(workload, chosen.space).key;
+        const auto [place, fresh] = kernelIndex_.try_emplace(key + "/" + chosen.config.text(), pending_.size());
         if (fresh) {
             TS_ASSIGN(ScheduledKernel scheduled, space.schedule(chosen.config));
-            pending_.push_back({std::move(scheduled), "k" + std::to_string(pending_.size()) + "_" + workload.key});
+            pending_.push_back({std::move(scheduled), "k" + std::to_string(pending_.size()) + "_" + key});
             chosen_.emplace_back(space.space().describe(chosen.config), chosen.expectedMs);
         }
         return place->second;
+    }
+
+    Result<std::pair<ScheduleSpace, ChosenConfig>> pickSchedule(const Workload& workload) const {
+        if (const auto known = options_.chooseConfig ? options_.chooseConfig(workload) : std::nullopt) {
+            TS_ASSIGN(ScheduleSpace space, ScheduleSpace::make(inSpace(workload, known->space), options_.target));
+            if (space.space().validate(known->config).ok())
+                return std::pair(std::move(space), *known);
+        }
+        TS_ASSIGN(ScheduleSpace space, ScheduleSpace::make(workload, options_.target));
+        ChosenConfig untuned{space.defaultConfig(), 0, workload.space};
+        return std::pair(std::move(space), std::move(untuned));
     }
 
     Status compileOne(std::size_t index) {

@@ -29,11 +29,13 @@ Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const T
 struct ChosenConfig {
     Config config;
     double expectedMs = 0;
+    SpaceKind space = SpaceKind::tunesmith; // of the config
 };
 
 struct BuildOptions {
     Target target;
-    // The schedule of a workload; none: the template's default.
+    SpaceKind space = SpaceKind::tunesmith; // whose defaults untuned kernels have, and whose keys steps are named by
+    // The schedule of a workload of that space; none: the template's default.
     std::function<std::optional<ChosenConfig>(const Workload&)> chooseConfig;
     std::optional<LayoutPlan> layouts; // none: chooseLayouts(); an Error where they do not fit the graph
     // Called before each kernel is compiled, from the calling thread.

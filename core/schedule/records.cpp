@@ -45,9 +45,25 @@ Result<std::optional<KnownBest>> bestConfig(const Store& store, const std::strin
                 continue;
             TS_ASSIGN(Config config, Config::parse(record->trial.effective.value_or(record->trial.config)));
             const double ms = record->trial.p5Ms.value_or(0);
-            return std::optional(KnownBest{std::move(config), ms, std::move(*record)});
+            return std::optional(KnownBest{std::move(config), SpaceKind::tunesmith, ms, std::move(*record)});
         }
     return std::optional<KnownBest>();
+}
+
+Result<std::optional<KnownBest>> bestOfSpaces(const Store& store, const Workload& workload, const Target& target, const std::string& machine) {
+    TS_ASSIGN(auto best, bestConfig(store, inSpace(workload, SpaceKind::tunesmith).key, target, machine));
+    for (const SpaceKindEntry& entry : spaceKindTable()) {
+        const Workload there = inSpace(workload, entry.kind);
+        if (!best || there.space == SpaceKind::tunesmith)
+            continue;
+        TS_ASSIGN(auto other, bestConfig(store, there.key, target, machine));
+        const bool comparable = other && other->record.targetKey == best->record.targetKey && other->record.machineKey == best->record.machineKey;
+        if (!comparable || other->ms >= best->ms)
+            continue;
+        best = std::move(other);
+        best->space = there.space;
+    }
+    return best;
 }
 
 } // namespace tunesmith

@@ -32,6 +32,7 @@ nlohmann::json optionsToJson(const TuneOptions& options, const Target& target,
                         {"isa", isaName(target.isa)},
                         {"cpu", target.tuneCpu},
                         {"threads", target.threads},
+                        {"space", spaceKindName(options.space)},
                         {"starts", nlohmann::json::object()}};
     putOptional(json, "trials_per_workload", options.trialsPerWorkload);
     putOptional(json, "trials", options.totalTrials);

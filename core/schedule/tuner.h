@@ -28,6 +28,7 @@ struct TuneOptions {
     std::uint64_t seed = 0;
     std::size_t batch = 8;
     bool transfer = true;              // try records of earlier runs at once
+    SpaceKind space = SpaceKind::tunesmith; // that was asked for; each task's workload says what it is tuned over
     std::optional<bool> overlapBuilds; // build while measuring; default: when the target leaves a core free
     KernelWorkerOptions workers;
     std::vector<int> followedBy; // thread counts to tune for after this run, and the run before it: kept with the run

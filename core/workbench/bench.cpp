@@ -95,7 +95,7 @@ Result<Subject> openSubject(const std::string& what, const BenchRequest& request
         return subjectAt(what, request.inputs, request.threads);
     if (isModuleFamily(what)) {
         const CompileRequest compiling{{}, request.store, request.threads, 0, request.untuned,
-                                       1,  request.work};
+                                       1,  request.work,  request.space};
         TS_ASSIGN(const FamilyChoice choice,
                   chooseMember(what, request.dimensions, request.inputs, compiling));
         const bool padded =
@@ -104,7 +104,8 @@ Result<Subject> openSubject(const std::string& what, const BenchRequest& request
                          request.threads);
     }
     TS_ASSIGN(const Model model, openModel(what, request.dimensions, request.work));
-    return compiledSubject(model, {request.store, request.threads, 0, request.untuned, request.work},
+    TS_ASSIGN(const std::optional<SpaceKind> space, askedSpace(request.space));
+    return compiledSubject(model, {request.store, request.threads, 0, request.untuned, request.work, space},
                            request.inputs);
 }
 

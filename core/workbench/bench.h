@@ -20,6 +20,7 @@ struct BenchRequest {
     bool untuned = false; // models are compiled without records
     bool layers = true;
     Work work;
+    std::string space = {}; // of the schedules of models, as in CompileRequest
 };
 
 // Low quantiles are what repeats on a shared machine; GFLOP/s and peak_fraction are those of p5.

@@ -73,8 +73,9 @@ nlohmann::json toJson(const ModuleCheck& check) {
 } // namespace
 
 Result<CompileResult> compileModel(const Model& model, const CompileRequest& request) {
+    TS_ASSIGN(const std::optional<SpaceKind> space, askedSpace(request.space));
     TS_ASSIGN(const PlannedModel planned, planModel(model, {request.store, request.threads, request.builders,
-                                                            request.untuned, request.work}));
+                                                            request.untuned, request.work, space}));
     CompileResult result;
     {
         TS_ASSIGN(const TemporaryFolder draft, TemporaryFolder::create());

@@ -14,6 +14,7 @@ struct CompileRequest {
     bool untuned = false;   // ignore all records
     std::uint64_t seed = 1; // of the inputs of the check
     Work work;
+    std::string space = {}; // key of tuneSpaces(): its schedules only; empty: our own, or another's where a record is faster than ours
 };
 
 // How far the module's outputs are from the reference engine's on random inputs; also in module.json.

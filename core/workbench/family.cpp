@@ -340,7 +340,7 @@ bool isModuleFamily(const fs::path& path) {
 Result<FamilyRun> runFamily(const fs::path& folder, const Dimensions& dimensions, const RunRequest& request) {
     TS_ASSIGN(const FamilyInfo family, readFamily(folder));
     TS_ASSIGN(const Dimensions extents, extentsOf(family, dimensions, request.inputs));
-    const CompileRequest compiling{{}, request.store, request.threads, 0, false, 1, request.work};
+    const CompileRequest compiling{{}, request.store, request.threads, 0, false, 1, request.work, request.space};
     TS_ASSIGN(Chosen chosen, choose(family, extents, compiling));
     TS_ASSIGN(RunResult result, chosen.padded ? runPadded(family, extents, *chosen.padded, request)
                                               : runExportedModule(chosen.choice.folder, request));

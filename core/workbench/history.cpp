@@ -87,7 +87,7 @@ Result<std::vector<RunSummary>> tuningRuns(const std::string& store, const std::
             std::ranges::any_of(options, [id](const auto& other) { return other.second.follows == id; });
         runs.push_back({id, row.modelName, row.targetKey, row.strategy, runStateName(row.state),
                         row.stopReason, row.startedAt, row.beforeMs, row.afterMs, options[id].threads,
-                        resumable(row, options[id], followed)});
+                        resumable(row, options[id], followed), options[id].space});
     }
     return runs;
 }

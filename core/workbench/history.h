@@ -42,6 +42,7 @@ struct RunSummary {
     std::optional<double> beforeMs, afterMs;
     int threads = 1;        // that it tuned for
     bool resumable = false; // stopped, failed, its process is gone, or the legs after it were not begun
+    std::string space;      // that it searched: a key of tuneSpaces()
 };
 Result<std::vector<RunSummary>> tuningRuns(const std::string& store,
                                            const std::string& modelHash = {}); // newest first

@@ -15,26 +15,31 @@ namespace tunesmith {
 namespace {
 
 bool answersTo(const ModelWorkload& entry, const std::string& asked) {
-    const auto begins = [&](const std::string& name) { return name.starts_with(asked); };
-    return entry.workload.key == asked || begins(entry.workload.name) || std::ranges::any_of(entry.nodes, begins);
+    const auto begins = [&](const std::string& name) { return !asked.empty() && name.starts_with(asked); };
+    return begins(entry.workload.name) || std::ranges::any_of(entry.nodes, begins);
 }
 
-Result<Workload> findWorkload(std::vector<ModelWorkload> workloads, const Model& model, const std::string& asked) {
-    const auto found = std::ranges::find_if(workloads, [&](const auto& entry) { return !asked.empty() && answersTo(entry, asked); });
+// A key says which space is meant; otherwise `space` does.
+Result<Workload> findWorkload(const std::vector<ModelWorkload>& workloads, const Model& model, const std::string& asked, SpaceKind space) {
+    for (const ModelWorkload& entry : workloads)
+        for (const SpaceKindEntry& kind : spaceKindTable())
+            if (Workload there = inSpace(entry.workload, kind.kind); there.key == asked)
+                return there;
+    const auto found = std::ranges::find_if(workloads, [&](const auto& entry) { return answersTo(entry, asked); });
     if (found == workloads.end())
         return inputError("'" + model.name() + "' has no workload '" + asked + "'; the command tasks lists them");
-    return std::move(found->workload);
+    return inSpace(found->workload, space);
 }
 
 // What a plan of the store makes of the model comes first: that is what is compiled.
 Result<std::vector<ModelWorkload>> allWorkloads(const Model& model, const InspectRequest& request, const Target& target) {
-    TS_ASSIGN(std::vector<ModelWorkload> all, workloadsOf(model, target));
+    TS_ASSIGN(std::vector<ModelWorkload> all, workloadsOf(model, target, SpaceKind::tunesmith));
     TS_ASSIGN(const std::string path, storePath(request.store));
     std::error_code error;
     if (request.untuned || !std::filesystem::exists(path, error))
         return all;
     TS_ASSIGN(const auto store, openStore(path, StoreMode::readOnly));
-    TS_ASSIGN(std::vector<ModelWorkload> planned, plannedWorkloadsOf(model, target, *store));
+    TS_ASSIGN(std::vector<ModelWorkload> planned, plannedWorkloadsOf(model, target, *store, SpaceKind::tunesmith));
     std::ranges::move(all, std::back_inserter(planned));
     return planned;
 }
@@ -95,8 +100,9 @@ Result<Message> buildWithText(const Workload& workload, const Target& target, co
 
 Result<KernelInspection> inspectKernel(const Model& model, const InspectRequest& request) {
     TS_ASSIGN(const Target target, hostTarget(request.threads > 0 ? request.threads : coreCount()));
-    TS_ASSIGN(std::vector<ModelWorkload> workloads, allWorkloads(model, request, target));
-    TS_ASSIGN(const Workload workload, findWorkload(std::move(workloads), model, request.workload));
+    TS_ASSIGN(const SpaceKind kind, spaceKindFromName(request.space));
+    TS_ASSIGN(const std::vector<ModelWorkload> workloads, allWorkloads(model, request, target));
+    TS_ASSIGN(const Workload workload, findWorkload(workloads, model, request.workload, kind));
     TS_ASSIGN(const ScheduleSpace space, ScheduleSpace::make(workload, target));
     TS_ASSIGN(const Choice choice, chooseConfig(request, workload, space, target));
     request.work.report("building " + workload.name);

@@ -15,6 +15,7 @@ struct InspectRequest {
     std::string store; // empty: the default store
     int threads = 0;   // 0: all cores
     Work work;
+    std::string space = {}; // key of tuneSpaces(); empty: that of the workload's key, else the first
 };
 
 // Of the innermost loop that multiplies most.

@@ -227,7 +227,7 @@ private:
     }
 
     Result<Subject> subjectOf(const LayoutPlan& plan) const {
-        return compiledSubject(asked_.model, {asked_.request.store, asked_.target.threads, asked_.request.builders, false, work_, plan}, {});
+        return compiledSubject(asked_.model, {asked_.request.store, asked_.target.threads, asked_.request.builders, false, work_, {}, plan}, {});
     }
 
     // Every kernel was checked; what they amount to is, too, as compiling would refuse a plan that is wrong.

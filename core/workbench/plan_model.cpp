@@ -20,8 +20,9 @@ using nlohmann::json;
 // The store's records for a target, and which of them were used.
 class RecordFinder {
 public:
-    static Result<RecordFinder> open(const std::string& store, const Target& target) {
+    static Result<RecordFinder> open(const std::string& store, const Target& target, bool otherSpaces) {
         RecordFinder finder(target);
+        finder.otherSpaces_ = otherSpaces;
         TS_ASSIGN(const std::string path, storePath(store));
         std::error_code error;
         if (!std::filesystem::exists(path, error))
@@ -35,11 +36,13 @@ public:
     std::optional<ChosenConfig> operator()(const Workload& workload) {
         if (!store_)
             return std::nullopt;
-        const auto known = bestConfig(*store_, workload.key, target_, machine_);
+        const auto known = otherSpaces_ ? bestOfSpaces(*store_, workload, target_, machine_)
+                                        : bestConfig(*store_, workload.key, target_, machine_);
         if (!known.ok() || !*known)
             return std::nullopt;
-        remember((*known)->record);
-        return ChosenConfig{(*known)->config, (*known)->ms};
+        const SpaceKind space = otherSpaces_ ? (*known)->space : workload.space;
+        remember((*known)->record, space);
+        return ChosenConfig{(*known)->config, (*known)->ms, space};
     }
 
     Result<std::optional<LayoutPlan>> layouts(const Graph& prepared) const {
@@ -52,8 +55,9 @@ public:
 private:
     explicit RecordFinder(Target target) : target_(std::move(target)) {}
 
-    void remember(const Record& record) {
+    void remember(const Record& record, SpaceKind space) {
         used_[record.workload.key] = {{"name", record.workload.name},
+                                      {"space", spaceKindName(space)},
                                       {"config", record.trial.config},
                                       {"p5_ms", record.trial.p5Ms.value_or(0)},
                                       {"target", record.targetKey},
@@ -69,6 +73,7 @@ private:
     Target target_;
     std::shared_ptr<Store> store_;
     std::string machine_;
+    bool otherSpaces_ = false;
     json used_ = json::object();
     std::size_t foreign_ = 0;
 };
@@ -96,6 +101,12 @@ Result<std::size_t> layoutDifferences(const Graph& prepared, const BuildOptions&
     return differencesOf(chooseLayouts(prepared, groups, options.target), *options.layouts);
 }
 
+std::vector<ModelWorkload> allInSpace(std::vector<ModelWorkload> workloads, SpaceKind space) {
+    for (ModelWorkload& entry : workloads)
+        entry.workload = inSpace(std::move(entry.workload), space);
+    return workloads;
+}
+
 } // namespace
 
 Status requireComputable(const Model& model) {
@@ -105,7 +116,14 @@ Status requireComputable(const Model& model) {
     return unsupportedError(model.name() + ": " + first.reason);
 }
 
-Result<std::vector<ModelWorkload>> workloadsOf(const Model& model, const Target& target) {
+Result<std::optional<SpaceKind>> askedSpace(const std::string& name) {
+    if (name.empty())
+        return std::optional<SpaceKind>();
+    TS_ASSIGN(const SpaceKind kind, spaceKindFromName(name));
+    return std::optional(kind);
+}
+
+Result<std::vector<ModelWorkload>> workloadsOf(const Model& model, const Target& target, SpaceKind space) {
     TS_TRY(requireComputable(model));
     if (!model.info().openDimensions.empty())
         return inputError(model.name() + ": dimension '" + model.info().openDimensions.front() +
@@ -114,14 +132,19 @@ Result<std::vector<ModelWorkload>> workloadsOf(const Model& model, const Target&
     if (!prepared.ok())
         return prepared.error().within(model.name());
     auto workloads = modelWorkloads(*prepared, target);
-    return workloads.ok() ? std::move(workloads) : workloads.error().within(model.name());
+    if (!workloads.ok())
+        return workloads.error().within(model.name());
+    return allInSpace(std::move(*workloads), space);
 }
 
-Result<std::vector<ModelWorkload>> plannedWorkloadsOf(const Model& model, const Target& target, const Store& store) {
+Result<std::vector<ModelWorkload>> plannedWorkloadsOf(const Model& model, const Target& target, const Store& store, SpaceKind space) {
     TS_ASSIGN(const Graph prepared, prepareGraph(model.graph()));
     TS_ASSIGN(const MachineRow machine, thisMachine());
     TS_ASSIGN(const std::optional<LayoutPlan> plan, storedLayouts(store, prepared, target, machine.key));
-    return plan ? modelWorkloads(prepared, target, plan) : std::vector<ModelWorkload>();
+    if (!plan)
+        return std::vector<ModelWorkload>();
+    TS_ASSIGN(std::vector<ModelWorkload> workloads, modelWorkloads(prepared, target, plan));
+    return allInSpace(std::move(workloads), space);
 }
 
 Result<PlannedModel> planModel(const Model& model, const PlanRequest& request) {
@@ -141,9 +164,10 @@ Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, cons
         return prepared.error().within(name);
     if (work.stop.stopRequested())
         return cancelledError();
+    options.space = request.space.value_or(SpaceKind::tunesmith);
     std::optional<RecordFinder> records;
     if (!request.untuned) {
-        TS_ASSIGN(records, RecordFinder::open(request.store, options.target));
+        TS_ASSIGN(records, RecordFinder::open(request.store, options.target, !request.space));
         options.chooseConfig = [&](const Workload& workload) { return (*records)(workload); };
         TS_ASSIGN(options.layouts, records->layouts(*prepared));
     }

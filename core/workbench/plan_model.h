@@ -20,6 +20,8 @@ struct PlanRequest {
     int builders = 0;
     bool untuned = false;
     Work work = {};
+    // Whose defaults and records; none: our own, and another space's records where they are faster than ours.
+    std::optional<SpaceKind> space = {};
     std::optional<LayoutPlan> layouts = {}; // none: those that the store has for this very graph, else chooseLayouts()
 };
 
@@ -35,11 +37,13 @@ struct PlannedModel {
 Result<PlannedModel> planModel(const Model& model, const PlanRequest& request);
 // The same for a graph that is not a whole model; module.json then describes little of it.
 Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, const PlanRequest& request);
-// What there is to tune in a model whose dimensions are all bound.
-Result<std::vector<ModelWorkload>> workloadsOf(const Model& model, const Target& target);
+// What there is to tune in a model whose dimensions are all bound, each workload in the space that was asked for if that knows it.
+Result<std::vector<ModelWorkload>> workloadsOf(const Model& model, const Target& target, SpaceKind space);
 // Likewise what the store's plan of layouts makes of it; nothing where it has none.
-Result<std::vector<ModelWorkload>> plannedWorkloadsOf(const Model& model, const Target& target, const Store& store);
+Result<std::vector<ModelWorkload>> plannedWorkloadsOf(const Model& model, const Target& target, const Store& store, SpaceKind space);
 Result<std::vector<TuningTask>> describeTasks(const std::vector<ModelWorkload>& workloads, const Target& target);
+// Of a request's text: none if it is empty.
+Result<std::optional<SpaceKind>> askedSpace(const std::string& name);
 Status requireComputable(const Model& model); // an Error names the first node that no engine can run
 Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder,
                                     nlohmann::json check = nullptr);

@@ -36,9 +36,10 @@ Result<Computed> runReference(const Model& model, const std::vector<Tensor>& inp
 
 Result<Computed> runCompiled(const Model& model, const std::vector<Tensor>& inputs,
                              const RunRequest& request) {
+    TS_ASSIGN(const std::optional<SpaceKind> space, askedSpace(request.space));
     TS_ASSIGN(const auto worker, startWorker());
     TS_ASSIGN(MixedRun run,
-              runMixed(model, inputs, {request.store, request.threads, 0, false, request.work}, *worker));
+              runMixed(model, inputs, {request.store, request.threads, 0, false, request.work, space}, *worker));
     return Computed{std::move(run.outputs), run.seconds, std::move(run.byReference)};
 }
 

@@ -22,6 +22,7 @@ struct RunRequest {
     std::string store;                // whose records the compiled engine uses; empty: the default store
     std::filesystem::path saveFolder; // outputs as NAME.npy; empty: not saved
     Work work;
+    std::string space = {}; // of the compiled engine's schedules, as in CompileRequest
 };
 
 struct RunOutput {

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/schedule/space_kind.h"
+
 namespace tunesmith {
 
 StoredRunOptions optionsOf(const RunRow& row) {
@@ -12,8 +14,9 @@ StoredRunOptions optionsOf(const RunRow& row) {
                    ? json[key].get<std::int64_t>()
                    : otherwise;
     };
+    const bool named = json.is_object() && json.contains("space") && json["space"].is_string();
     return {static_cast<int>(number("threads", 1)), json.is_object() && json.contains("followed_by"),
-            number("follows", 0)};
+            number("follows", 0), named ? json["space"].get<std::string>() : spaceKindName(SpaceKind::tunesmith)};
 }
 
 } // namespace tunesmith

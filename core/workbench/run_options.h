@@ -9,6 +9,7 @@ struct StoredRunOptions {
     int threads = 1;          // that it tunes for
     bool leads = false;       // other thread counts come after it
     std::int64_t follows = 0; // the run before it; 0: none
+    std::string space;        // of schedules (schedule/space_kind.h)
 };
 StoredRunOptions optionsOf(const RunRow& row);
 

@@ -6,9 +6,10 @@
 
 namespace tunesmith {
 
-Result<std::vector<TuningTask>> tuningTasks(const Model& model, int threads) {
+Result<std::vector<TuningTask>> tuningTasks(const Model& model, int threads, const std::string& space) {
+    TS_ASSIGN(const SpaceKind kind, spaceKindFromName(space));
     TS_ASSIGN(const Target target, hostTarget(threads > 0 ? threads : coreCount()));
-    TS_ASSIGN(const std::vector<ModelWorkload> workloads, workloadsOf(model, target));
+    TS_ASSIGN(const std::vector<ModelWorkload> workloads, workloadsOf(model, target, kind));
     return describeTasks(workloads, target);
 }
 
@@ -16,10 +17,10 @@ Result<std::vector<TuningTask>> describeTasks(const std::vector<ModelWorkload>& 
     std::vector<TuningTask> tasks;
     for (const ModelWorkload& entry : workloads) {
         const Workload& workload = entry.workload;
-        TS_ASSIGN(const ScheduleSpace space, ScheduleSpace::make(workload, target));
+        TS_ASSIGN(const ScheduleSpace schedules, ScheduleSpace::make(workload, target));
         tasks.push_back({workload.key, workload.name, workload.op, workload.shapeText(), entry.count(),
-                         space.space().size().value_or(0), space.space().name(), workload.flops,
-                         workload.bytes(), entry.nodes});
+                         schedules.space().size().value_or(0), schedules.space().name(), workload.flops,
+                         workload.bytes(), entry.nodes, spaceKindName(workload.space)});
     }
     return tasks;
 }

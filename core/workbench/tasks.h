@@ -17,8 +17,10 @@ struct TuningTask {
     std::string scheduleTemplate;
     std::int64_t flops = 0, bytes = 0; // bytes: everything that is read or written, once
     std::vector<std::string> nodes; // where it occurs
+    std::string searchSpace;        // key of tuneSpaces(): what was asked for, or our own where that does not know the kernel
 };
 
-Result<std::vector<TuningTask>> tuningTasks(const Model& model, int threads = 0);
+// `space`: a key of tuneSpaces() (tune.h); empty: the first.
+Result<std::vector<TuningTask>> tuningTasks(const Model& model, int threads = 0, const std::string& space = {});
 
 } // namespace tunesmith

@@ -8,6 +8,7 @@
 #include "core/measure/machine.h"
 #include "core/search/strategy_table.h"
 #include "core/workbench/open_store.h"
+#include "core/workbench/run_options.h"
 #include "core/workbench/tuning_run.h"
 
 namespace tunesmith {
@@ -21,6 +22,7 @@ struct AskedBefore {
     TuneBudget budget;        // of each leg
     std::string strategy;
     std::uint64_t seed = 1;
+    std::string space;
 };
 
 template <class T> std::optional<T> numberAt(const nlohmann::json& json, const char* key) {
@@ -28,7 +30,7 @@ template <class T> std::optional<T> numberAt(const nlohmann::json& json, const c
 }
 
 AskedBefore askedBefore(const RunRow& row) {
-    AskedBefore asked{{}, {}, row.strategy, row.seed};
+    AskedBefore asked{{}, {}, row.strategy, row.seed, optionsOf(row).space};
     const auto json = nlohmann::json::parse(row.options, nullptr, false);
     asked.threads.push_back(std::max(1, numberAt<int>(json, "threads").value_or(1)));
     asked.budget.trialsPerWorkload = numberAt<std::int64_t>(json, "trials_per_workload");
@@ -85,6 +87,7 @@ private:
         TuneLegPlan plan;
         plan.budget = budget_;
         plan.strategy = request_.strategy.empty() ? tuneStrategies().front().key : request_.strategy;
+        TS_ASSIGN(plan.space, spaceKindFromName(request_.space));
         plan.seed = request_.seed;
         addLegs(plan, threads);
         if (budget_.trials)
@@ -100,6 +103,7 @@ private:
         TuneLegPlan plan;
         plan.budget = asked.budget;
         plan.strategy = asked.strategy;
+        TS_ASSIGN(plan.space, spaceKindFromName(asked.space));
         plan.seed = asked.seed;
         addLegs(plan, asked.threads);
         legs_.front().resume = row.id;
@@ -180,6 +184,16 @@ const std::vector<StrategyInfo>& tuneStrategies() {
         std::vector<StrategyInfo> out;
         for (const StrategyEntry& strategy : strategyTable())
             out.push_back({std::string(strategy.name), std::string(strategy.title), std::string(strategy.help)});
+        return out;
+    }();
+    return list;
+}
+
+const std::vector<StrategyInfo>& tuneSpaces() {
+    static const std::vector<StrategyInfo> list = [] {
+        std::vector<StrategyInfo> out;
+        for (const SpaceKindEntry& space : spaceKindTable())
+            out.push_back({space.name, space.title, space.help});
         return out;
     }();
     return list;

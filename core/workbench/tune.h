@@ -52,6 +52,7 @@ struct TuneRequest {
     std::string store;    // empty: the default store
     TuneBudget budget;    // empty: 64 trials per workload; --trials and --time are shared by the legs
     std::string strategy; // empty: the first of tuneStrategies()
+    std::string space;    // of schedules; empty: the first of tuneSpaces(). A resumed run keeps its own
     int threads = 0;      // of the target; 0: one thread, and after that all cores
     int builders = 0;     // processes that compile candidates; 0: one per core
     std::uint64_t seed = 1;
@@ -91,6 +92,7 @@ struct TunedLayouts {
 struct TunedRun {
     std::int64_t run = 0;
     int threads = 1;
+    std::string space; // key of tuneSpaces()
     std::int64_t trials = 0, failed = 0; // of the whole run, also before it was resumed
     double seconds = 0;                  // of this part
     double measuringSeconds = 0;         // of those: in which kernels were timed
@@ -118,6 +120,8 @@ struct StrategyInfo {
     std::string key, name, help;
 };
 const std::vector<StrategyInfo>& tuneStrategies();
+// Whose schedules are searched.
+const std::vector<StrategyInfo>& tuneSpaces();
 
 // Tunes all workloads of a model, for one thread count after the other; a later leg starts from what an earlier one found. A
 // stop is no error: the last run says stopReason "cancelled" and what was reached, and can be resumed; the legs that were to

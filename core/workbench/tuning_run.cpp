@@ -95,8 +95,8 @@ public:
 
 private:
     Status listTasks() {
-        TS_ASSIGN(std::vector<ModelWorkload> workloads, workloadsOf(model_, target_));
-        TS_ASSIGN(std::vector<ModelWorkload> planned, plannedWorkloadsOf(model_, target_, store_));
+        TS_ASSIGN(std::vector<ModelWorkload> workloads, workloadsOf(model_, target_, plan_.space));
+        TS_ASSIGN(std::vector<ModelWorkload> planned, plannedWorkloadsOf(model_, target_, store_, plan_.space));
         if (!planned.empty() && !request_.layouts) // with plans to be compared, both are tuned
             workloads.clear();
         for (ModelWorkload& entry : planned)
@@ -128,6 +128,7 @@ private:
         options.totalTrials = plan_.budget.trials;
         options.seconds = plan_.budget.seconds;
         options.strategy = plan_.strategy;
+        options.space = plan_.space;
         options.seed = plan_.seed;
         options.followedBy = plan_.followedBy;
         options.follows = plan_.follows;
@@ -155,6 +156,7 @@ private:
         TunedRun run;
         run.run = result.run.value();
         run.threads = target_.threads;
+        run.space = spaceKindName(plan_.space);
         run.trials = static_cast<std::int64_t>(result.trials);
         run.failed = static_cast<std::int64_t>(result.failed);
         run.seconds = result.seconds;
@@ -194,7 +196,7 @@ private:
             return {};
         const Work work{request_.stop, [this](const Progress& progress) { listener_.onProgress(progress); }};
         const auto subject = [&](bool untuned) {
-            return compiledSubject(model_, {request_.store, target_.threads, request_.builders, untuned, work}, {});
+            return compiledSubject(model_, {request_.store, target_.threads, request_.builders, untuned, work, plan_.space}, {});
         };
         TS_ASSIGN(const Subject before, subject(true));
         TS_ASSIGN(Subject after, subject(false));

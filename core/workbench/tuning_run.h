@@ -10,6 +10,7 @@ struct TuneLegPlan {
     TuneLeg leg;
     TuneBudget budget; // of this leg; not empty
     std::string strategy;
+    SpaceKind space = SpaceKind::tunesmith;
     std::uint64_t seed = 1;
     std::vector<int> followedBy; // thread counts of the legs that come after it
     RunId follows; // the run of the leg before; none for the first

@@ -105,6 +105,55 @@ private slots:
         QCOMPARE(untuned.json()["tuned"].toInt(), 0);
         QCOMPARE(runCli({"run", module}).status, 0);
     }
+
+    void autotvmsSpaceHasRecordsOfItsOwn() {
+        const QTemporaryDir folder;
+        const QString store = folder.filePath("trials.db"), module = folder.filePath("module");
+        const auto tuned = [&](const QStringList& more) {
+            return runCli(QStringList{"compile", "mlp", "--threads", "1", "--store", store, "-o", module, "--json"} + more).json()["tuned"].toInt();
+        };
+        const QStringList tune{"tune", "mlp", "--threads", "1", "--trials-per-workload", "6", "--store", store, "--json"};
+        const CliResult theirs = runCli(tune + QStringList{"--space", "autotvm"});
+        QVERIFY2(theirs.status == 0, theirs.errors);
+        const QJsonObject run = theirs.json();
+        QCOMPARE(run["search_space"].toString(), QString("autotvm"));
+        const QJsonObject first = run["workloads"].toArray()[0].toObject();
+        QCOMPARE(first["template"].toString(), QString("dense_pack.x86|dense_nopack.x86"));
+        QCOMPARE(tuned({"--space", "autotvm"}), 3);
+        QCOMPARE(runCli({"run", module}).status, 0);
+        QCOMPARE(tuned({}), 0); // nobody knows whether they beat our untuned schedules
+        QCOMPARE(tuned({"--space", "tunesmith"}), 0);
+        QCOMPARE(runCli(tune).json()["search_space"].toString(), QString("tunesmith"));
+        QCOMPARE(tuned({}), 3); // the faster of the two
+        QCOMPARE(tuned({"--space", "tunesmith"}), 3);
+        const CliResult resumed = runCli({"tune", "mlp", "--resume", "1", "--store", store, "--json"});
+        QVERIFY2(resumed.status == 0, resumed.errors);
+        QCOMPARE(resumed.json()["search_space"].toString(), QString("autotvm"));
+        const CliResult kernel = runCli({"inspect", "mlp", "gemm", "--space", "autotvm", "--store", store, "--threads", "1", "--json"});
+        QVERIFY2(kernel.status == 0, kernel.errors);
+        QVERIFY(kernel.json()["schedule"].toString().startsWith("dense_"));
+        QVERIFY(kernel.json()["record_ms"].toDouble() > 0);
+        QCOMPARE(runCli({"inspect", "mlp", kernel.json()["key"].toString(), "--store", store, "--threads", "1", "--json"}).json()["schedule"],
+                 kernel.json()["schedule"]); // the key says which space is meant
+    }
+
+    void spacesAreNamed() {
+        for (const QString& command : {QString("tune"), QString("tasks")}) {
+            const CliResult unknown = runCli({command, "mlp", "--space", "halide"});
+            QCOMPARE(unknown.status, 2);
+            QVERIFY(unknown.sentence().contains("halide") && unknown.sentence().contains("autotvm"));
+        }
+        const auto templatesOf = [](const QStringList& more) {
+            QStringList names;
+            for (const QJsonValue& task : runCli(QStringList{"tasks", "encoder", "--json"} + more).json()["tasks"].toArray())
+                names << task["search_space"].toString() + " " + task["template"].toString();
+            return names;
+        };
+        const QStringList theirs = templatesOf({"--space", "autotvm"});
+        QVERIFY(theirs.contains("autotvm batch_matmul.x86") && theirs.contains("tunesmith rows"));
+        QVERIFY(templatesOf({}).filter("autotvm").isEmpty());
+        QVERIFY(runCli({"tune", "--help"}).out.contains("autotvm: the knobs of AutoTVM"));
+    }
 };
 
 QTEST_GUILESS_MAIN(TestCliTuning)
