@@ -22,12 +22,42 @@
 
 namespace tunesmith {
 
+namespace {
+
+QVector<StrategyChoice> choicesOf(const std::vector<StrategyInfo>& infos) {
+    QVector<StrategyChoice> choices;
+    for (const StrategyInfo& info : infos)
+        choices.push_back({QString::fromStdString(info.key), QString::fromStdString(info.name),
+                           QString::fromStdString(info.help)});
+    return choices;
+}
+
+// The target, and the space where it is not the usual one.
+QString targetText(const RunSummary& run) {
+    const QString target = QString::fromStdString(run.target);
+    for (const StrategyInfo& space : tuneSpaces())
+        if (space.key == run.space && space.key != tuneSpaces().front().key)
+            return TunePage::tr("%1, %2").arg(target, QString::fromStdString(space.name));
+    return target;
+}
+
+} // namespace
+
 struct TunePage::History {
     Result<std::vector<TuningTask>> tasks = std::vector<TuningTask>();
     Result<std::vector<RunSummary>> runs = std::vector<RunSummary>();
     std::optional<std::int64_t> run;
     QVector<StoredCurve> curves;
     std::optional<Error> curveError;
+
+    // That of the shown run.
+    std::string spaceOr(const std::string& otherwise) const {
+        if (runs.ok())
+            for (const RunSummary& summary : *runs)
+                if (summary.id == run)
+                    return summary.space;
+        return otherwise;
+    }
 };
 
 TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
@@ -50,11 +80,8 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
     stack_->addWidget(empty);
     stack_->addWidget(shown);
     setCentralWidget(stack_);
-    QVector<StrategyChoice> strategies;
-    for (const StrategyInfo& info : tuneStrategies())
-        strategies.push_back({QString::fromStdString(info.key), QString::fromStdString(info.name),
-                              QString::fromStdString(info.help)});
-    budget_->setStrategies(strategies);
+    budget_->setStrategies(choicesOf(tuneStrategies()));
+    budget_->setSpaces(choicesOf(tuneSpaces()));
     budget_->setMaximumThreads(usableCores());
     BudgetChoice choice = budget_->choice();
     choice.threads = usableCores() > 1 ? 0 : 1;
@@ -174,14 +201,15 @@ void TunePage::showModel(const OpenModelPtr& model) {
 void TunePage::loadHistory(std::optional<std::int64_t> run) {
     history_.start(
         tr("Reading the trial store"),
-        [model = model_->model, store = store_, run, threads = threads()](const Work&) {
+        [model = model_->model, store = store_, run, threads = threads(),
+         space = budget_->choice().space.toStdString()](const Work&) {
             History history;
-            if (model.info().unsupported.empty() && model.info().openDimensions.empty())
-                history.tasks = tuningTasks(model, threads);
             history.runs = tuningRuns(store, model.hash());
             history.run = run;
             if (!run && history.runs.ok() && !history.runs->empty())
                 history.run = history.runs->front().id;
+            if (model.info().unsupported.empty() && model.info().openDimensions.empty())
+                history.tasks = tuningTasks(model, threads, history.spaceOr(space));
             if (history.run) {
                 const auto curves = runCurves(store, *history.run);
                 if (curves.ok())
@@ -304,7 +332,7 @@ void TunePage::fillRuns() {
             summary.resumable ? tr("can be resumed") : QString::fromStdString(summary.state).toLower();
         runBox_->addItem(tr("Run %1 · %2 · %3 · %4")
                              .arg(summary.id)
-                             .arg(QString::fromStdString(summary.target), when, state),
+                             .arg(targetText(summary), when, state),
                          QVariant::fromValue<qint64>(summary.id));
         if (run_ == summary.id)
             runBox_->setCurrentIndex(runBox_->count() - 1);

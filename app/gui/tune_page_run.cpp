@@ -14,6 +14,7 @@ namespace {
 TuneRequest requestOf(const BudgetChoice& choice) {
     TuneRequest request;
     request.strategy = choice.strategy.toStdString();
+    request.space = choice.space.toStdString();
     request.threads = choice.threads;
     request.seed = choice.seed;
     if (choice.kind == BudgetKind::trialsPerWorkload)

@@ -53,6 +53,7 @@ QWidget* tunePage() {
     form->setStrategies(
         {{"model", "Model-guided annealing", "Learns which configs are fast and tries the best of them."},
          {"random", "Random", "Tries configs at random: a baseline."}});
+    form->setSpaces({{"tunesmith", "Tunesmith", "Our own templates."}, {"autotvm", "AutoTVM", "AutoTVM's templates."}});
     auto* convergence = new ConvergencePlot;
     auto* predicted = new PredictedMeasuredPlot;
     QVector<PlotSeries> series;

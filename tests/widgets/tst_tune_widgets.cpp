@@ -326,8 +326,10 @@ private slots:
         BudgetForm form;
         form.setMaximumThreads(8);
         form.setStrategies({{"random", "Random", "at random"}, {"model", "Model-guided", "learns"}});
+        form.setSpaces({{"own", "Own", "ours"}, {"other", "Other", "theirs"}});
+        QCOMPARE(form.choice().space, QString("own"));
         QSignalSpy spy(&form, &BudgetForm::changed);
-        const BudgetChoice wanted{static_cast<BudgetKind>(kind), amount, "model", 4, 77};
+        const BudgetChoice wanted{static_cast<BudgetKind>(kind), amount, "model", 4, 77, "other"};
         form.setChoice(wanted);
         QVERIFY(form.choice() == wanted);
         QVERIFY(spy.count() >= 1);

@@ -11,10 +11,30 @@
 #include <QThread>
 
 namespace tunesmith {
+namespace {
+
+// The choice stays where it is still offered.
+void fill(QComboBox* box, const QVector<StrategyChoice>& choices) {
+    const QSignalBlocker quiet(box);
+    const QString before = box->currentData().toString();
+    box->clear();
+    for (const StrategyChoice& choice : choices) {
+        box->addItem(choice.name, choice.key);
+        box->setItemData(box->count() - 1, choice.help, Qt::ToolTipRole);
+    }
+    box->setCurrentIndex(std::max(0, box->findData(before)));
+}
+
+void choose(QComboBox* box, const QString& key) {
+    if (const int index = box->findData(key); index >= 0)
+        box->setCurrentIndex(index);
+}
+
+} // namespace
 
 BudgetForm::BudgetForm(QWidget* parent)
     : QWidget(parent), kind_(new QComboBox(this)), strategy_(new QComboBox(this)),
-      amount_(new QSpinBox(this)), threads_(new QSpinBox(this)), seed_(new QLineEdit(this)),
+      space_(new QComboBox(this)), amount_(new QSpinBox(this)), threads_(new QSpinBox(this)), seed_(new QLineEdit(this)),
       help_(new QLabel(this)) {
     kind_->addItems({tr("Trials per workload"), tr("Trials in total"), tr("Time")});
     kind_->setToolTip(tr("What limits the tuning (--trials-per-workload, --trials, --time)"));
@@ -25,6 +45,7 @@ BudgetForm::BudgetForm(QWidget* parent)
     seed_->setToolTip(tr("The same seed repeats the same search (--seed)"));
     seed_->setValidator(
         new QRegularExpressionValidator(QRegularExpression(QStringLiteral("[0-9]{1,18}")), seed_));
+    space_->setToolTip(tr("Whose schedules are searched; a resumed run keeps its own (--space)"));
     help_->setWordWrap(true);
     help_->setForegroundRole(QPalette::PlaceholderText);
     auto* budget = new QHBoxLayout;
@@ -34,6 +55,7 @@ BudgetForm::BudgetForm(QWidget* parent)
     form->addRow(tr("&Budget:"), budget);
     form->addRow(tr("&Strategy:"), strategy_);
     form->addRow(QString(), help_);
+    form->addRow(tr("S&pace:"), space_);
     form->addRow(tr("&Threads:"), threads_);
     form->addRow(tr("S&eed:"), seed_);
     if (auto* label = qobject_cast<QLabel*>(form->labelForField(budget)))
@@ -41,6 +63,7 @@ BudgetForm::BudgetForm(QWidget* parent)
     kind_->setAccessibleName(tr("Kind of budget"));
     amount_->setAccessibleName(tr("Amount of the budget"));
     strategy_->setAccessibleName(tr("Search strategy"));
+    space_->setAccessibleName(tr("Space of schedules"));
     threads_->setAccessibleName(tr("Threads"));
     seed_->setAccessibleName(tr("Seed"));
     kindChanged();
@@ -49,6 +72,7 @@ BudgetForm::BudgetForm(QWidget* parent)
         help_->setText(strategy_->itemData(index, Qt::ToolTipRole).toString());
         emit changed();
     });
+    connect(space_, &QComboBox::currentIndexChanged, this, &BudgetForm::changed);
     for (auto* spin : {amount_, threads_})
         connect(spin, &QSpinBox::valueChanged, this, &BudgetForm::changed);
     connect(seed_, &QLineEdit::textChanged, this, &BudgetForm::changed);
@@ -69,17 +93,13 @@ void BudgetForm::kindChanged() {
 }
 
 void BudgetForm::setStrategies(const QVector<StrategyChoice>& strategies) {
-    const QString before = strategy_->currentData().toString();
-    {
-        const QSignalBlocker quiet(strategy_);
-        strategy_->clear();
-        for (const auto& strategy : strategies) {
-            strategy_->addItem(strategy.name, strategy.key);
-            strategy_->setItemData(strategy_->count() - 1, strategy.help, Qt::ToolTipRole);
-        }
-        strategy_->setCurrentIndex(std::max(0, strategy_->findData(before)));
-    }
+    fill(strategy_, strategies);
     help_->setText(strategy_->currentData(Qt::ToolTipRole).toString());
+    emit changed();
+}
+
+void BudgetForm::setSpaces(const QVector<StrategyChoice>& spaces) {
+    fill(space_, spaces);
     emit changed();
 }
 
@@ -90,15 +110,16 @@ void BudgetForm::setMaximumThreads(int threads) {
 
 BudgetChoice BudgetForm::choice() const {
     return {static_cast<BudgetKind>(kind_->currentIndex()), amount_->value(),
-            strategy_->currentData().toString(), threads_->value(), seed_->text().toULongLong()};
+            strategy_->currentData().toString(), threads_->value(), seed_->text().toULongLong(),
+            space_->currentData().toString()};
 }
 
 void BudgetForm::setChoice(const BudgetChoice& choice) {
     remembered_[static_cast<int>(choice.kind)] = choice.amount;
     kind_->setCurrentIndex(static_cast<int>(choice.kind));
     amount_->setValue(choice.amount);
-    if (const int index = strategy_->findData(choice.strategy); index >= 0)
-        strategy_->setCurrentIndex(index);
+    choose(strategy_, choice.strategy);
+    choose(space_, choice.space);
     threads_->setValue(choice.threads);
     seed_->setText(QString::number(choice.seed));
 }

@@ -18,10 +18,11 @@ struct BudgetChoice {
     QString strategy; // key
     int threads = 1; // 0: for one and then for the maximum
     quint64 seed = 1;
+    QString space; // key
     bool operator==(const BudgetChoice&) const = default;
 };
 
-struct StrategyChoice {
+struct StrategyChoice { // or a space's
     QString key, name, help;
 };
 
@@ -32,6 +33,7 @@ public:
     explicit BudgetForm(QWidget* parent = nullptr);
 
     void setStrategies(const QVector<StrategyChoice>& strategies);
+    void setSpaces(const QVector<StrategyChoice>& spaces); // whose schedules are searched
     void setMaximumThreads(int threads);
     BudgetChoice choice() const;
     void setChoice(const BudgetChoice& choice);
@@ -42,7 +44,7 @@ signals:
 private:
     void kindChanged();
 
-    QComboBox *kind_, *strategy_;
+    QComboBox *kind_, *strategy_, *space_;
     QSpinBox *amount_, *threads_;
     QLineEdit* seed_;
     QLabel* help_;

@@ -7,6 +7,7 @@
 #include "tests/widgets/quiet_test.h"
 #include "widgets/tune/workload_table.h"
 #include <QAction>
+#include <QComboBox>
 #include <QDockWidget>
 #include <QLabel>
 #include <QSignalSpy>
@@ -131,6 +132,29 @@ private slots:
         fixture.window().findChild<QAction*>(QStringLiteral("closeModel"))->trigger();
         QVERIFY(strategies->title().startsWith(QStringLiteral("Choose")) && strategies->lines() == 0);
         QVERIFY(space->title().startsWith(QStringLiteral("Choose")) && space->grid()->map().parts.isEmpty());
+    }
+
+    void autotvmsSpaceIsShownInstead() {
+        WindowFixture fixture;
+        TunePage* page = readyToTune(fixture, BudgetKind::trialsPerWorkload, 3, 1);
+        QVERIFY(page);
+        auto* form = page->findChild<BudgetForm*>();
+        BudgetChoice choice = form->choice();
+        QCOMPARE(choice.space, QStringLiteral("tunesmith"));
+        choice.space = QStringLiteral("autotvm");
+        form->setChoice(choice);
+        QCOMPARE(form->choice().space, QStringLiteral("autotvm"));
+        const auto* table = page->findChild<WorkloadTable*>();
+        const int rows = table->model()->rowCount();
+        QVERIFY(tune(page, QStringLiteral("random")));
+        QCOMPARE(table->model()->rowCount(), rows); // those of our own space are gone, not added to
+        const auto* runs = page->findChild<QComboBox*>(QStringLiteral("runs"));
+        QVERIFY2(runs->currentText().contains(QStringLiteral("AutoTVM")), qPrintable(runs->currentText()));
+        raise(page, "space");
+        page->selectFirst();
+        const auto* space = page->findChild<SpaceDock*>();
+        QTRY_VERIFY2(space->title().contains(QStringLiteral("configs were tried")), qPrintable(space->title()));
+        QVERIFY(space->grid()->map().tried() > 0);
     }
 
     void aRunningSearchGrows() {
