@@ -210,4 +210,14 @@ Result<std::vector<Record>> importedRecords(const Store& store) {
     return records;
 }
 
+Result<std::optional<Record>> fastestImported(const Store& store, const Task& task) {
+    std::vector<Record> records;
+    ImportedRows rows(store);
+    TS_TRY(rows.load());
+    if (!rows.none())
+        TS_TRY(rows.forEach(workloadKey(task), [&records](Record record) { records.push_back(std::move(record)); }));
+    const auto place = fastest(records);
+    return place ? std::optional(std::move(records[*place])) : std::optional<Record>();
+}
+
 } // namespace tunesmith::autotvm

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,8 @@ Result<ImportCounts> importRecords(Store& store, const std::vector<Record>& reco
 
 // All imported records, in the order in which they came.
 Result<std::vector<Record>> importedRecords(const Store& store);
+
+// The fastest of those of one task, whatever their target; none where all failed or nothing was imported.
+Result<std::optional<Record>> fastestImported(const Store& store, const Task& task);
 
 } // namespace tunesmith::autotvm

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/measure/machine.h"
+#include "core/schedule/autotvm_starts.h"
 #include "core/schedule/records.h"
 #include "core/schedule/tuner_loop.h"
 
@@ -72,6 +73,10 @@ Result<std::vector<Config>> startsFor(const ScheduleProblem& problem, const Tune
     TS_ASSIGN(const auto known, bestConfig(store, problem.workload().key, target));
     if (known)
         add(known->config);
+    if (problem.workload().space == SpaceKind::autotvm) {
+        TS_ASSIGN(const std::vector<Config> theirs, importedGuesses(store, problem.workload(), problem.schedules()));
+        std::ranges::for_each(theirs, add);
+    }
     return starts;
 }
 

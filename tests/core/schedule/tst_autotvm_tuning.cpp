@@ -3,6 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/autotvm/store_exchange.h"
+#include "core/schedule/autotvm_starts.h"
+#include "core/schedule/autotvm_template.h"
 #include "core/schedule/records.h"
 #include "core/schedule/tuner.h"
 
@@ -101,6 +104,35 @@ private slots:
         const TuneResult first = bench.tune(bench.theirs, 12);
         const TuneResult second = bench.tune(bench.theirs, 2);
         QCOMPARE(*second.afterMs, *first.afterMs); // what the first one found was tried at once
+    }
+
+    // Its outermost parts are written in full, as older versions of TVM did.
+    void importedRecordsAreTriedFirst() {
+        Bench bench;
+        autotvm::Record record;
+        record.target = "llvm -mcpu=skylake-avx512";
+        record.task = autotvmTasks(bench.theirs).at(0);
+        record.costs = {1e-5};
+        record.entity = {{"tile_ic", "sp", "[4,4]"}, {"tile_oc", "sp", "[16,2]"}, {"tile_ow", "sp", "[2,7]"}, {"unroll_kw", "ot", "true"}};
+        autotvm::Record slower = record, foreign = record;
+        slower.costs = {2e-5};
+        slower.entity[0].value = "[2,8]";
+        foreign.costs = {5e-6};
+        foreign.task.args.replace(foreign.task.args.find("16"), 2, "17");
+        QCOMPARE(take(autotvm::importRecords(*bench.store, {slower, record, foreign}, {"a log", "test"})).imported, 3);
+        const TuneResult result = bench.tune(bench.theirs, 4);
+        const auto space = take(ScheduleSpace::make(bench.theirs, bench.target));
+        TrialFilter filter;
+        filter.run = result.run;
+        QStringList tried;
+        for (const TrialRow& row : take(bench.store->trials(filter)))
+            tried << QString::fromStdString(space.space().describe(take(Config::parse(row.config))));
+        QCOMPARE(tried.at(1), QString("tile_ic [-1,4], tile_oc [-1,2], tile_ow [-1,7], unroll_kw true")); // behind the untuned one
+        bench.tune(bench.own, 4); // our space has no use for them
+        record.entity[2].value = "[1,13]";
+        record.costs = {1e-6};
+        QCOMPARE(take(autotvm::importRecords(*bench.store, {record}, {"a log", "test"})).imported, 1);
+        QVERIFY(take(importedGuesses(*bench.store, bench.theirs, space)).empty()); // of no config of this space
     }
 
     void resumeKeepsItsSpace() {
