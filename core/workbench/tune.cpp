@@ -88,6 +88,7 @@ private:
         plan.budget = budget_;
         plan.strategy = request_.strategy.empty() ? tuneStrategies().front().key : request_.strategy;
         TS_ASSIGN(plan.space, spaceKindFromName(request_.space));
+        TS_TRY(checkLayouts(plan.space));
         plan.seed = request_.seed;
         addLegs(plan, threads);
         if (budget_.trials)
@@ -104,10 +105,18 @@ private:
         plan.budget = asked.budget;
         plan.strategy = asked.strategy;
         TS_ASSIGN(plan.space, spaceKindFromName(asked.space));
+        TS_TRY(checkLayouts(plan.space));
         plan.seed = asked.seed;
         addLegs(plan, asked.threads);
         legs_.front().resume = row.id;
         return {};
+    }
+
+    Status checkLayouts(SpaceKind space) const {
+        if (!request_.layouts || space == SpaceKind::tunesmith)
+            return {};
+        return inputError(std::string("layouts are planned by kernels of the space ") + spaceKindName(SpaceKind::tunesmith) + ", not of " + spaceKindName(space) +
+                          "; ask for one of the two");
     }
 
     // A resumed tuning may have come to this leg before.

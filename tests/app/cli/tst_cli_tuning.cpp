@@ -143,6 +143,9 @@ private slots:
             QCOMPARE(unknown.status, 2);
             QVERIFY(unknown.sentence().contains("halide") && unknown.sentence().contains("autotvm"));
         }
+        const CliResult both = runCli({"tune", "mlp", "--space", "autotvm", "--layouts"});
+        QCOMPARE(both.status, 1);
+        QVERIFY2(both.sentence().contains("layouts") && both.sentence().contains("autotvm"), both.errors);
         const auto templatesOf = [](const QStringList& more) {
             QStringList names;
             for (const QJsonValue& task : runCli(QStringList{"tasks", "encoder", "--json"} + more).json()["tasks"].toArray())
