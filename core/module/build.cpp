@@ -7,6 +7,7 @@
 
 #include "core/module/memory_plan.h"
 #include "core/module/sub_buffers.h"
+#include "core/schedule/in_place.h"
 
 namespace tunesmith {
 namespace {
@@ -37,6 +38,7 @@ public:
             TS_TRY(group.kind == KernelGroup::Kind::alias ? addAlias(group) : addGroup(group));
         TS_TRY(bindOutputs());
         TS_TRY(compileKernels());
+        overwriteInputs();
         placeBuffers();
         return std::move(plan_);
     }
@@ -316,6 +318,34 @@ private:
         while (parents_[buffer].exists)
             buffer = parents_[buffer].buffer;
         return buffer;
+    }
+
+    // An output takes the memory of an input that nobody reads any more, where its kernel allows that: sums with a residual, activations.
+    void overwriteInputs() {
+        std::map<std::size_t, std::size_t> lastStep; // by root
+        for (std::size_t s = 0; s < plan_.steps.size(); ++s)
+            for (const std::size_t argument : plan_.steps[s].arguments)
+                lastStep[rootOf(argument)] = s;
+        for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+            const LoweredWorkload& lowered = pending_[plan_.steps[s].kernel].scheduled.lowered;
+            const auto& arguments = plan_.steps[s].arguments;
+            const std::size_t output = arguments[lowered.arguments.size()];
+            const auto may = overwritable(lowered);
+            for (std::size_t i = 0; i < may.size(); ++i) {
+                const std::size_t input = rootOf(arguments[i]);
+                const bool dies = may[i] && lastStep.at(input) == s && std::ranges::count_if(arguments, [&](std::size_t other) { return rootOf(other) == input; }) == 1;
+                if (!dies || parents_[output].exists || !isWholeInArena(arguments[i]) || !isWholeInArena(output))
+                    continue;
+                parents_[output] = Parent{input, 0};
+                lastStep.at(input) = lastStep.at(output);
+                break;
+            }
+        }
+    }
+
+    bool isWholeInArena(std::size_t buffer) const {
+        const std::size_t root = rootOf(buffer);
+        return plan_.buffers[root].place == Place::arena && plan_.buffers[root].bytes == plan_.buffers[buffer].bytes;
     }
 
     void placeBuffers() {

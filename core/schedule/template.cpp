@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/schedule/autotvm_template.h"
+#include "core/schedule/in_place.h"
 #include "core/te/apply_schedule.h"
 #include "core/te/bound_schedule.h"
 
@@ -121,21 +122,6 @@ Result<ScheduledKernel> ScheduleSpace::schedule(const Config& config) const {
         TS_TRY(te::checkNest(scheduled.nest));
     return scheduled;
 }
-
-namespace {
-
-// Whether `stage` reads `tensor` only at its own indices.
-bool readsInPlace(const loops::Expr& e, const loops::TensorRef& tensor, const Stage& stage) {
-    if (e->op == loops::Op::load && e->tensor == tensor)
-        for (std::size_t d = 0; d < e->args.size(); ++d) {
-            const bool same = e->args[d]->op == loops::Op::var && e->args[d]->var == stage.axes[d].var;
-            if (!same && !(stage.axes[d].extent == 1 && loops::isConstant(e->args[d], 0)))
-                return false;
-        }
-    return std::all_of(e->args.begin(), e->args.end(), [&](const loops::Expr& arg) { return readsInPlace(arg, tensor, stage); });
-}
-
-} // namespace
 
 const Stage* onlyReduction(const Program& program) {
     const Stage* found = nullptr;
