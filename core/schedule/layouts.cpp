@@ -147,20 +147,39 @@ private:
     std::int64_t blockFor(const KernelGroup& group, const Shape& shape) const {
         const Node& head = graph_.node(group.nodes.front());
         if (head.op == "Conv")
-            return convBlock(head, shape[1]);
+            return convBlock(head, group.outputs[0], shape[1]);
         if (head.op == "Concat")
             return concatBlock(head);
         return carriesChannels(graph_, group) ? inheritedBlock(group, shape[1]) : 1;
     }
 
-    std::int64_t convBlock(const Node& conv, std::int64_t channels) const {
+    std::int64_t convBlock(const Node& conv, ValueId output, std::int64_t channels) const {
         const std::int64_t groups = conv.intAttr("group", 1);
         const std::int64_t inPerGroup = graph_.value(conv.inputs[1]).type.shape()[1];
         if (groups == channels && inPerGroup == 1) { // depthwise: as the input is, which is read lane by lane otherwise
             const std::int64_t block = channelBlock(layoutOf(plan_, graph_, conv.inputs[0]));
             return block > 1 ? block : widestBlock(channels);
         }
-        return groups > 1 ? widestDivisor(channels / groups) : widestBlock(channels);
+        if (groups > 1)
+            return widestDivisor(channels / groups);
+        const std::int64_t even = widestDivisor(channels);
+        return even >= kHalfVector && winogradMeets(conv, output) ? even : widestBlock(channels);
+    }
+
+    // Whether Winograd's algorithm would make this value or read it, which needs blocks that divide the channels and then takes a third
+    // of the time: 96 channels of 80x80 to 24 took 1.04 ms in blocks of 8 and 3.0 in blocks of 16.
+    bool winogradMeets(const Node& conv, ValueId output) const {
+        return suitsWinograd(conv) || std::ranges::any_of(graph_.consumers(output), [&](NodeId reader) { return suitsWinograd(graph_.node(reader)); });
+    }
+
+    bool suitsWinograd(const Node& conv) const {
+        constexpr std::int64_t kChannels = 16, kPixels = 24 * 24;
+        const auto ones = [&](const char* name) { return std::ranges::all_of(conv.intsAttr(name), [](std::int64_t value) { return value == 1; }); };
+        if (conv.op != "Conv" || conv.intAttr("group", 1) != 1 || !ones("strides") || !ones("dilations"))
+            return false;
+        const Shape& filter = graph_.value(conv.inputs[1]).type.shape();
+        const Shape& output = graph_.value(conv.outputs[0]).type.shape();
+        return filter.size() == 4 && filter[2] == 3 && filter[3] == 3 && std::min(filter[0], filter[1]) >= kChannels && output[2] * output[3] >= kPixels;
     }
 
     // Whether a wider block saves a convolution more than it costs to copy its result into what it is joined to.
@@ -208,6 +227,8 @@ private:
                 block = std::max(block, channelBlock(layoutOf(plan_, graph_, input)));
         return block;
     }
+
+    static constexpr std::int64_t kHalfVector = 8;
 
     const Graph& graph_;
     std::int64_t lanes_;

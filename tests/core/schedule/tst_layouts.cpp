@@ -72,6 +72,31 @@ private slots:
         QCOMPARE(alone.blocks({z}, {z}), Ints{block});
     }
 
+    // 24 channels are two vectors of 16 or three of 8; Winograd's algorithm needs the latter.
+    void blocksThatWinogradNeeds_data() {
+        QTest::addColumn<int>("size");
+        QTest::addColumn<int>("kernel");
+        QTest::addColumn<int>("channels");
+        QTest::addColumn<Ints>("blocks"); // of what a 1x1 convolution makes and what one with this kernel makes of it
+        QTest::newRow("it suits") << 40 << 3 << 24 << Ints{8, 8};
+        QTest::newRow("whole vectors anyway") << 40 << 3 << 32 << Ints{16, 16};
+        QTest::newRow("the map is small") << 7 << 3 << 24 << Ints{16, 16};
+        QTest::newRow("another kernel") << 40 << 5 << 24 << Ints{16, 16};
+        QTest::newRow("nothing of half a vector divides") << 40 << 3 << 58 << Ints{16, 16};
+    }
+    void blocksThatWinogradNeeds() {
+        QFETCH(int, size);
+        QFETCH(int, kernel);
+        QFETCH(int, channels);
+        QFETCH(Ints, blocks);
+        Net net;
+        const ValueId x = net.builder.addInput("", TensorType(DType::f32, Shape{1, 16, size, size}));
+        const ValueId made = net.builder.add("Relu", {net.conv(x, 16, channels)});
+        const ValueId filter = net.builder.addConstant("", Tensor::zeros(DType::f32, {channels, channels, kernel, kernel}));
+        const ValueId read = net.builder.add("Conv", {made, filter}, {{"pads", Ints(4, kernel / 2)}});
+        QCOMPARE(net.blocks({made, read}, {read}), blocks);
+    }
+
     // Narrow blocks spare the copy into the whole, wide ones are faster to compute.
     void whatIsJoined_data() {
         QTest::addColumn<int>("in");
