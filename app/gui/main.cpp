@@ -19,7 +19,7 @@ void addOptions(QCommandLineParser& options) {
         QCoreApplication::translate("main", "Tunes neural networks for this machine."));
     options.addHelpOption();
     options.addVersionOption();
-    options.addPositionalArgument("FILE", "ONNX models to open, one window each.", "[FILE…]");
+    options.addPositionalArgument("FILE", "ONNX models or tensor expressions (FILE.te) to open, one window each.", "[FILE…]");
     options.addOptions({{"sample", "Open the built-in sample NAME.", "NAME"},
                         {"tune", "Start tuning as soon as the model is open."},
                         {"store", "Trial store to use (default: the user's data folder).", "FILE"},
