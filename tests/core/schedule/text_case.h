@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include "core/ops/infer_shapes.h"
-#include "core/schedule/kernel_bench.h"
-#include "core/schedule/kernel_messages.h"
-#include "core/schedule/template.h"
 #include "core/te/definition.h"
 #include "core/te/graph.h"
-#include "tests/take.h"
+#include "package_of.h"
 
 // Kernels of text tensor expressions.
 namespace tunesmith::testing {
@@ -19,15 +16,6 @@ inline std::vector<Workload> workloadsOf(const std::string& text, const Target& 
     for (const KernelGroup& group : groups)
         workloads.push_back(take(extractWorkload(graph, group, chooseLayouts(graph, groups, target))).workload);
     return workloads;
-}
-
-inline KernelPackage packageOf(const ScheduledKernel& scheduled, const Target& target) {
-    KernelPackage package;
-    package.kernel = take(compileKernel(scheduled.nest, target, {"candidate", false})).kernel;
-    package.argumentLayouts = scheduled.lowered.argumentLayouts;
-    package.argumentTransforms = scheduled.lowered.argumentTransforms;
-    package.outputLayouts = scheduled.lowered.outputLayouts;
-    return package;
 }
 
 // The default and some others, compared with the reference kernel on one thread and on two; what is wrong with the first that differs.

@@ -5,10 +5,10 @@
 #include "core/graph/graph_builder.h"
 #include "core/ops/infer_shapes.h"
 #include "core/schedule/autotvm_template.h"
-#include "core/schedule/kernel_bench.h"
-#include "tests/take.h"
+#include "package_of.h"
 
 using namespace tunesmith;
+using namespace tunesmith::testing;
 
 namespace {
 
@@ -111,15 +111,6 @@ Workload workloadOf(const std::function<ValueId(Case&)>& recipe, const Target& t
     const Graph graph = take(inferShapes(take(c.builder.build())));
     const auto groups = take(groupNodes(graph));
     return take(extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, target))).workload;
-}
-
-KernelPackage packageOf(const ScheduledKernel& scheduled, const Target& target) {
-    KernelPackage package;
-    package.kernel = take(compileKernel(scheduled.nest, target, {"candidate", false})).kernel;
-    package.argumentLayouts = scheduled.lowered.argumentLayouts;
-    package.argumentTransforms = scheduled.lowered.argumentTransforms;
-    package.outputLayouts = scheduled.lowered.outputLayouts;
-    return package;
 }
 
 std::vector<const KnobSpace*> partsOf(const ScheduleSpace& space) {

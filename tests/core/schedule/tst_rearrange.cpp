@@ -3,9 +3,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/ops/infer_shapes.h"
-#include "core/schedule/kernel_bench.h"
-#include "core/schedule/template.h"
-#include "tests/take.h"
+#include "package_of.h"
 
 using namespace tunesmith;
 using loops::Layout;
@@ -46,12 +44,7 @@ void checkAll(const Workload& workload, bool expectSquares) {
             const Config config = *knobs.at(i);
             const auto scheduled = take(space.schedule(config));
             QCOMPARE(hasSquares(scheduled.nest.phases[0].body), expectSquares);
-            KernelPackage package;
-            package.kernel = take(compileKernel(scheduled.nest, target, {"candidate", false})).kernel;
-            package.argumentLayouts = scheduled.lowered.argumentLayouts;
-            package.argumentTransforms = scheduled.lowered.argumentTransforms;
-            package.outputLayouts = scheduled.lowered.outputLayouts;
-            const auto kernel = take(BenchKernel::load(reference, package));
+            const auto kernel = take(BenchKernel::load(reference, testing::packageOf(scheduled, target)));
             const std::string wrong = kernel->check(*one) + kernel->check(*two);
             QVERIFY2(wrong.empty(), (std::string(isaName(isa)) + ", " + knobs.describe(config) + ": " + wrong).c_str());
         }

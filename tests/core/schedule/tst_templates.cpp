@@ -3,12 +3,10 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/ops/infer_shapes.h"
-#include "core/schedule/kernel_bench.h"
-#include "core/schedule/kernel_messages.h"
-#include "core/schedule/template.h"
-#include "tests/take.h"
+#include "package_of.h"
 
 using namespace tunesmith;
+using namespace tunesmith::testing;
 
 namespace {
 
@@ -176,15 +174,6 @@ Workload workloadOf(const Recipe& recipe, const Target& target) {
     const Graph graph = take(inferShapes(take(c.builder.build())));
     const auto groups = take(groupNodes(graph));
     return take(extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, target))).workload;
-}
-
-KernelPackage packageOf(const ScheduledKernel& scheduled, const Target& target) {
-    KernelPackage package;
-    package.kernel = take(compileKernel(scheduled.nest, target, {"candidate", false})).kernel;
-    package.argumentLayouts = scheduled.lowered.argumentLayouts;
-    package.argumentTransforms = scheduled.lowered.argumentTransforms;
-    package.outputLayouts = scheduled.lowered.outputLayouts;
-    return package;
 }
 
 // The default and two configs drawn from the space, or one from each of its parts.
