@@ -267,8 +267,14 @@ private:
         std::vector<Stmt> hints;
         for (const auto& hint : schedule_.prefetches_)
             if (hint.loop == loop)
-                hints.push_back(makePrefetch(lowering_.storage_.at(hint.input).buffer, substituteAll(hint.offset, lowering_.values_)));
+                hints.push_back(makePrefetch(lowering_.storage_.at(hint.input).buffer, atFirstOf(substituteAll(hint.offset, lowering_.values_), loop), hint.cacheLevel));
         return makeBlock(std::move(hints));
+    }
+
+    // What does not run yet at this place, the loops further in, at their first iterations.
+    Expr atFirstOf(const Expr& e, const Var& loop) const {
+        const auto inner = schedule_.leaves_.begin() + static_cast<std::ptrdiff_t>(schedule_.positionOf(loop)) + 1;
+        return substitute(e, [&](const Var& var) { return std::find(inner, schedule_.leaves_.end(), var) == schedule_.leaves_.end() ? Expr() : Expr(0); });
     }
 
     Stmt emitInit(std::size_t position) {
@@ -460,6 +466,8 @@ Result<LoopNest> Lowering::run() {
     for (const TensorRef& output : program.outputs)
         addArgument(output);
     nest_.outputCount = program.outputs.size();
+    for (const TensorRef& output : schedule_.streamed_)
+        nest_.streamed.push_back(storage_.at(output).buffer);
     addScratch();
     for (std::size_t i = 0; i < program.stages.size(); ++i)
         if (!schedule_.stages_[i].attachStage_)

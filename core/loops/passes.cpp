@@ -81,7 +81,7 @@ Stmt simplifyStmt(const Stmt& stmt, VarRanges& ranges) {
     switch (stmt->kind) {
     case StmtKind::store:
         return makeStore(stmt->buffer, simplify(stmt->offset, ranges), simplify(stmt->value, ranges));
-    case StmtKind::prefetch: return makePrefetch(stmt->buffer, simplify(stmt->offset, ranges));
+    case StmtKind::prefetch: return makePrefetch(stmt->buffer, simplify(stmt->offset, ranges), stmt->cacheLevel);
     case StmtKind::guard: {
         std::vector<Expr> kept; // an equal condition need not be tested twice
         for (const Expr& term : conjuncts(simplify(stmt->condition, ranges)))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/loops/program.h"
 
+#include <algorithm>
+
 namespace tunesmith::loops {
 
 const Stage* Program::stageOf(const TensorRef& tensor) const {
@@ -8,6 +10,16 @@ const Stage* Program::stageOf(const TensorRef& tensor) const {
         if (stage.output == tensor)
             return &stage;
     return nullptr;
+}
+
+bool readsMemory(const Expr& e) { return e->op == Op::load || std::ranges::any_of(e->args, readsMemory); }
+
+bool reads(const Expr& e, const TensorRef& tensor) {
+    return (e->op == Op::load && e->tensor == tensor) || std::ranges::any_of(e->args, [&](const Expr& arg) { return reads(arg, tensor); });
+}
+
+bool reads(const Stage& stage, const TensorRef& tensor) {
+    return reads(stage.body, tensor) || (stage.guard.valid() && reads(stage.guard, tensor));
 }
 
 Expr renameTensors(const Expr& e, const std::map<TensorRef, TensorRef>& names) {

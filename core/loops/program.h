@@ -40,6 +40,9 @@ struct Program {
     const Stage* stageOf(const TensorRef& tensor) const; // null for inputs
 };
 
+bool readsMemory(const Expr& e);
+bool reads(const Expr& e, const TensorRef& tensor);
+bool reads(const Stage& stage, const TensorRef& tensor); // its guard, too
 Expr renameTensors(const Expr& e, const std::map<TensorRef, TensorRef>& names); // loads go to the other tensor
 void inlineInto(Stage& reader, const Stage& stage); // replaces loads of an elementwise stage's output by its body
 

@@ -33,8 +33,11 @@ public:
     void version(const Var& loop) { kinds_[loop] = LoopKind::versioned; }
     void computeAt(const TensorRef& consumer, const Var& loop);
     // Once per iteration of `loop`, asks for the element of an input at `offset` of its buffer (as its layout puts it), in terms of
-    // this stage's loops and axes and of those around it. A hint: what lies beyond the buffer does no harm.
-    void prefetch(const Var& loop, const TensorRef& input, Expr offset) { prefetches_.push_back({loop, input, std::move(offset)}); }
+    // this stage's loops and axes and of those around it, loops further in at their first iterations. A hint: what lies beyond the buffer
+    // does no harm.
+    void prefetch(const Var& loop, const TensorRef& input, Expr offset, int cacheLevel = 2) {
+        prefetches_.push_back({loop, input, std::move(offset), cacheLevel});
+    }
     // Computes as many indices of an axis as if the output were so large, instead of testing for the last one in every
     // iteration: what it computes beyond goes into the padding of the layouts, whose room the caller answers for.
     void roundUp(const Var& axis, std::int64_t extent) { rounded_[axis] = extent; }
@@ -51,6 +54,7 @@ private:
         Var loop;
         TensorRef input;
         Expr offset;
+        int cacheLevel;
     };
     std::size_t positionOf(const Var& loop) const;
 
@@ -73,6 +77,8 @@ public:
     // region that they hold. Row-major unless set.
     void setLayout(const TensorRef& tensor, Layout layout) { layouts_[tensor] = std::move(layout); }
     Layout layoutOf(const TensorRef& tensor) const;
+    // Writes an output past the caches. Its stage stores each element once, and no other reads it.
+    void stream(const TensorRef& output) { streamed_.push_back(output); }
     void inlineStage(const TensorRef& tensor); // into every consumer; not for reductions
     // Splits a stage in two: the computation, into a tensor of its own (returned), and a copy to `tensor`.
     TensorRef cacheWrite(const TensorRef& tensor);
@@ -91,6 +97,7 @@ private:
     Program program_;
     std::vector<StageSchedule> stages_; // parallel to program_.stages
     std::map<TensorRef, Layout> layouts_;
+    std::vector<TensorRef> streamed_;
 };
 
 } // namespace tunesmith::loops

@@ -230,6 +230,15 @@ LinearForm toLinear(const Expr& e, const VarRanges& ranges) {
     }
 }
 
+std::optional<std::int64_t> strideAlong(const Expr& e, const Var& var) {
+    LinearForm form = toLinear(e, VarRanges());
+    const std::int64_t stride = form.coefficient(var);
+    form.add(Expr(var), -stride);
+    if (std::ranges::any_of(form.terms, [&](const auto& term) { return usesVar(term.first, var); }))
+        return std::nullopt;
+    return stride;
+}
+
 namespace {
 
 // The divisor when `quotient` is floor(E / k) for the E and k of `remainder` = E % k (E may itself be floor(g / a)).

@@ -51,6 +51,7 @@ bool usesAny(const Expr& e, const std::set<const VarInfo*>& vars);
 bool onlyUses(const Expr& e, const std::set<const VarInfo*>& vars); // no other variables and no memory
 
 LinearForm toLinear(const Expr& e, const VarRanges& ranges); // of an int64 expression; simplifies on the way
+std::optional<std::int64_t> strideAlong(const Expr& e, const Var& var); // between its values for neighbours; nullopt when it is no constant
 Expr fromLinear(const LinearForm& form, const VarRanges& ranges); // terms of outer variables first, so that they hoist
 Range rangeOf(const LinearForm& form, const VarRanges& ranges);
 Range rangeOf(const Expr& e, const VarRanges& ranges);

@@ -45,9 +45,9 @@ Stmt makeStore(const TensorRef& buffer, Expr offset, Expr value) {
         .buffer = buffer, .offset = std::move(offset), .value = std::move(value), .condition = {}});
 }
 
-Stmt makePrefetch(const TensorRef& buffer, Expr offset) {
+Stmt makePrefetch(const TensorRef& buffer, Expr offset, int cacheLevel) {
     return std::make_shared<const StmtNode>(StmtNode{.kind = StmtKind::prefetch, .body = {}, .var = {}, .begin = {}, .end = {},
-        .buffer = buffer, .offset = std::move(offset), .value = {}, .condition = {}});
+        .buffer = buffer, .offset = std::move(offset), .value = {}, .condition = {}, .cacheLevel = cacheLevel});
 }
 
 bool hasNoBody(const Stmt& stmt) { return !stmt || stmt->kind == StmtKind::store || stmt->kind == StmtKind::prefetch; }
@@ -79,7 +79,7 @@ Stmt substituteVar(const Stmt& stmt, const Var& var, const Expr& value) {
     if (stmt->kind == StmtKind::store)
         return makeStore(stmt->buffer, replace(stmt->offset), replace(stmt->value));
     if (stmt->kind == StmtKind::prefetch)
-        return makePrefetch(stmt->buffer, replace(stmt->offset));
+        return makePrefetch(stmt->buffer, replace(stmt->offset), stmt->cacheLevel);
     std::vector<Stmt> body;
     for (const Stmt& child : stmt->body)
         body.push_back(substituteVar(child, var, value));
@@ -119,6 +119,8 @@ std::string toText(const LoopNest& nest) {
         text += (i ? ", " : "") + std::string(role) + nest.arguments[i]->name + "[" + shapeText(nest.arguments[i]->shape) + "]";
     }
     text += ")\n";
+    for (const TensorRef& output : nest.streamed)
+        text += "  streamed " + output->name + "\n";
     for (const TensorRef& local : nest.locals)
         text += "  local " + local->name + "[" + shapeText(local->shape) + "]\n";
     for (const Phase& phase : nest.phases)

@@ -30,12 +30,13 @@ struct StmtNode {
     TensorRef buffer;       // of a store or prefetch
     Expr offset, value;     // a prefetch has no value
     Expr condition;         // of a guard
+    int cacheLevel = 0;     // of a prefetch: 1 or 2, where it is fetched to
 };
 
 Stmt makeBlock(std::vector<Stmt> statements); // flattens, drops nulls
 Stmt makeLoop(LoopKind kind, const Var& var, Expr begin, Expr end, Stmt body);
 Stmt makeStore(const TensorRef& buffer, Expr offset, Expr value);
-Stmt makePrefetch(const TensorRef& buffer, Expr offset);
+Stmt makePrefetch(const TensorRef& buffer, Expr offset, int cacheLevel);
 Stmt makeGuard(Expr condition, Stmt body);
 bool hasNoBody(const Stmt& stmt); // null, a store or a prefetch
 
@@ -56,6 +57,7 @@ struct LoopNest {
     std::string name;
     std::vector<TensorRef> arguments; // inputs, then outputs, then scratch buffers shared by phases
     std::size_t inputCount = 0, outputCount = 0;
+    std::vector<TensorRef> streamed; // outputs that are written past the caches: they would not stay there until they are read
     std::vector<TensorRef> locals; // per thread, live within one iteration of a parallel loop
     std::vector<Phase> phases;
 };

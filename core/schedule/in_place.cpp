@@ -4,22 +4,11 @@
 #include <algorithm>
 
 namespace tunesmith {
-namespace {
 
 using loops::Expr;
 using loops::Op;
 using loops::Stage;
 using loops::TensorRef;
-
-bool readsAtAll(const Expr& e, const TensorRef& tensor) {
-    return (e->op == Op::load && e->tensor == tensor) || std::ranges::any_of(e->args, [&](const Expr& arg) { return readsAtAll(arg, tensor); });
-}
-
-bool readsAtAll(const Stage& stage, const TensorRef& tensor) {
-    return readsAtAll(stage.body, tensor) || (stage.guard.valid() && readsAtAll(stage.guard, tensor));
-}
-
-} // namespace
 
 bool readsInPlace(const Expr& e, const TensorRef& tensor, const Stage& stage) {
     if (e->op == Op::load && e->tensor == tensor)
@@ -42,7 +31,7 @@ std::vector<bool> overwritable(const LoweredWorkload& lowered) {
     for (std::size_t i = 0; i < result.size(); ++i) {
         const TensorRef& input = program.inputs[i];
         const bool alike = input->shape == last.output->shape && input->type == last.output->type && lowered.argumentLayouts[i] == lowered.outputLayouts[0];
-        const auto readsEarlier = [&](const Stage& stage) { return &stage != &last && readsAtAll(stage, input); };
+        const auto readsEarlier = [&](const Stage& stage) { return &stage != &last && reads(stage, input); };
         result[i] = alike && readsInPlace(last.body, input, last) && std::ranges::none_of(program.stages, readsEarlier);
     }
     return result;

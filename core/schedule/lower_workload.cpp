@@ -21,16 +21,6 @@ void rename(Stage& stage, const Renaming& names) {
         stage.guard = loops::renameTensors(stage.guard, names);
 }
 
-bool reads(const loops::Expr& e, const TensorRef& tensor) {
-    if (e->op == loops::Op::load && e->tensor == tensor)
-        return true;
-    return std::any_of(e->args.begin(), e->args.end(), [&](const loops::Expr& arg) { return reads(arg, tensor); });
-}
-
-bool reads(const Stage& stage, const TensorRef& tensor) {
-    return reads(stage.body, tensor) || (stage.guard.valid() && reads(stage.guard, tensor));
-}
-
 std::int64_t nodesOf(const loops::Expr& e) {
     std::int64_t count = 1;
     for (const loops::Expr& arg : e->args)

@@ -6,8 +6,11 @@
 #include "core/codegen/llvm/alias_scopes.h"
 #include "core/codegen/llvm/float_math.h"
 #include "core/codegen/llvm/integer_math.h"
+#include "core/codegen/llvm/lanes.h"
 #include "core/codegen/llvm/small_floats.h"
+#include "core/codegen/llvm/streamed_stores.h"
 #include "core/codegen/llvm/transpose.h"
+#include "core/loops/program.h"
 #include "core/loops/simplify.h"
 
 namespace tunesmith {
@@ -20,20 +23,21 @@ using loops::StmtKind;
 using loops::Var;
 using llvm::Value;
 
-constexpr int kMaxLanes = 64, kMaxTransposed = 16;
+constexpr int kMaxTransposed = 16;
 
 class PhaseEmitter {
 public:
     PhaseEmitter(llvm::Module& module, const loops::LoopNest& nest, const loops::Phase& phase, Isa isa, const std::string& name)
-        : context_(module.getContext()), builder_(context_), math_(builder_, isa), nest_(nest), scopes_(context_, nest) {
+        : context_(module.getContext()), builder_(context_), math_(builder_, isa), nest_(nest), scopes_(context_, nest), streamed_(nest, phase) {
         auto* pointer = builder_.getPtrTy();
         auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, builder_.getInt64Ty(), builder_.getInt64Ty()}, false);
         function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
         function_->addFnAttr(llvm::Attribute::NoUnwind);
         builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
         bindBuffers();
-        emitLoop(phase.parallelVar, function_->getArg(1), function_->getArg(2), phase.body);
-        builder_.CreateRetVoid();
+        if (!streamed_.none())
+            emitStreaming(phase);
+        emitBody(phase);
     }
 
     llvm::Function* function() { return function_; }
@@ -81,6 +85,25 @@ private:
         }
     }
 
+    void emitBody(const loops::Phase& phase) {
+        emitLoop(phase.parallelVar, function_->getArg(1), function_->getArg(2), phase.body);
+        builder_.CreateRetVoid();
+    }
+
+    // The version for buffers that begin a cache line; what is emitted after it is for others.
+    void emitStreaming(const loops::Phase& phase) {
+        auto* streaming = llvm::BasicBlock::Create(context_, "streaming", function_);
+        auto* plain = llvm::BasicBlock::Create(context_, "plain", function_);
+        builder_.CreateCondBr(streamed_.areAligned(builder_, [&](const loops::TensorDecl* buffer) { return buffers_.at(buffer); }), streaming, plain);
+        builder_.SetInsertPoint(streaming);
+        streams_ = true;
+        emitLoop(phase.parallelVar, function_->getArg(1), function_->getArg(2), phase.body);
+        streamed_.finish(builder_);
+        builder_.CreateRetVoid();
+        streams_ = false;
+        builder_.SetInsertPoint(plain);
+    }
+
     // Statements ------------------------------------------------------------------------------------------------------
     void emit(const Stmt& stmt) {
         if (!stmt)
@@ -95,8 +118,12 @@ private:
         case StmtKind::guard: return emitGuard(stmt);
         case StmtKind::loop: break;
         }
-        if (stmt->loopKind == loops::LoopKind::vectorized && canVectorize(stmt))
-            return emitVectorized(stmt);
+        if (stmt->loopKind == loops::LoopKind::vectorized && !vectorVar_) {
+            if (lanesOf(stmt))
+                return emitVectorized(stmt);
+            if (const auto fold = laneFold(stmt))
+                return emitFold(stmt, *fold);
+        }
         if (stmt->loopKind == loops::LoopKind::transposed && canTranspose(stmt))
             return emitTransposed(stmt);
         emitLoop(stmt->var, emitExpr(stmt->begin), emitExpr(stmt->end), stmt->body[0]);
@@ -130,41 +157,24 @@ private:
         builder_.SetInsertPoint(after);
     }
 
-    // Lanes may not diverge, and each must store to a place of its own.
-    bool canVectorize(const Stmt& loop) const {
-        const auto begin = loops::constantValue(loop->begin), end = loops::constantValue(loop->end);
-        return !vectorVar_ && begin && end && *end - *begin <= kMaxLanes && uniform(loop->body[0], loop->var);
-    }
-
-    // A read that only some lanes may do (padding, concatenation): the others would leave the tensor.
-    static bool readsUnderLanes(const Expr& e, const Var& var) {
-        if (e->op == Op::select && readsMemory(e) && loops::usesVar(e->args[0], var))
-            return true;
-        return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& arg) { return readsUnderLanes(arg, var); });
-    }
-
-    bool uniform(const Stmt& stmt, const Var& var) const {
-        switch (stmt->kind) {
-        case StmtKind::store: return loops::usesVar(stmt->offset, var) && !readsUnderLanes(stmt->value, var);
-        case StmtKind::guard:
-            if (loops::usesVar(stmt->condition, var))
-                return false;
-            break;
-        case StmtKind::loop:
-            if (loops::usesVar(stmt->begin, var) || loops::usesVar(stmt->end, var))
-                return false;
-            break;
-        default: break;
-        }
-        return std::all_of(stmt->body.begin(), stmt->body.end(), [&](const Stmt& child) { return uniform(child, var); });
-    }
-
     void emitVectorized(const Stmt& stmt) {
-        vectorVar_ = stmt->var;
-        firstLane_ = *loops::constantValue(stmt->begin);
-        lanes_ = static_cast<int>(*loops::constantValue(stmt->end) - firstLane_);
+        setLanes(stmt->var, *lanesOf(stmt));
         emit(stmt->body[0]);
         vectorVar_ = nullptr;
+    }
+
+    void emitFold(const Stmt& loop, const LaneFold& fold) {
+        setLanes(loop->var, fold.lanes);
+        const auto combine = [&](Value* a, Value* b) { return math_.binary(fold.op, a, b); };
+        Value* folded = foldLanes(builder_, widen(emitExpr(fold.lane)), combine);
+        vectorVar_ = nullptr;
+        storeTo(fold.store, combine(emitExpr(fold.folded), folded), 0);
+    }
+
+    void setLanes(const Var& var, const LaneRange& lanes) {
+        vectorVar_ = var;
+        firstLane_ = lanes.first;
+        lanes_ = lanes.count;
     }
 
     // Rows of lanes, as many as fit a transposition in registers.
@@ -172,8 +182,7 @@ private:
         const auto begin = loops::constantValue(rows->begin), end = loops::constantValue(rows->end);
         const Stmt& lanes = rows->body[0];
         return begin && end && *end - *begin <= kMaxTransposed && lanes->kind == StmtKind::loop && lanes->loopKind == loops::LoopKind::vectorized &&
-               canVectorize(lanes) && *loops::constantValue(lanes->end) - *loops::constantValue(lanes->begin) <= kMaxTransposed &&
-               lanes->body[0]->kind == StmtKind::store;
+               lanes->body[0]->kind == StmtKind::store && lanesOf(lanes).value_or(LaneRange{0, kMaxTransposed + 1}).count <= kMaxTransposed;
     }
 
     // What lies side by side along the rows and apart along the lanes is read by rows and transposed; the rest is written out.
@@ -196,7 +205,7 @@ private:
                     readTransposed(arg, row, begin, end, lanes);
             return;
         }
-        if (strideAlong(e->args[0], row) != 1 || strideAlong(e->args[0], lanes->var).value_or(0) <= 1 || transposedLoads_.contains(e.get()))
+        if (loops::strideAlong(e->args[0], row) != 1 || loops::strideAlong(e->args[0], lanes->var).value_or(0) <= 1 || transposedLoads_.contains(e.get()))
             return;
         std::vector<Value*> read;
         vectorVar_ = row;
@@ -209,16 +218,19 @@ private:
         transposedLoads_[e.get()] = transposed(builder_, read);
     }
 
-    void emitPrefetch(const Stmt& stmt) { // into the second-level cache: it is not read at once
+    void emitPrefetch(const Stmt& stmt) {
         Value* place = address(buffers_.at(stmt->buffer.get()), memoryType(stmt->buffer->type), stmt->offset, 0, Bounds::beyond);
         scopes_.mark(*builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {place->getType()},
-                                               {place, builder_.getInt32(0), builder_.getInt32(2), builder_.getInt32(1)}), stmt->buffer.get());
+                                               {place, builder_.getInt32(0), builder_.getInt32(static_cast<unsigned>(4 - stmt->cacheLevel)), builder_.getInt32(1)}), stmt->buffer.get());
     }
 
     void storeTo(const Stmt& stmt, Value* value, std::int64_t lane) {
         const auto& buffer = stmt->buffer;
         Value* place = address(buffers_.at(buffer.get()), memoryType(buffer->type), stmt->offset, lane);
-        scopes_.mark(*builder_.CreateAlignedStore(value, place, llvm::Align(byteSize(buffer->type))), buffer.get());
+        auto* store = builder_.CreateAlignedStore(value, place, llvm::Align(byteSize(buffer->type)));
+        scopes_.mark(*store, buffer.get());
+        if (streams_)
+            streamed_.add(*store, buffer.get(), atLane(stmt->offset, lane));
     }
 
     void emitStore(const Stmt& stmt) {
@@ -241,29 +253,17 @@ private:
     }
 
     // Addresses -------------------------------------------------------------------------------------------------------
-    // Elements between neighbouring lanes; nullopt when it is no constant.
-    std::optional<std::int64_t> laneStride(const Expr& offset) const { return strideAlong(offset, vectorVar_); }
+    std::optional<std::int64_t> laneStride(const Expr& offset) const { return vectorVar_ ? loops::strideAlong(offset, vectorVar_) : 0; }
 
-    static std::optional<std::int64_t> strideAlong(const Expr& offset, const Var& var) {
-        if (!var || !loops::usesVar(offset, var))
-            return 0;
-        loops::LinearForm form = loops::toLinear(offset, loops::VarRanges());
-        const std::int64_t stride = form.coefficient(var);
-        form.add(Expr(var), -stride);
-        for (const auto& [atom, factor] : form.terms)
-            if (loops::usesVar(atom, var))
-                return std::nullopt;
-        return stride;
+    Expr atLane(const Expr& offset, std::int64_t lane) const {
+        return vectorVar_ ? loops::substitute(offset, [&](const Var& var) { return var == vectorVar_ ? Expr(lane) : Expr(); }) : offset;
     }
 
     // Variable part first, constant part as a second step: the back end folds the latter into the instruction.
     enum class Bounds : std::uint8_t { within, beyond }; // of the buffer
     Value* address(Value* base, llvm::Type* element, const Expr& offset, std::int64_t lane, Bounds bounds = Bounds::within) {
         const auto flags = bounds == Bounds::within ? llvm::GEPNoWrapFlags::inBounds() : llvm::GEPNoWrapFlags::none();
-        Expr scalar = offset;
-        if (vectorVar_)
-            scalar = loops::substitute(offset, [&](const Var& var) { return var == vectorVar_ ? Expr(lane) : Expr(); });
-        loops::LinearForm form = loops::toLinear(scalar, loops::VarRanges());
+        const loops::LinearForm form = loops::toLinear(atLane(offset, lane), loops::VarRanges());
         Value* pointer = base;
         for (const auto& [atom, factor] : form.terms) {
             Value* term = emitScalarIndex(atom);
@@ -368,7 +368,7 @@ private:
 
     Value* emitSelect(const Expr& e) {
         Value* condition = emitExpr(e->args[0]);
-        if (!isVector(condition) && readsMemory(e))
+        if (!isVector(condition) && loops::readsMemory(e))
             return emitBranchingSelect(e, condition);
         Value* a = emitExpr(e->args[1]);
         Value* b = emitExpr(e->args[2]);
@@ -378,10 +378,6 @@ private:
             b = widen(b);
         }
         return builder_.CreateSelect(condition, a, b);
-    }
-
-    static bool readsMemory(const Expr& e) {
-        return e->op == Op::load || std::any_of(e->args.begin(), e->args.end(), readsMemory);
     }
 
     // The side that is not taken may read out of bounds (a padded read), so it must not be evaluated.
@@ -437,6 +433,8 @@ private:
     const FloatMath math_;
     const loops::LoopNest& nest_;
     const AliasScopes scopes_;
+    StreamedStores streamed_;
+    bool streams_ = false; // while their version is emitted
     llvm::Function* function_ = nullptr;
     std::unordered_map<const loops::TensorDecl*, Value*> buffers_;
     std::unordered_map<const loops::VarInfo*, Value*> vars_;

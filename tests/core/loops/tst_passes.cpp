@@ -52,7 +52,7 @@ private slots:
     void prefetchesKeepNoConditionInside() {
         const Var i = makeVar("i"), n = makeVar("n");
         const auto buffer = makeTensor("b", DType::f32, {8}), weights = makeTensor("w", DType::f32, {8});
-        const Stmt store = makeStore(buffer, Expr(i), constantOf(DType::f32, 1)), hint = makePrefetch(weights, Expr(i) * 2);
+        const Stmt store = makeStore(buffer, Expr(i), constantOf(DType::f32, 1)), hint = makePrefetch(weights, Expr(i) * 2, 2);
         const auto hoisted = [&](std::vector<Stmt> body) { return text(hoistGuards(makeLoop(LoopKind::serial, i, 0, 8, makeBlock(std::move(body))))); };
         QCOMPARE(hoisted({hint, makeGuard(Expr(n) > 3, store)}), QString("if (n > 3)\n  for i in [0, 8)\n    prefetch w[(i*2)]\n    b[i] = 1f\n"));
         QCOMPARE(hoisted({store, makeGuard(Expr(n) > 3, store)}), QString("for i in [0, 8)\n  b[i] = 1f\n  if (n > 3)\n    b[i] = 1f\n"));
