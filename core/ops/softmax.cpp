@@ -105,8 +105,10 @@ Status lowerSoftmax(LowerContext& context) {
     }));
     const TensorRef sum = reduceOver(context, "softmax_sum", top->type, Reduction::sum, x->shape, axes,
                                      [&](const Indices& i) { return load(powers, i); });
-    lowerElementwise(context, "softmax_norm",
-                     [&](const Indices& i) { return load(powers, i) / readReduced(sum, i, axes); });
+    // The sum is at least 1, that of the largest: its inverse is a number, and one division does for a row.
+    lowerElementwise(context, "softmax_norm", [&](const Indices& i) {
+        return load(powers, i) * (constantOf(top->type, 1) / readReduced(sum, i, axes));
+    });
     return {};
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/loops/simplify.h"
+#include "core/schedule/large_outputs.h"
 #include "core/schedule/template.h"
 
 namespace tunesmith {
@@ -25,9 +26,9 @@ public:
 
     bool matches(const LoweredWorkload& lowered, const Target&) const override { return movedOperand(lowered).has_value(); }
 
-    std::vector<Knob> knobs(const LoweredWorkload&, const Target& target) const override {
+    std::vector<Knob> knobs(const LoweredWorkload& lowered, const Target& target) const override {
         std::vector<std::int64_t> tiles{4, 8};
-        if (target.floatLanes() > 8)
+        if (target.floatLanes() > 8 || outgrowsCaches(lowered)) // lines that are streamed are to be written whole
             tiles.push_back(16);
         return {Knob::ofNumbers("tile", tiles), Knob::ofNumbers("as_read", {0, 1})};
     }
@@ -41,11 +42,14 @@ public:
         const Stage& stage = lowered.program.stages[0];
         Loops nest(schedule[stage.output], stage, lowered.outputLayouts[0], operand, space.value(config, 0).numbers[0]);
         nest.arrange(space.value(config, 1).numbers[0] != 0);
+        if (outgrowsCaches(lowered))
+            nest.fetchNextSquares();
     }
 
 private:
     // What is moved: for each dimension of the tensor the axis of the stage that runs along it, if any.
     struct Operand {
+        Expr load;
         Layout layout;
         std::vector<std::optional<std::size_t>> axes;
     };
@@ -61,7 +65,7 @@ private:
         const auto argument = std::ranges::find(program.inputs, load->tensor);
         if (argument == program.inputs.end())
             return {};
-        Operand operand{lowered.argumentLayouts[static_cast<std::size_t>(argument - program.inputs.begin())], {}};
+        Operand operand{load, lowered.argumentLayouts[static_cast<std::size_t>(argument - program.inputs.begin())], {}};
         for (const Expr& index : load->args) {
             const auto axis = std::ranges::find_if(stage.axes, [&](const loops::Axis& a) { return index->op == Op::var && index->var == a.var; });
             if (axis == stage.axes.end() && index->op != Op::constant)
@@ -113,8 +117,13 @@ private:
             const auto innermost = operand.axes[operand.layout.axes().back().dim];
             if (innermost && *innermost != lane_)
                 row_ = *innermost;
-            for (const Layout::Axis& piece : layout.axes())
-                addPiece(piece);
+            for (std::size_t d = 0; d < stage.axes.size(); ++d)
+                dims_.push_back({s.axes()[d], stage.axes[d].extent});
+            for (std::size_t i = 0; i < layout.axes().size(); ++i)
+                if (i + 1 < layout.axes().size() && staysTogether(layout.axes()[i], layout.axes()[i + 1]))
+                    join(dims_[layout.axes()[i].dim], dims_[layout.axes()[i + 1].dim]);
+                else
+                    addPiece(layout.axes()[i]);
         }
 
         void arrange(bool asRead) {
@@ -134,7 +143,23 @@ private:
             s_.vectorize(lanes_);
         }
 
+        // The processor does not see coming where the next rows of squares begin. Where they lie further apart than the second-level cache is
+        // large, it sees streams that run beside each other.
+        void fetchNextSquares() {
+            constexpr std::int64_t kFloatsAhead = 128 << 10;
+            const Expr offset = operand_.layout.offset(operand_.load->tensor->shape, operand_.load->args);
+            const auto apart = loops::strideAlong(offset, stage_.axes[lane_].var);
+            if (!rows_ || outer_.size() < 2 || !apart || *apart * tile_ > kFloatsAhead)
+                return;
+            for (std::int64_t next = tile_; next < 2 * tile_; ++next)
+                s_.prefetch(outer_.back().var, operand_.load->tensor, offset + Expr(next * *apart));
+        }
+
     private:
+        struct Dim { // of the result, with those before it that lie beside it on both sides
+            Var loop;
+            std::int64_t extent;
+        };
         struct Outer {
             Var var;
             std::int64_t extent;
@@ -142,9 +167,22 @@ private:
             std::size_t read; // its place in the operand
         };
 
+        bool staysTogether(const Layout::Axis& piece, const Layout::Axis& next) const {
+            const auto isWhole = [](const Layout::Axis& p) { return p.divisor == 1 && p.extent == 0; };
+            if (!isWhole(piece) || !isWhole(next) || piece.dim + 1 != next.dim)
+                return false;
+            const auto& read = operand_.layout.axes();
+            const auto reads = [&](const Layout::Axis& p, std::size_t dim) { return isWhole(p) && operand_.axes[p.dim] == dim; };
+            for (std::size_t i = 0; i + 1 < read.size(); ++i)
+                if (reads(read[i], piece.dim) && reads(read[i + 1], next.dim))
+                    return operand_.load->tensor->shape[read[i + 1].dim] == stage_.axes[next.dim].extent;
+            return false;
+        }
+
+        void join(const Dim& outer, Dim& inner) { inner = {s_.fuse(outer.loop, inner.loop), outer.extent * inner.extent}; }
+
         void addPiece(const Layout::Axis& piece) {
-            const Var& axis = s_.axes()[piece.dim];
-            const std::int64_t all = stage_.axes[piece.dim].extent;
+            const auto& [axis, all] = dims_[piece.dim];
             const std::int64_t block = operand_.layout.axes().back().extent;
             if (piece.extent)
                 lanes_ = tiled(block_, std::min(all, piece.extent), piece.dim);
@@ -208,6 +246,7 @@ private:
         std::size_t lane_;
         std::optional<std::size_t> row_;
         Var block_, rows_, lanes_;
+        std::vector<Dim> dims_;
         std::vector<Outer> outer_;
     };
 };

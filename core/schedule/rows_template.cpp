@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
+#include "core/loops/simplify.h"
+#include "core/schedule/large_outputs.h"
 #include "core/schedule/template.h"
 
 namespace tunesmith {
 namespace {
 
+using loops::Expr;
 using loops::Reduction;
 using loops::Stage;
 using loops::TensorRef;
@@ -36,19 +39,33 @@ public:
     }
 
     std::vector<Knob> knobs(const LoweredWorkload& lowered, const Target& target) const override {
-        const std::int64_t length = rowLength(lowered);
-        std::vector<std::int64_t> lanes{1};
+        const Shape& shape = lowered.program.outputs[0]->shape;
+        const std::int64_t length = rowLength(lowered), rows = shape[rowDim(shape)];
+        std::vector<std::int64_t> lanes{1}, together{1};
         for (std::int64_t count = 4; count <= 2 * target.floatLanes() && count <= length; count *= 2)
             lanes.push_back(count);
-        return {Knob::ofNumbers("lanes", lanes)};
+        for (std::int64_t count = 2; count <= 4 && rows % count == 0; count *= 2)
+            together.push_back(count);
+        return {Knob::ofNumbers("lanes", lanes), Knob::ofNumbers("rows", together)};
     }
 
-    double prior(const KnobSpace& space, const Config& config, const LoweredWorkload&, const Target& target) const override {
-        const std::int64_t lanes = space.value(config, 0).numbers[0];
-        return lanes <= target.floatLanes() ? static_cast<double>(lanes) : 0.5 * static_cast<double>(lanes);
+    // A row ends with waiting for its last sum: others are computed meanwhile, unless they would be further streams from memory.
+    double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered, const Target& target) const override {
+        const auto lanes = static_cast<double>(space.value(config, 0).numbers[0]), rows = static_cast<double>(space.value(config, 1).numbers[0]);
+        const bool writesRows = lowered.program.outputs[0]->shape.back() > 1;
+        const double most = target.floatLanes() * (writesRows && target.vectorRegisters() > 16 ? 2 : 1);
+        const double together = (rowLength(lowered) <= 256 ? 2 : 1) * (outgrowsCaches(lowered) ? 1 : 2);
+        return (lanes <= most ? lanes : 0.5 * lanes) + 0.1 * (rows <= together ? rows : together - rows);
     }
 
-    void apply(loops::Schedule& schedule, LoweredWorkload&, const KnobSpace& space, const Config& config, const Target&) const override {
+    // A map's rows are one long row: vectors do not end where they do.
+    void prepare(LoweredWorkload& lowered) const override {
+        for (Stage& stage : lowered.program.stages)
+            while (stage.reduceAxes.size() > 1 && joinLastReduceAxes(stage)) {
+            }
+    }
+
+    void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config, const Target&) const override {
         const std::int64_t lanes = space.value(config, 0).numbers[0];
         TensorRef output = schedule.program().outputs[0];
         if (schedule.program().stageOf(output)->reduction != Reduction::none)
@@ -64,17 +81,24 @@ public:
             order.push_back(p.axes().back());
             p.reorder(order);
             p.vectorize(p.axes().back());
+            schedule[tensor].vectorize(schedule[tensor].reduceAxes()[0]);
         }
         auto& o = schedule[output];
-        const Var row = fuseRows(o);
+        const std::size_t rows = rowDim(output->shape);
+        const Var row = o.split(o.axes()[rows], space.value(config, 1).numbers[0]).second;
+        const Var group = fuseAllBut(o, row, o.axes().size() - 1);
+        o.parallel(group);
         vectorizeRow(o, lanes);
+        besides(o, row);
         for (const Stage& stage : schedule.program().stages) {
             if (stage.output == output)
                 continue;
             auto& s = schedule[stage.output];
-            s.computeAt(output, row);
-            if (stage.reduction == Reduction::none)
-                vectorizeRow(s, lanes);
+            s.computeAt(output, group);
+            const Var step = stage.reduction == Reduction::none ? vectorizeRow(s, lanes) : nullptr;
+            besides(s, s.axes()[rows]);
+            if (step && stage.output->shape == output->shape && outgrowsCaches(lowered))
+                fetchNextRows(s, step, lowered.program);
         }
     }
 
@@ -90,15 +114,10 @@ private:
         return true;
     }
 
-    static bool readsTensor(const loops::Expr& e, const TensorRef& tensor) {
-        return (e->op == loops::Op::load && e->tensor == tensor) ||
-               std::any_of(e->args.begin(), e->args.end(), [&](const loops::Expr& arg) { return readsTensor(arg, tensor); });
-    }
-
     static bool allRead(const loops::Program& program) {
         return std::all_of(program.stages.begin(), program.stages.end(), [&](const Stage& stage) {
             return stage.output == program.outputs[0] || std::any_of(program.stages.begin(), program.stages.end(), [&](const Stage& reader) {
-                       return readsTensor(reader.body, stage.output);
+                       return loops::reads(reader.body, stage.output);
                    });
         });
     }
@@ -111,17 +130,78 @@ private:
         return length;
     }
 
-    static Var fuseRows(loops::StageSchedule& o) {
-        Var row = o.axes()[0];
-        for (std::size_t d = 1; d + 1 < o.axes().size(); ++d)
-            row = o.fuse(row, o.axes()[d]);
-        o.parallel(row);
-        return row;
+    // The dimension along which there are several rows.
+    static std::size_t rowDim(const Shape& shape) {
+        std::size_t dim = shape.size() - 2;
+        while (dim > 0 && shape[dim] == 1)
+            --dim;
+        return dim;
     }
 
-    static void vectorizeRow(loops::StageSchedule& s, std::int64_t lanes) {
-        if (lanes > 1 && s.axes().size() > 1)
-            s.vectorize(s.split(s.axes().back(), lanes).second);
+    // The first loops, without one of them, which comes after them.
+    static Var fuseAllBut(loops::StageSchedule& s, const Var& row, std::size_t count) {
+        std::vector<Var> order(s.loops().begin(), s.loops().begin() + static_cast<std::ptrdiff_t>(count) + 1);
+        std::erase(order, row);
+        order.push_back(row);
+        s.reorder(order);
+        Var all = order[0];
+        for (std::size_t i = 1; i < count; ++i)
+            all = s.fuse(all, order[i]);
+        return all;
+    }
+
+    // Several rows side by side: their loop comes last but for the lanes and is written out.
+    static void besides(loops::StageSchedule& s, const Var& rows) {
+        std::vector<Var> order(std::ranges::find(s.loops(), rows) + 1, s.loops().end());
+        if (order.empty())
+            return;
+        order.insert(order.end() - (order.size() > 1 ? 1 : 0), rows);
+        s.reorder(order);
+        s.unroll(rows);
+    }
+
+    // Returns the loop over the row's vectors, if any.
+    static Var vectorizeRow(loops::StageSchedule& s, std::int64_t lanes) {
+        if (lanes == 1 || s.axes().size() < 2)
+            return nullptr;
+        const auto [step, lane] = s.split(s.axes().back(), lanes);
+        s.vectorize(lane);
+        return step;
+    }
+
+    // While a row is computed, the processor sees no reads to guess the next ones from.
+    static void fetchNextRows(loops::StageSchedule& s, const Var& step, const loops::Program& program) {
+        constexpr std::int64_t kFloatsAhead = 1024;
+        const Shape& shape = program.outputs[0]->shape;
+        const std::int64_t rows = (kFloatsAhead + shape.back() - 1) / shape.back();
+        const Expr place = loops::Layout::rowMajor(shape.size()).offset(shape, {s.axes().begin(), s.axes().end()});
+        for (const TensorRef& input : program.inputs)
+            if (input->shape == shape)
+                s.prefetch(step, input, place + Expr(rows * shape.back()), 1);
+    }
+
+    // Whether the last two axes of a reduction are one now: wherever both are read, they are beside each other, whole.
+    static bool joinLastReduceAxes(Stage& stage) {
+        const loops::Axis outer = *(stage.reduceAxes.end() - 2), inner = stage.reduceAxes.back();
+        if (stage.guard.valid() || !readsTogether(stage.body, outer, inner))
+            return false;
+        const loops::Axis joined{loops::makeVar(outer.var->name), outer.extent * inner.extent};
+        stage.body = loops::substitute(stage.body, [&](const Var& var) {
+            return var == outer.var ? Expr(joined.var) / Expr(inner.extent) : var == inner.var ? Expr(joined.var) % Expr(inner.extent) : Expr();
+        });
+        stage.reduceAxes.pop_back();
+        stage.reduceAxes.back() = joined;
+        return true;
+    }
+
+    static bool readsTogether(const Expr& e, const loops::Axis& outer, const loops::Axis& inner) {
+        if (e->op != loops::Op::load)
+            return std::ranges::all_of(e->args, [&](const Expr& arg) { return readsTogether(arg, outer, inner); });
+        const auto isVar = [](const Expr& index, const Var& var) { return index->op == loops::Op::var && index->var == var; };
+        for (std::size_t d = 0; d + 1 < e->args.size(); ++d)
+            if (isVar(e->args[d], outer.var) && isVar(e->args[d + 1], inner.var))
+                return e->tensor->shape[d + 1] == inner.extent;
+        return std::ranges::none_of(e->args, [&](const Expr& index) { return loops::usesVar(index, outer.var) || loops::usesVar(index, inner.var); });
     }
 };
 

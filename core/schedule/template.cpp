@@ -8,6 +8,7 @@
 
 #include "core/schedule/autotvm_template.h"
 #include "core/schedule/in_place.h"
+#include "core/schedule/large_outputs.h"
 #include "core/te/apply_schedule.h"
 #include "core/te/bound_schedule.h"
 
@@ -28,7 +29,7 @@ std::vector<const ScheduleTemplate*> ownTemplates(const LoweredWorkload& lowered
     if (lowered.written && lowered.written->only())
         return found;
     for (const ScheduleTemplate* plain :
-         {&convTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &rearrangeTemplate(), &genericTemplate()})
+         {&convTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &columnsTemplate(), &rearrangeTemplate(), &genericTemplate()})
         if (plain->matches(lowered, target)) {
             found.push_back(plain);
             break;
@@ -117,6 +118,7 @@ Result<ScheduledKernel> ScheduleSpace::schedule(const Config& config) const {
         schedule.setLayout(lowered.program.inputs[i], lowered.argumentLayouts[i]);
     for (std::size_t i = 0; i < lowered.program.outputs.size(); ++i)
         schedule.setLayout(lowered.program.outputs[i], lowered.outputLayouts[i]);
+    streamLargeOutputs(schedule, lowered);
     TS_ASSIGN(scheduled.nest, schedule.lower());
     if (way.schedules == &textTemplate())
         TS_TRY(te::checkNest(scheduled.nest));

@@ -47,6 +47,7 @@ const ScheduleTemplate& winogradTemplate(std::int64_t m); // 2 or 4
 const ScheduleTemplate& windowTemplate();
 const ScheduleTemplate& matmulTemplate();
 const ScheduleTemplate& rowsTemplate();
+const ScheduleTemplate& columnsTemplate();
 const ScheduleTemplate& rearrangeTemplate();
 const ScheduleTemplate& genericTemplate();
 const ScheduleTemplate& textTemplate(); // of a user: before all others

@@ -23,10 +23,10 @@ const std::vector<Row>& rows() {
         {"product with shared rows", "matmul", "def f(float32[B=3, M=5, K=8] X, float32[K, N=16] Y) -> C { C[n, i, j] +=! X[n, i, k] * Y[k, j] }"},
         {"product of few columns", "generic", "def f(float32[M=23, K=31] A, float32[K, N=5] B) -> C { C[i, j] +=! A[i, k] * B[k, j] }"},
         {"product with a transposed side", "generic", "def f(float32[M=9, K=31] A, float32[N=20, K] B) -> C { C[i, j] +=! A[i, k] * B[j, k] }"},
-        {"sides the other way round", "generic", "def f(float32[M=9, K=31] A, float32[K, N=20] B) -> C { C[i, j] +=! B[k, j] * A[i, k] }"},
+        {"sides the other way round", "columns", "def f(float32[M=9, K=31] A, float32[K, N=20] B) -> C { C[i, j] +=! B[k, j] * A[i, k] }"},
         {"product with a guard", "generic", "def f(float32[M=9, M] A, float32[M, N=20] B) -> C { C[i, j] +=! A[i, k] * B[k, j] where k <= i }"},
-        {"product of neighbours", "generic", "def f(float32[M=9, K=12] A, float32[K, N=20] B) -> C { C[i, j] +=! A[i, k] * B[k + 1, j] }"},
-        {"both sides by column", "generic", "def f(float32[K=9, N=20] A, float32[K, N] B) -> C { C[i, j] +=! A[k, j] * B[k, j] where i in 0:4 }"},
+        {"product of neighbours", "columns", "def f(float32[M=9, K=12] A, float32[K, N=20] B) -> C { C[i, j] +=! A[i, k] * B[k + 1, j] }"},
+        {"both sides by column", "columns", "def f(float32[K=9, N=20] A, float32[K, N] B) -> C { C[i, j] +=! A[k, j] * B[k, j] where i in 0:4 }"},
         {"tensors called as our stages are", "generic generic", "def f(float32[M=5, N=9] X) -> conv { matmul[i] +=! X[i, k]  conv[i, j] = X[i, j] - matmul[i] }"},
         {"convolution with padding and a stride", "generic",
          "def f(float32[N=1, C=3, H=9, W=11] X, float32[O=8, C, KH=3, KW=3] F, float32[O] B) -> Y {"
