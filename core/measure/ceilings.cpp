@@ -6,10 +6,9 @@
 #include <chrono>
 #include <functional>
 #include <immintrin.h>
+#include <optional>
 #include <thread>
 #include <vector>
-
-#include "core/measure/large_memory.h"
 
 namespace tunesmith::ceilings {
 namespace {
@@ -110,25 +109,26 @@ double fmaGflops(Isa isa, int threads) {
     return operations / fastestRound([&] { return timeRounds(threads, kRounds, part); }) / 1e6;
 }
 
+Triad::Triad() : a_(zeros(kElements)), b_(zeros(kElements)), c_(zeros(kElements)) {}
+
+void Triad::run() {
+    auto* __restrict a = reinterpret_cast<double*>(a_.get());
+    const auto *b = reinterpret_cast<const double*>(b_.get()), *c = reinterpret_cast<const double*>(c_.get());
+    for (std::size_t i = 0; i < kElements; ++i)
+        a[i] = b[i] + 3.0 * c[i];
+}
+
 double triadGbs(int threads) {
-    constexpr std::size_t kElements = std::size_t(8) << 20; // 64 MiB per array and thread
     constexpr int kRounds = 5;
-    struct Arrays {
-        LargeMemory a, b, c;
+    std::vector<std::optional<Triad>> triads(static_cast<std::size_t>(threads));
+    const auto part = [&](int thread) {
+        auto& own = triads[static_cast<std::size_t>(thread)];
+        if (!own)
+            own.emplace();
+        own->run();
     };
-    std::vector<Arrays> arrays(static_cast<std::size_t>(threads));
-    const auto triad = [&](int thread) {
-        Arrays& own = arrays[static_cast<std::size_t>(thread)];
-        if (!own.a) // touched by its own thread
-            own = {zeros(kElements), zeros(kElements), zeros(kElements)};
-        auto* __restrict a = reinterpret_cast<double*>(own.a.get());
-        const auto *b = reinterpret_cast<const double*>(own.b.get()), *c = reinterpret_cast<const double*>(own.c.get());
-        for (std::size_t i = 0; i < kElements; ++i)
-            a[i] = b[i] + 3.0 * c[i];
-    };
-    timeRounds(threads, 1, triad); // allocates
-    return 24.0 * static_cast<double>(kElements) * threads /
-           fastestRound([&] { return timeRounds(threads, kRounds, triad); }) / 1e6;
+    timeRounds(threads, 1, part); // allocates
+    return Triad::kBytes * threads / fastestRound([&] { return timeRounds(threads, kRounds, part); }) / 1e6;
 }
 
 } // namespace tunesmith::ceilings
