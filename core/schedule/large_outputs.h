@@ -5,6 +5,8 @@
 
 namespace tunesmith {
 
+constexpr std::int64_t kLineFloats = 16; // of a cache line
+
 // Whether a kernel's tensors are more than caches hold (32 MiB, the same on every machine, so that a config means the same kernel on
 // all): what it wrote first is no longer there when it ends.
 bool outgrowsCaches(const LoweredWorkload& lowered);

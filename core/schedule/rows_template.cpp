@@ -98,7 +98,7 @@ public:
             const Var step = stage.reduction == Reduction::none ? vectorizeRow(s, lanes) : nullptr;
             besides(s, s.axes()[rows]);
             if (step && stage.output->shape == output->shape && outgrowsCaches(lowered))
-                fetchNextRows(s, step, lowered.program);
+                fetchNextRows(s, step, lanes, lowered.program);
         }
     }
 
@@ -170,14 +170,16 @@ private:
     }
 
     // While a row is computed, the processor sees no reads to guess the next ones from.
-    static void fetchNextRows(loops::StageSchedule& s, const Var& step, const loops::Program& program) {
+    static void fetchNextRows(loops::StageSchedule& s, const Var& step, std::int64_t lanes, const loops::Program& program) {
         constexpr std::int64_t kFloatsAhead = 1024;
         const Shape& shape = program.outputs[0]->shape;
         const std::int64_t rows = (kFloatsAhead + shape.back() - 1) / shape.back();
+        const std::int64_t linesAtOnce = rows > 1 ? 2 : 1; // within the next few rows the processor fetches a line's neighbour by itself
         const Expr place = loops::Layout::rowMajor(shape.size()).offset(shape, {s.axes().begin(), s.axes().end()});
         for (const TensorRef& input : program.inputs)
             if (input->shape == shape)
-                s.prefetch(step, input, place + Expr(rows * shape.back()), 1);
+                for (std::int64_t line = 0; line < lanes; line += linesAtOnce * kLineFloats)
+                    s.prefetch(step, input, place + Expr(rows * shape.back() + line), 1);
     }
 
     // Whether the last two axes of a reduction are one now: wherever both are read, they are beside each other, whole.
