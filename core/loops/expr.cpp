@@ -150,7 +150,7 @@ const char* symbolOf(Op op) {
 }
 
 const char* functionName(Op op) {
-    static constexpr std::array<const char*, 28> names{"!", "~", "neg", "abs", "sign", "exp", "log", "sqrt", "sin", "cos",
+    static constexpr std::array<const char*, 29> names{"!", "~", "neg", "abs", "sign", "exp", "exp", "log", "sqrt", "sin", "cos",
         "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "tanh", "erf", "floor", "ceil", "round",
         "isnan", "isinf", "select", "cast"};
     if (op == Op::min)

@@ -16,7 +16,7 @@ enum class Op : std::uint8_t {
     add, sub, mul, div, mod, truncDiv, truncMod, min, max, pow, // binary; trunc* are C's division of integers
     bitAnd, bitOr, bitXor, shiftLeft, shiftRight,
     equal, notEqual, less, lessEqual, greater, greaterEqual, logicalAnd, logicalOr,
-    logicalNot, bitNot, neg, abs, sign, exp, log, sqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh,
+    logicalNot, bitNot, neg, abs, sign, exp, expDown /* exp of what is at most 0, which takes less */, log, sqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh,
     tanh, erf, floor, ceil, round /* half to even */, isNan, isInf,
     select, // condition, then, otherwise
     cast,

@@ -44,7 +44,8 @@ double realUnary(Op op, double x) {
     case Op::neg: return -x;
     case Op::abs: return std::fabs(x);
     case Op::sign: return x > 0 ? 1.0 : x < 0 ? -1.0 : x;
-    case Op::exp: return std::exp(x);
+    case Op::exp:
+    case Op::expDown: return std::exp(x);
     case Op::log: return std::log(x);
     case Op::sqrt: return std::sqrt(x);
     case Op::sin: return std::sin(x);

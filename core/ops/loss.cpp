@@ -189,7 +189,7 @@ Status lowerCrossEntropy(LowerContext& context) {
     const TensorRef top = reduceOver(context, "loss_max", type, Reduction::max, x->shape, axes,
                                      [&](const Indices& i) { return read(x, i); });
     const TensorRef sum = reduceOver(context, "loss_exp_sum", type, Reduction::sum, x->shape, axes, [&](const Indices& i) {
-        return unary(Op::exp, read(x, i) - readReduced(top, i, axes));
+        return unary(Op::expDown, read(x, i) - readReduced(top, i, axes));
     });
     const auto logAt = [&](const Indices& i) {
         return read(x, i) - readReduced(top, i, axes) - unary(Op::log, readReduced(sum, i, axes));

@@ -238,7 +238,7 @@ void lowerLogSumExp(LowerContext& context, const Axes& axes) {
     const TensorRef top = reduceOver(context, "reduce_max", type, Reduction::max, x->shape, axes,
                                      [&](const Indices& i) { return read(x, i); });
     const TensorRef sum = reduceOver(context, "reduce_sum_exp", type, Reduction::sum, x->shape, axes, [&](const Indices& i) {
-        return unary(Op::exp, read(x, i) - readReduced(top, i, axes));
+        return unary(Op::expDown, read(x, i) - readReduced(top, i, axes));
     });
     lowerElementwise(context, "reduce_log_sum_exp", [&](const Indices& i) {
         const Indices kept = keptIndices(i, x->shape.size(), axes);

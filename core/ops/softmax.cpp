@@ -101,7 +101,7 @@ Status lowerSoftmax(LowerContext& context) {
     const Axes axes = softmaxAxes(context.node, context.opset, x->shape.size());
     const TensorRef top = maxStage(context, axes);
     const TensorRef powers = context.add(compute("softmax_exp", top->type, x->shape, [&](const Indices& i) {
-        return unary(Op::exp, read(x, i) - readReduced(top, i, axes));
+        return unary(Op::expDown, read(x, i) - readReduced(top, i, axes));
     }));
     const TensorRef sum = reduceOver(context, "softmax_sum", top->type, Reduction::sum, x->shape, axes,
                                      [&](const Indices& i) { return load(powers, i); });
@@ -117,7 +117,7 @@ Status lowerLogSoftmax(LowerContext& context) {
     const Axes axes = softmaxAxes(context.node, context.opset, x->shape.size());
     const TensorRef top = maxStage(context, axes);
     const TensorRef sum = reduceOver(context, "softmax_sum", top->type, Reduction::sum, x->shape, axes, [&](const Indices& i) {
-        return unary(Op::exp, read(x, i) - readReduced(top, i, axes));
+        return unary(Op::expDown, read(x, i) - readReduced(top, i, axes));
     });
     lowerElementwise(context, "log_softmax_norm", [&](const Indices& i) {
         return read(x, i) - readReduced(top, i, axes) - unary(Op::log, readReduced(sum, i, axes));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
+#include "core/loops/simplify.h"
+#include "core/schedule/large_outputs.h"
 #include "core/schedule/layouts.h"
 #include "core/schedule/round_up.h"
 #include "core/schedule/template.h"
@@ -8,6 +10,7 @@
 namespace tunesmith {
 namespace {
 
+using loops::Expr;
 using loops::Layout;
 using loops::Op;
 using loops::Stage;
@@ -80,17 +83,37 @@ public:
             w.unroll(kw);
         w.unroll(w.axes()[3]);
         w.vectorize(innerLane);
+        if (outgrowsCaches(lowered))
+            fetchNextRows(w, lowered, knob(1), knob(0));
     }
 
 private:
-    static bool readsOwnChannel(const loops::Expr& e, const Var& channel) {
+    static bool readsOwnChannel(const Expr& e, const Var& channel) {
         if (e->op == Op::load)
-            return e->args.size() == 4 && std::any_of(e->args.begin(), e->args.begin() + 2, [&](const loops::Expr& index) {
+            return e->args.size() == 4 && std::any_of(e->args.begin(), e->args.begin() + 2, [&](const Expr& index) {
                        return index->op == Op::var && index->var == channel;
                    });
-        return !e->args.empty() && std::all_of(e->args.begin(), e->args.end(), [&](const loops::Expr& arg) {
+        return !e->args.empty() && std::all_of(e->args.begin(), e->args.end(), [&](const Expr& arg) {
             return arg->op == Op::constant || readsOwnChannel(arg, channel);
         });
+    }
+
+    // What the next rows of windows read beyond those of this tile, `rows` by `columns` of them.
+    static void fetchNextRows(loops::StageSchedule& w, const LoweredWorkload& lowered, std::int64_t rows, std::int64_t columns) {
+        const Stage& stage = *onlyReduction(lowered.program);
+        const auto input = std::ranges::find(lowered.program.inputs, stage.body->tensor);
+        if (stage.body->op != Op::load || input == lowered.program.inputs.end())
+            return;
+        const auto& args = stage.body->args;
+        const Expr place = lowered.argumentLayouts[static_cast<std::size_t>(input - lowered.program.inputs.begin())].offset((*input)->shape, args);
+        const auto down = loops::strideAlong(args[2], stage.axes[2].var), right = loops::strideAlong(args[3], stage.axes[3].var);
+        const auto row = loops::strideAlong(place, stage.reduceAxes[0].var), column = loops::strideAlong(place, stage.reduceAxes[1].var);
+        if (!down || !right || !row || !column)
+            return;
+        const std::int64_t first = rows * *down + std::max<std::int64_t>(0, stage.reduceAxes[0].extent - *down);
+        for (std::int64_t i = 0; i < rows * *down; ++i)
+            for (std::int64_t j = 0; j < columns * *right; ++j)
+                w.prefetch(w.axes()[0], *input, place + Expr((first + i) * *row + j * *column));
     }
 
     static void packWeights(LoweredWorkload& lowered, std::int64_t block) {

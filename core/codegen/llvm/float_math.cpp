@@ -21,7 +21,8 @@ bool isFloatVector(Value* x) { return x->getType()->isVectorTy() && x->getType()
 
 const char* libmName(Op op) {
     switch (op) {
-    case Op::exp: return "exp";
+    case Op::exp:
+    case Op::expDown: return "exp";
     case Op::log: return "log";
     case Op::sin: return "sin";
     case Op::cos: return "cos";
@@ -94,6 +95,7 @@ Value* FloatMath::unary(Op op, Value* x) const {
     if (isFloatVector(x)) {
         switch (op) {
         case Op::exp: return vectors_.exp(x);
+        case Op::expDown: return vectors_.expDown(x);
         case Op::log: return vectors_.log(x);
         case Op::tanh: return vectors_.tanh(x);
         case Op::erf: return vectors_.erf(x);

@@ -10,6 +10,8 @@ namespace tunesmith {
 
 using llvm::Value;
 
+constexpr double kLeastExponent = -87.3365; // below it exp is no normal number
+
 Value* VectorFunctions::fma(Value* x, Value* y, Value* z) const { return b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z}); }
 
 Value* VectorFunctions::polynomial(Value* x, llvm::ArrayRef<double> coefficients) const {
@@ -26,7 +28,7 @@ Value* VectorFunctions::clamp(Value* x, double bound) const {
 
 // e^x = 2^n e^r with n = round(x / ln 2) and r = x - n ln 2, in two parts. Adding 1.5 * 2^23 leaves n in the lowest bits of
 // the sum; shifted to where the exponent stands it is added to e^r. For n = 128 that is right because r is negative then.
-Value* VectorFunctions::exp(Value* x) const {
+Value* VectorFunctions::unboundedExp(Value* x) const {
     constexpr double kRounder = 12582912.0;
     Value* shifted = fma(x, number(x, 1.44269504088896341), number(x, kRounder));
     Value* n = b_.CreateFSub(shifted, number(x, kRounder));
@@ -35,10 +37,19 @@ Value* VectorFunctions::exp(Value* x) const {
     Value* power = polynomial(r, {0.008312501628624593, 0.04189033265484604, 0.16667115389061618, 0.4999923030110386, 1.0, 1.0});
     llvm::Type* ints = likeLanesOf(x, b_.getInt32Ty());
     Value* exponent = b_.CreateShl(b_.CreateBitCast(shifted, ints), llvm::ConstantInt::get(ints, 23));
-    Value* scaled = b_.CreateBitCast(b_.CreateAdd(b_.CreateBitCast(power, ints), exponent), x->getType());
-    Value* atLeast = b_.CreateSelect(b_.CreateFCmpOLT(x, number(x, -87.3365)), number(x, 0), scaled);
+    return b_.CreateBitCast(b_.CreateAdd(b_.CreateBitCast(power, ints), exponent), x->getType());
+}
+
+Value* VectorFunctions::exp(Value* x) const {
+    Value* atLeast = b_.CreateSelect(b_.CreateFCmpOLT(x, number(x, kLeastExponent)), number(x, 0), unboundedExp(x));
     const double infinity = std::numeric_limits<double>::infinity();
     return b_.CreateSelect(b_.CreateFCmpUGT(x, number(x, 88.72283172607421875)), b_.CreateFAdd(x, number(x, infinity)), atLeast);
+}
+
+// x - x is 0, or NaN where x is. Processors with more units for sums than for comparisons are the faster for it.
+Value* VectorFunctions::expDown(Value* x) const {
+    Value* orNaN = b_.CreateFAdd(unboundedExp(x), b_.CreateFSub(x, x));
+    return b_.CreateSelect(b_.CreateFCmpOLT(x, number(x, kLeastExponent)), number(x, 0), orNaN);
 }
 
 // log x = e ln 2 + log(1 + f), x = 2^e (1 + f) with 1 + f from sqrt(1/2) to sqrt(2).

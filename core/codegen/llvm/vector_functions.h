@@ -13,6 +13,7 @@ public:
     VectorFunctions(llvm::IRBuilder<>& builder, Isa isa) : b_(builder), isa_(isa) {}
 
     llvm::Value* exp(llvm::Value* x) const;  // relative error below 2e-7; 0 below -87.3365, where denormals begin
+    llvm::Value* expDown(llvm::Value* x) const; // the same for x up to 0
     llvm::Value* log(llvm::Value* x) const;  // below 2e-7 of the result, or of 1 near x = 1
     llvm::Value* tanh(llvm::Value* x) const; // relative error below 4e-7, never beyond 1
     llvm::Value* erf(llvm::Value* x) const;  // relative error below 4.5e-7, never beyond 1
@@ -23,6 +24,7 @@ private:
     llvm::Value* number(llvm::Value* like, double value) const { return llvm::ConstantFP::get(like->getType(), value); }
     llvm::Value* fma(llvm::Value* x, llvm::Value* y, llvm::Value* z) const;
     llvm::Value* polynomial(llvm::Value* x, llvm::ArrayRef<double> coefficients) const; // from the highest power down
+    llvm::Value* unboundedExp(llvm::Value* x) const;                                    // where the result is a normal number
     llvm::Value* clamp(llvm::Value* x, double bound) const;                              // to [-bound, bound]
     llvm::Value* oddQuotient(llvm::Value* x, double end, llvm::ArrayRef<double> above, llvm::ArrayRef<double> below) const;
     llvm::Value* approximateReciprocal(llvm::Value* x) const; // of 14 bits; null without such an instruction

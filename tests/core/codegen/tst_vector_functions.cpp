@@ -81,6 +81,7 @@ const std::vector<Function>& functions() {
         {"tanh", [](const Expr& x) { return unary(Op::tanh, x); }, [](double x) { return std::tanh(x); }, -100, 100, 4e-7, 1e-37},
         {"erf", [](const Expr& x) { return unary(Op::erf, x); }, [](double x) { return std::erf(x); }, -100, 100, 4.5e-7, 1e-37},
         {"sigmoid", sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, -87, 200, 4e-7, 0},
+        {"exp of what is at most 0", [](const Expr& x) { return unary(Op::expDown, x); }, [](double x) { return std::exp(x); }, -87.3365, 0, 2e-7, 0},
     };
     return all;
 }
@@ -173,6 +174,7 @@ private slots:
             }
         };
         holdFor(Op::exp, {0, 89, 1e30F, kInfinity, -88, -1e30F, -kInfinity}, {1, kInfinity, kInfinity, kInfinity, 0, 0, 0});
+        holdFor(Op::expDown, {0, -0.0F, -88, -1e30F, -kInfinity}, {1, 1, 0, 0, 0});
         holdFor(Op::log, {1, 0, -0.0F, kInfinity}, {0, -kInfinity, -kInfinity, kInfinity});
         holdFor(Op::tanh, {0, -0.0F, 20, -20, kInfinity, -kInfinity}, {0, -0.0F, 1, -1, 1, -1}, 2e-7F);
         holdFor(Op::erf, {0, -0.0F, 20, -20, kInfinity, -kInfinity}, {0, -0.0F, 1, -1, 1, -1}, 2e-7F);
