@@ -11,6 +11,7 @@ namespace tunesmith {
 using llvm::Value;
 
 constexpr double kLeastExponent = -87.3365; // below it exp is no normal number
+constexpr double kRounder = 12582912.0;     // 1.5 * 2^23: a sum with it is rounded to an integer, which is in the lowest bits
 
 Value* VectorFunctions::fma(Value* x, Value* y, Value* z) const { return b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z}); }
 
@@ -26,18 +27,19 @@ Value* VectorFunctions::clamp(Value* x, double bound) const {
     return b_.CreateSelect(b_.CreateFCmpOGT(number(x, -bound), above), number(x, -bound), above);
 }
 
-// e^x = 2^n e^r with n = round(x / ln 2) and r = x - n ln 2, in two parts. Adding 1.5 * 2^23 leaves n in the lowest bits of
-// the sum; shifted to where the exponent stands it is added to e^r. For n = 128 that is right because r is negative then.
+Value* VectorFunctions::withExponent(Value* power, Value* shifted) const {
+    llvm::Type* ints = likeLanesOf(power, b_.getInt32Ty());
+    Value* exponent = b_.CreateShl(b_.CreateBitCast(shifted, ints), llvm::ConstantInt::get(ints, 23));
+    return b_.CreateBitCast(b_.CreateAdd(b_.CreateBitCast(power, ints), exponent), power->getType());
+}
+
+// e^x = 2^n e^r with n = round(x / ln 2) and r = x - n ln 2, in two parts. For n = 128 the exponent is right because r is negative then.
 Value* VectorFunctions::unboundedExp(Value* x) const {
-    constexpr double kRounder = 12582912.0;
     Value* shifted = fma(x, number(x, 1.44269504088896341), number(x, kRounder));
     Value* n = b_.CreateFSub(shifted, number(x, kRounder));
     Value* r = fma(n, number(x, -0.693145751953125), x);
     r = fma(n, number(x, -1.42860682030941723e-6), r);
-    Value* power = polynomial(r, {0.008312501628624593, 0.04189033265484604, 0.16667115389061618, 0.4999923030110386, 1.0, 1.0});
-    llvm::Type* ints = likeLanesOf(x, b_.getInt32Ty());
-    Value* exponent = b_.CreateShl(b_.CreateBitCast(shifted, ints), llvm::ConstantInt::get(ints, 23));
-    return b_.CreateBitCast(b_.CreateAdd(b_.CreateBitCast(power, ints), exponent), x->getType());
+    return withExponent(polynomial(r, {0.008312501628624593, 0.04189033265484604, 0.16667115389061618, 0.4999923030110386, 1.0, 1.0}), shifted);
 }
 
 Value* VectorFunctions::exp(Value* x) const {
@@ -46,9 +48,18 @@ Value* VectorFunctions::exp(Value* x) const {
     return b_.CreateSelect(b_.CreateFCmpUGT(x, number(x, 88.72283172607421875)), b_.CreateFAdd(x, number(x, infinity)), atLeast);
 }
 
-// x - x is 0, or NaN where x is. Processors with more units for sums than for comparisons are the faster for it.
+// 2^n 2^f with n = round(t) and f = t - n, for t = x / ln 2 rounded once.
 Value* VectorFunctions::expDown(Value* x) const {
-    Value* orNaN = b_.CreateFAdd(unboundedExp(x), b_.CreateFSub(x, x));
+    Value* t = b_.CreateFMul(x, number(x, 1.44269504088896341));
+    const bool scales = hasAvx512Form(x);
+    Value* shifted = scales ? nullptr : b_.CreateFAdd(t, number(x, kRounder));
+    Value* n = scales ? b_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, t) : b_.CreateFSub(shifted, number(x, kRounder));
+    Value* power = polynomial(b_.CreateFSub(t, n), {0.0013264745866710518, 0.00967151252755973, 0.055507336919566184, 0.2402224208591791,
+                                                    0.6931469776109832, 1.0});
+    if (scales)
+        return scaledByPowerOfTwo(power, n);
+    // x - x is 0, or NaN where x is. Processors with more units for sums than for comparisons are the faster for it.
+    Value* orNaN = b_.CreateFAdd(withExponent(power, shifted), b_.CreateFSub(x, x));
     return b_.CreateSelect(b_.CreateFCmpOLT(x, number(x, kLeastExponent)), number(x, 0), orNaN);
 }
 
@@ -93,31 +104,57 @@ Value* VectorFunctions::erf(Value* x) const {
                        {3.800411800091803e-05, 1.1652055519671056e-03, 1.4997375259000965e-02, 1.1425721967275125e-01, 5.024098355852556e-01, 1.0});
 }
 
-Value* VectorFunctions::approximateReciprocal(Value* x) const {
-    const auto* vector = llvm::cast<llvm::FixedVectorType>(x->getType());
+bool VectorFunctions::hasAvx512Form(Value* x) const {
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+    if (isa_ != Isa::avx512 || !vector)
+        return false;
     const unsigned lanes = vector->getNumElements();
-    if (isa_ != Isa::avx512 || (lanes != 4 && lanes != 8 && lanes % 16 != 0))
-        return nullptr;
-    if (lanes > 16) { // in pieces, as the processor does everything else by itself
-        Value* whole = llvm::PoisonValue::get(x->getType());
-        for (unsigned first = 0; first < lanes; first += 16) {
-            auto* type = llvm::FixedVectorType::get(vector->getElementType(), 16);
-            Value* piece = approximateReciprocal(b_.CreateExtractVector(type, x, b_.getInt64(first)));
-            whole = b_.CreateInsertVector(x->getType(), whole, piece, b_.getInt64(first));
-        }
-        return whole;
+    return lanes == 4 || lanes == 8 || lanes % 16 == 0;
+}
+
+Value* VectorFunctions::byRegisters(llvm::ArrayRef<Value*> x, const std::function<Value*(llvm::ArrayRef<Value*>)>& f) const {
+    const auto* vector = llvm::cast<llvm::FixedVectorType>(x[0]->getType());
+    const unsigned lanes = vector->getNumElements();
+    if (lanes <= 16)
+        return f(x);
+    auto* type = llvm::FixedVectorType::get(vector->getElementType(), 16);
+    Value* whole = llvm::PoisonValue::get(x[0]->getType());
+    for (unsigned first = 0; first < lanes; first += 16) {
+        std::vector<Value*> pieces;
+        for (Value* argument : x)
+            pieces.push_back(b_.CreateExtractVector(type, argument, b_.getInt64(first)));
+        whole = b_.CreateInsertVector(x[0]->getType(), whole, f(pieces), b_.getInt64(first));
     }
-    const auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512_rcp14_ps_512
-                    : lanes == 8 ? llvm::Intrinsic::x86_avx512_rcp14_ps_256 : llvm::Intrinsic::x86_avx512_rcp14_ps_128;
-    Value* mask = lanes == 16 ? b_.getInt16(0xffff) : b_.getInt8(0xff);
-    return b_.CreateIntrinsic(id, {}, {x, llvm::Constant::getNullValue(x->getType()), mask});
+    return whole;
+}
+
+Value* VectorFunctions::approximateReciprocal(Value* x) const {
+    return byRegisters({x}, [this](llvm::ArrayRef<Value*> piece) -> Value* {
+        const unsigned lanes = llvm::cast<llvm::FixedVectorType>(piece[0]->getType())->getNumElements();
+        const auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512_rcp14_ps_512
+                        : lanes == 8 ? llvm::Intrinsic::x86_avx512_rcp14_ps_256 : llvm::Intrinsic::x86_avx512_rcp14_ps_128;
+        return b_.CreateIntrinsic(id, {}, {piece[0], llvm::Constant::getNullValue(piece[0]->getType()), everyLane(lanes)});
+    });
+}
+
+// Numbers too small become denormal or 0; NaN stays but where the power is 0, as for x = -infinity.
+Value* VectorFunctions::scaledByPowerOfTwo(Value* x, Value* exponent) const {
+    return byRegisters({x, exponent}, [this](llvm::ArrayRef<Value*> piece) -> Value* {
+        const unsigned lanes = llvm::cast<llvm::FixedVectorType>(piece[0]->getType())->getNumElements();
+        const auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_512
+                        : lanes == 8 ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_256 : llvm::Intrinsic::x86_avx512_mask_scalef_ps_128;
+        std::vector<Value*> arguments{piece[0], piece[1], llvm::Constant::getNullValue(piece[0]->getType()), everyLane(lanes)};
+        if (lanes == 16)
+            arguments.push_back(b_.getInt32(4)); // rounded as everything else is
+        return b_.CreateIntrinsic(id, {}, arguments);
+    });
 }
 
 Value* VectorFunctions::reciprocal(Value* x) const {
+    if (!hasAvx512Form(x))
+        return b_.CreateFDiv(number(x, 1), x);
     Value* finite = b_.CreateSelect(b_.CreateFCmpOLT(number(x, 3.4e38), x), number(x, 3.4e38), x);
     Value* guess = approximateReciprocal(finite);
-    if (!guess)
-        return b_.CreateFDiv(number(x, 1), x);
     Value* error = fma(b_.CreateFNeg(finite), guess, number(x, 1));
     return fma(guess, error, guess);
 }

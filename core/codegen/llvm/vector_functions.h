@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <functional>
+
 #include "core/codegen/llvm/llvm_headers.h"
 #include "core/codegen/target.h"
 
@@ -13,7 +15,9 @@ public:
     VectorFunctions(llvm::IRBuilder<>& builder, Isa isa) : b_(builder), isa_(isa) {}
 
     llvm::Value* exp(llvm::Value* x) const;  // relative error below 2e-7; 0 below -87.3365, where denormals begin
-    llvm::Value* expDown(llvm::Value* x) const; // the same for x up to 0
+    // For x up to 0, and what is a difference: relative error below 2e-7 + 8e-8 |x|, as rounding a difference has, too; below -87.3365
+    // 0 or a denormal.
+    llvm::Value* expDown(llvm::Value* x) const;
     llvm::Value* log(llvm::Value* x) const;  // below 2e-7 of the result, or of 1 near x = 1
     llvm::Value* tanh(llvm::Value* x) const; // relative error below 4e-7, never beyond 1
     llvm::Value* erf(llvm::Value* x) const;  // relative error below 4.5e-7, never beyond 1
@@ -27,7 +31,13 @@ private:
     llvm::Value* unboundedExp(llvm::Value* x) const;                                    // where the result is a normal number
     llvm::Value* clamp(llvm::Value* x, double bound) const;                              // to [-bound, bound]
     llvm::Value* oddQuotient(llvm::Value* x, double end, llvm::ArrayRef<double> above, llvm::ArrayRef<double> below) const;
-    llvm::Value* approximateReciprocal(llvm::Value* x) const; // of 14 bits; null without such an instruction
+    llvm::Value* withExponent(llvm::Value* power, llvm::Value* shifted) const; // power * 2^n for n + 1.5 * 2^23
+
+    bool hasAvx512Form(llvm::Value* x) const; // whether AVX-512's instructions take vectors of this width, in pieces if need be
+    llvm::Value* everyLane(unsigned lanes) const { return lanes == 16 ? b_.getInt16(0xffff) : b_.getInt8(0xff); }
+    llvm::Value* byRegisters(llvm::ArrayRef<llvm::Value*> x, const std::function<llvm::Value*(llvm::ArrayRef<llvm::Value*>)>& f) const;
+    llvm::Value* approximateReciprocal(llvm::Value* x) const; // of 14 bits
+    llvm::Value* scaledByPowerOfTwo(llvm::Value* x, llvm::Value* exponent) const;
 
     llvm::IRBuilder<>& b_;
     const Isa isa_;
