@@ -92,7 +92,8 @@ Stmt versionLoop(const Stmt& loop, VarRanges& ranges, LocalBuffers& locals) {
     const Stmt whole = finish(loop->body[0]);
     if (isConstant(steady, 0) || isConstant(steady, 1))
         return serial(whole);
-    const Stmt within = finish(tests.removedFrom(locals.withOwn(loop->body[0], loop->var)));
+    const Stmt steadyBody = tests.removedFrom(loop->body[0]); // by their nodes, which a copy would not keep
+    const Stmt within = finish(locals.withOwn(steadyBody, loop->var));
     return serial(makeBlock({makeGuard(steady, within), makeGuard(unary(Op::logicalNot, steady), whole)}));
 }
 

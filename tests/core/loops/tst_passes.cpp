@@ -95,6 +95,19 @@ private slots:
         QVERIFY2(made.mid(second).startsWith("if !") && made.mid(second).count("if") == 2, qPrintable(made));
     }
 
+    void versionsWithBuffersOfTheirOwnTestNothingEither() {
+        const Var i = makeVar("i"), k = makeVar("k");
+        const auto x = makeTensor("x", DType::f32, {8}), patch = makeTensor("patch", DType::f32, {3});
+        const Stmt store = makeStore(patch, Expr(k), load(x, {Expr(i) + Expr(k) - 1}));
+        const Stmt inner = makeLoop(LoopKind::serial, k, 0, 3, makeGuard(Expr(i) + Expr(k) >= 1 && Expr(i) + Expr(k) < 9, store));
+        VarRanges ranges;
+        LocalBuffers locals;
+        locals.add(patch, i);
+        const QString made = text(partitionLoops(makeLoop(LoopKind::versioned, i, 0, 8, inner), ranges, locals));
+        QCOMPARE(locals.buffers().size(), std::size_t(2));
+        QVERIFY2(made.startsWith("for i in [0, 8)\n  if ((i >= 1) && (i < 7))\n    for k in [0, 3)\n      patch[k] = x[((i + k) - 1)]\n  if !"), qPrintable(made));
+    }
+
     void versionedLoopsWithoutTestsStayOne() {
         const Var i = makeVar("i"), k = makeVar("k");
         const auto b = makeTensor("b", DType::f32, {24});
