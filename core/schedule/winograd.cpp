@@ -2,6 +2,7 @@
 #include "core/schedule/winograd.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/loops/simplify.h"
 
@@ -15,30 +16,55 @@ using loops::Stage;
 using loops::TensorRef;
 using Matrix = std::vector<std::vector<double>>;
 
-// sum of coefficients[i] * term(i), without what is zero
-Expr combination(const std::vector<double>& coefficients, const std::function<Expr(std::int64_t)>& term) {
+struct Scaled {
+    double factor;
+    Expr value;
+};
+
+// The sum, begun with what needs no factor: everything else is one addition, or one multiplication and addition at once.
+Expr sumOf(std::vector<Scaled> parts) {
+    const auto cost = [](const Scaled& part) { return part.factor == 1 ? 0 : part.factor == -1 ? 1 : 2; };
+    std::ranges::stable_sort(parts, {}, cost);
     Expr sum;
-    for (const bool positive : {true, false}) // begin with a term that needs no sign
-        for (std::size_t i = 0; i < coefficients.size(); ++i) {
-            const double c = coefficients[i];
-            if (c == 0 || (c > 0) != positive)
-                continue;
-            Expr scaled = term(static_cast<std::int64_t>(i));
-            if (c != 1 && c != -1)
-                scaled = std::move(scaled) * loops::constantOf(DType::f32, sum.valid() ? std::abs(c) : c);
-            if (!sum.valid())
-                sum = c == -1 ? -std::move(scaled) : std::move(scaled);
-            else
-                sum = positive ? std::move(sum) + std::move(scaled) : std::move(sum) - std::move(scaled);
-        }
+    for (Scaled& part : parts) {
+        const bool isUnit = std::abs(part.factor) == 1;
+        Expr value = isUnit ? std::move(part.value) : std::move(part.value) * loops::constantOf(DType::f32, part.factor);
+        if (!sum.valid())
+            sum = part.factor == -1 ? -std::move(value) : std::move(value);
+        else
+            sum = part.factor == -1 ? std::move(sum) - std::move(value) : std::move(sum) + std::move(value);
+    }
     return sum;
 }
 
+// sum of coefficients[i] * term(i). Terms of a group are added up by themselves, over their least factor and with a positive last one: so rows
+// of the matrix that differ in signs or in a factor share that sum.
+Expr combination(const std::vector<double>& coefficients, const WinogradMatrices::Groups& groups, const std::function<Expr(std::int64_t)>& term) {
+    std::vector<Scaled> sums;
+    for (const auto& group : groups) {
+        double least = 0, last = 0;
+        for (const std::size_t i : group)
+            if (const double c = coefficients[i]; c != 0) {
+                least = least == 0 ? std::abs(c) : std::min(least, std::abs(c));
+                last = c;
+            }
+        if (last == 0)
+            continue;
+        const double factor = std::copysign(least, last);
+        std::vector<Scaled> parts;
+        for (const std::size_t i : group)
+            if (coefficients[i] != 0)
+                parts.push_back({coefficients[i] / factor, term(static_cast<std::int64_t>(i))});
+        sums.push_back({factor, sumOf(std::move(parts))});
+    }
+    return sumOf(std::move(sums));
+}
+
 // Row `row` of the matrix times the terms; row is a loop that will be unrolled, so only one alternative stays.
-Expr product(const Matrix& matrix, const Expr& row, const std::function<Expr(std::int64_t)>& term) {
-    Expr chosen = combination(matrix.back(), term);
+Expr product(const Matrix& matrix, const WinogradMatrices::Groups& groups, const Expr& row, const std::function<Expr(std::int64_t)>& term) {
+    Expr chosen = combination(matrix.back(), groups, term);
     for (std::size_t i = matrix.size() - 1; i-- > 0;)
-        chosen = loops::select(loops::equal(row, Expr(static_cast<std::int64_t>(i))), combination(matrix[i], term), std::move(chosen));
+        chosen = loops::select(loops::equal(row, Expr(static_cast<std::int64_t>(i))), combination(matrix[i], groups, term), std::move(chosen));
     return chosen;
 }
 
@@ -67,7 +93,9 @@ Stage patchStage(const WinogradConv& form, const Shape& tiles, std::int64_t m) {
 const WinogradMatrices& WinogradMatrices::of(std::int64_t m) {
     static const WinogradMatrices two{{{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}},
                                       {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}},
-                                      {{1, 1, 1, 0}, {0, 1, -1, -1}}};
+                                      {{1, 1, 1, 0}, {0, 1, -1, -1}},
+                                      {{0, 2}, {1, 3}},
+                                      {{0}, {1, 2}, {3}}};
     static const WinogradMatrices four{{{4, 0, -5, 0, 1, 0},
                                         {0, -4, -4, 1, 1, 0},
                                         {0, 4, -4, -1, 1, 0},
@@ -80,7 +108,9 @@ const WinogradMatrices& WinogradMatrices::of(std::int64_t m) {
                                         {1. / 24, 1. / 12, 1. / 6},
                                         {1. / 24, -1. / 12, 1. / 6},
                                         {0, 0, 1}},
-                                       {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}};
+                                       {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}},
+                                       {{0, 2, 4}, {1, 3, 5}},
+                                       {{0}, {1, 2}, {3, 4}, {5}}};
     assert(m == 2 || m == 4);
     return m == 2 ? two : four;
 }
@@ -129,11 +159,11 @@ WinogradProgram winogradProgram(const Program& direct, const Stage& conv, const 
     std::vector<Stage> stages{patchStage(form, tiles, m)};
     made.patch = stages.back().output;
     stages.push_back(loops::compute("rows", DType::f32, made.patch->shape, [&](const Indices& i) {
-        return product(matrices.bt, i[4], [&](std::int64_t r) { return loops::load(made.patch, {i[0], i[1], i[2], i[3], Expr(r), i[5]}); });
+        return product(matrices.bt, matrices.inputGroups, i[4], [&](std::int64_t r) { return loops::load(made.patch, {i[0], i[1], i[2], i[3], Expr(r), i[5]}); });
     }));
     made.rows = stages.back().output;
     stages.push_back(loops::compute("points", DType::f32, {points, points, tiles[0], tiles[1], tiles[2], channels}, [&](const Indices& i) {
-        return product(matrices.bt, i[1], [&](std::int64_t s) { return loops::load(made.rows, {i[2], i[5], i[3], i[4], i[0], Expr(s)}); });
+        return product(matrices.bt, matrices.inputGroups, i[1], [&](std::int64_t s) { return loops::load(made.rows, {i[2], i[5], i[3], i[4], i[0], Expr(s)}); });
     }));
     made.points = stages.back().output;
     stages.push_back(loops::reduce("product", DType::f32, {points, points, tiles[0], tiles[1], tiles[2], y[1]}, loops::Reduction::sum, {channels},
@@ -144,11 +174,11 @@ WinogradProgram winogradProgram(const Program& direct, const Stage& conv, const 
                                    }));
     made.product = stages.back().output;
     stages.push_back(loops::compute("columns", DType::f32, {y[0], y[1], tiles[1], tiles[2], m, points}, [&](const Indices& i) {
-        return product(matrices.at, i[4], [&](std::int64_t r) { return loops::load(made.product, {Expr(r), i[5], i[0], i[2], i[3], i[1]}); });
+        return product(matrices.at, matrices.outputGroups, i[4], [&](std::int64_t r) { return loops::load(made.product, {Expr(r), i[5], i[0], i[2], i[3], i[1]}); });
     }));
     made.columns = stages.back().output;
     Stage result = loops::compute(conv.output->name, DType::f32, y, [&](const Indices& i) {
-        return product(matrices.at, i[3] % Expr(m), [&](std::int64_t s) {
+        return product(matrices.at, matrices.outputGroups, i[3] % Expr(m), [&](std::int64_t s) {
             return loops::load(made.columns, {i[0], i[1], i[2] / Expr(m), i[3] / Expr(m), i[2] % Expr(m), Expr(s)});
         });
     });

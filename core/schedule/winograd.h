@@ -13,7 +13,9 @@ namespace tunesmith {
 // of the (m+2)^2 points. m is 2 or 4; rounding errors grow with m (about 4e-6 and 2e-5 of the output's scale at 512
 // channels).
 struct WinogradMatrices {
+    using Groups = std::vector<std::vector<std::size_t>>;
     std::vector<std::vector<double>> bt, g, at; // (m+2) x (m+2), (m+2) x 3, m x (m+2)
+    Groups inputGroups, outputGroups;           // columns of bt and of at whose sums several rows share
     static const WinogradMatrices& of(std::int64_t m);
 };
 

@@ -233,8 +233,20 @@ private:
             streamed_.add(*store, buffer.get(), atLane(stmt->offset, lane));
     }
 
+    // A sum that begins with 0 + -0 may be either zero: so the first addition to a buffer of zeros is none.
+    Value* emitStored(const Stmt& stmt) {
+        const auto isOwn = [&](const Expr& e) { return e->op == Op::load && e->tensor == stmt->buffer; };
+        const llvm::IRBuilderBase::FastMathFlagGuard guard(builder_);
+        if (stmt->value->op == Op::add && (isOwn(stmt->value->args[0]) || isOwn(stmt->value->args[1]))) {
+            llvm::FastMathFlags flags;
+            flags.setNoSignedZeros();
+            builder_.setFastMathFlags(flags);
+        }
+        return emitExpr(stmt->value);
+    }
+
     void emitStore(const Stmt& stmt) {
-        Value* value = emitExpr(stmt->value);
+        Value* value = emitStored(stmt);
         if (stmt->value->type == DType::boolean) {
             llvm::Type* type = isVector(value) ? vectorOf(builder_.getInt8Ty(), lanes_) : builder_.getInt8Ty();
             value = builder_.CreateZExt(value, type);
