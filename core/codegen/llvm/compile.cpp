@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <cassert>
 #include <mutex>
 
 #include "core/codegen/kernel.h"
@@ -60,7 +61,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
     builder.crossRegisterProxies(loopAnalyses, functionAnalyses, callAnalyses, moduleAnalyses);
     llvm::FunctionPassManager passes;
     passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-    passes.addPass(llvm::EarlyCSEPass(true));
+    passes.addPass(llvm::EarlyCSEPass());
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true));
     passes.addPass(llvm::InstCombinePass());
     passes.addPass(llvm::SimplifyCFGPass());
@@ -95,14 +96,12 @@ Result<CompiledKernel> compileKernel(const loops::LoopNest& nest, const Target& 
     if (!machine)
         return unsupportedError("this LLVM has no back end for " + llvm::sys::getProcessTriple());
     llvm::LLVMContext context;
+    context.setDiscardValueNames(!options.wantText);
     llvm::Module module(options.name, context);
     module.setTargetTriple(machine->getTargetTriple().str());
     module.setDataLayout(machine->createDataLayout());
     TS_TRY(emitKernel(module, nest, target, options.name));
-    std::string problems;
-    llvm::raw_string_ostream problemStream(problems);
-    if (llvm::verifyModule(module, &problemStream))
-        return internalError("kernel '" + nest.name + "': " + problems);
+    assert(!llvm::verifyModule(module, &llvm::errs()));
     optimize(module, *machine);
 
     CompiledKernel compiled;
