@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "app/cli/text.h"
+#include "core/workbench/rules.h"
+
+namespace tunesmith::cli {
+namespace {
+
+Json rulesJson(const GeneratedRules& made) {
+    Json rules = Json::array();
+    for (const GeneratedRule& rule : made.rules) {
+        Json shapes = Json::object();
+        for (const auto& [name, shape] : rule.variables)
+            shapes[name] = shape;
+        rules.push_back({{"left", rule.left}, {"right", rule.right}, {"found_with", shapes}});
+    }
+    return {{"terms", made.terms},
+            {"bytes", made.bytes},
+            {"pairs", made.pairs},
+            {"trivial", made.trivial},
+            {"untrue", made.untrue},
+            {"renamed", made.renamed},
+            {"candidates", made.candidates},
+            {"enumeration_seconds", made.enumerationSeconds},
+            {"comparison_seconds", made.comparisonSeconds},
+            {"pruning_seconds", made.pruningSeconds},
+            {"rules", rules}};
+}
+
+std::string summary(const GeneratedRules& made) {
+    const auto count = [](std::size_t number) { return std::to_string(number); };
+    Table table({{""}, {"", true}});
+    table.add({"terms", count(made.terms)});
+    table.add({"pairs of equal ones", count(made.pairs)});
+    table.add({"  say nothing of their own", count(made.trivial)});
+    table.add({"  hold for no true operators", count(made.untrue)});
+    table.add({"  differ in names", count(made.renamed)});
+    table.add({"  candidates", count(made.candidates)});
+    table.add({"rules, none of which follows from others", count(made.rules.size())});
+    return table.text() + "Terms took " + bytesText(static_cast<double>(made.bytes)) + "; " + fixed(made.enumerationSeconds, 1) + " s to make them, " +
+           fixed(made.comparisonSeconds, 1) + " s to compare them, " + fixed(made.pruningSeconds, 1) + " s to leave out what follows\n";
+}
+
+Result<int> generate(Session& session, const RuleGenerationOptions& options, const std::string& file) {
+    TS_ASSIGN(const GeneratedRules made, generateRules(options, session.work()));
+    std::string text = summary(made);
+    if (!file.empty()) {
+        TS_TRY(writeRules(made, file));
+        text += "Wrote " + file + "\n";
+    }
+    return session.print(rulesJson(made), text);
+}
+
+} // namespace
+
+void addRules(CLI::App& app, Session& session) {
+    struct Options {
+        RuleGenerationOptions generation;
+        std::string file;
+    };
+    const auto options = std::make_shared<Options>();
+    CLI::App& rules = *app.add_subcommand("rules", "Substitutions of graphs by equal ones: find them");
+    rules.require_subcommand(1);
+    CLI::App& command = *rules.add_subcommand("generate", "Find equations between small graphs of tensor operators by computing all of them");
+    command.add_option("--operators", options->generation.operators, "Of each side, at most")->capture_default_str()->check(CLI::Range(1, 3));
+    command.add_option("-o,--output", options->file, "File for the rules, one in each line");
+    session.addThreads(command);
+    session.addSeed(command);
+    session.addJson(command);
+    command.callback([&session, options] {
+        session.action = [&session, options] {
+            options->generation.threads = session.threads;
+            options->generation.seed = session.seed;
+            return generate(session, options->generation, options->file);
+        };
+    });
+}
+
+} // namespace tunesmith::cli
