@@ -249,6 +249,10 @@ std::string toText(const Rule& rule) {
     return named.left + " = " + named.right;
 }
 
+std::string termText(const Rule& rule, TermId id) {
+    return wordsOf(rule, id, [](TermId variable) { return "v" + std::to_string(variable + 1); });
+}
+
 bool holds(const Rule& rule, std::uint64_t seed) { return Evaluation<PrimeNumbers>(rule, seed).sidesAreEqual(); }
 
 bool holdsForReals(const Rule& rule, std::uint64_t seed) { return Evaluation<RealNumbers>(rule, seed).sidesAreEqual(); }

@@ -40,6 +40,7 @@ struct NamedRule {
 };
 NamedRule namedRule(const Rule& rule);
 std::string toText(const Rule& rule); // "add(v1, v2) = add(v2, v1)"
+std::string termText(const Rule& rule, TermId id); // with variables by their numbers in the rule, from 1
 
 // Whether the equation holds for other values of the variables, modulo two primes.
 bool holds(const Rule& rule, std::uint64_t seed);

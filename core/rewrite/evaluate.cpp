@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/rewrite/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/ops/evaluate_node.h"
+
+namespace tunesmith::rewrite {
+namespace {
+
+Status evaluateNodeOf(const Draft& draft, NodeNo number, std::vector<Tensor>& values) {
+    Node node = draft.op(number);
+    std::vector<Tensor> operands;
+    for (const ValueNo operand : draft.operands(number)) {
+        node.inputs.push_back(operand == kNone ? ValueId() : ValueId(operand));
+        operands.push_back(operand == kNone ? Tensor() : values[operand]);
+    }
+    for (std::size_t i = 0; i < draft.node(number).outputs; ++i)
+        node.outputs.emplace_back(draft.value(draft.output(number, i)).type == kNone ? -1 : std::int64_t(draft.output(number, i)));
+    TS_ASSIGN(std::vector<Tensor> made, evaluateNode(node, draft.table().opset(node.domain), operands));
+    for (std::size_t i = 0; i < made.size(); ++i)
+        values[draft.output(number, i)] = std::move(made[i]);
+    return {};
+}
+
+} // namespace
+
+std::vector<Tensor> smallInputs(const Draft& draft, Rng& rng) {
+    std::vector<Tensor> inputs;
+    for (const ValueNo input : draft.inputs()) {
+        Tensor tensor = Tensor::zeros(DType::f32, draft.shape(input));
+        for (float& x : tensor.mutableData<float>())
+            x = static_cast<float>(static_cast<std::int64_t>(rng.below(9)) - 4);
+        inputs.push_back(tensor.cast(draft.dtype(input)));
+    }
+    return inputs;
+}
+
+Result<std::vector<Tensor>> evaluate(const Draft& draft, const std::vector<Tensor>& inputs) {
+    std::vector<Tensor> values(draft.values());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        values[draft.inputs()[i]] = inputs[i];
+    return evaluateRewritten(draft, std::move(values));
+}
+
+Result<std::vector<Tensor>> evaluateRewritten(const Draft& draft, std::vector<Tensor> values) {
+    values.resize(draft.values());
+    for (ValueNo value = 0; value < draft.values(); ++value)
+        if (const Tensor* constant = draft.constant(value))
+            values[value] = *constant;
+    for (const NodeNo node : draft.order())
+        if (values[draft.output(node)].absent())
+            TS_TRY(evaluateNodeOf(draft, node, values));
+    return values;
+}
+
+std::optional<std::string> differenceOf(const Draft& before, const std::vector<Tensor>& valuesBefore, const Draft& after, const std::vector<Tensor>& valuesAfter) {
+    for (std::size_t r = 0; r < before.outputs().size(); ++r) {
+        const Tensor &a = valuesBefore[before.outputs()[r]], &b = valuesAfter[after.outputs()[r]];
+        if (a.shape() != b.shape() || a.type() != b.type())
+            return "result " + std::to_string(r) + " has shape " + shapeText(b.shape()) + ", not " + shapeText(a.shape());
+        double scale = 1;
+        for (std::int64_t i = 0; i < a.count(); ++i)
+            scale = std::max(scale, std::abs(a.asDouble(i)));
+        for (std::int64_t i = 0; i < a.count(); ++i)
+            if (!(std::abs(a.asDouble(i) - b.asDouble(i)) <= 1e-4 * scale) && !(std::isnan(a.asDouble(i)) && std::isnan(b.asDouble(i))))
+                return "result " + std::to_string(r) + " is " + std::to_string(b.asDouble(i)) + " at element " + std::to_string(i) + ", not " + std::to_string(a.asDouble(i));
+    }
+    return std::nullopt;
+}
+
+} // namespace tunesmith::rewrite

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/rewrite/model_draft.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/hash.h"
+#include "core/graph/captures.h"
+#include "core/graph/graph_builder.h"
+#include "core/ops/infer_shapes.h"
+#include "core/ops/window.h"
+
+namespace tunesmith::rewrite {
+namespace {
+
+bool hasBodies(const Node& node) {
+    return std::ranges::any_of(node.attributes, [](const auto& entry) { return std::holds_alternative<std::shared_ptr<const Graph>>(entry.second); });
+}
+
+class Drafter {
+public:
+    explicit Drafter(const Graph& graph) : graph_(graph), draft_(std::make_shared<OperatorTable>(graph.opsets())), numbers_(graph.valueCount(), kNone) {}
+
+    ModelDraft run() {
+        for (const ValueId id : graph_.inputs())
+            setNumber(id, draft_.addInput(draft_.table().add(graph_.value(id).type), Hasher().add(graph_.value(id).name).value()));
+        for (const ValueId id : graph_.captures())
+            setNumber(id, draft_.addInput(draft_.table().add(graph_.value(id).type), Hasher().add(graph_.value(id).name).value()));
+        for (std::size_t i = 0; i < graph_.nodeCount(); ++i)
+            addNode(NodeId(static_cast<std::int64_t>(i)));
+        keepOutputs();
+        const bool acyclic = draft_.settle();
+        assert(acyclic), static_cast<void>(acyclic);
+        names_.resize(draft_.values());
+        return {graph_, std::move(draft_), std::move(sourceNodes_), std::move(names_), std::move(outputNames_)};
+    }
+
+private:
+    bool isOpaque(const Node& node) const {
+        const Operator* const op = findOperator(node.op, node.domain);
+        const auto isOpen = [&](ValueId id) { return id.valid() && !graph_.value(id).type.isStatic(); };
+        return !op || !op->deterministic || hasBodies(node) || node.inputs.empty() || std::ranges::any_of(node.inputs, isOpen) ||
+               std::ranges::any_of(node.outputs, isOpen) || !std::ranges::all_of(node.outputs, [](ValueId id) { return id.valid(); });
+    }
+
+    ValueNo number(ValueId id) {
+        if (!id.valid())
+            return kNone;
+        if (numbers_[id.index()] == kNone)
+            setNumber(id, draft_.constant(graph_.value(id).constant));
+        return numbers_[id.index()];
+    }
+
+    void setNumber(ValueId id, ValueNo value) {
+        numbers_[id.index()] = value;
+        if (names_.size() <= value)
+            names_.resize(value + 1);
+        if (names_[value].empty())
+            names_[value] = graph_.value(id).name;
+    }
+
+    void addNode(NodeId id) {
+        const Node& node = graph_.node(id);
+        std::vector<ValueNo> operands;
+        for (const ValueId input : node.inputs)
+            operands.push_back(number(input));
+        while (!operands.empty() && operands.back() == kNone)
+            operands.pop_back();
+        const std::size_t before = draft_.nodes();
+        const ValueNo first = isOpaque(node) ? kNone : addKnown(node, operands);
+        if (first == kNone)
+            addOpaque(node, operands);
+        else
+            for (std::size_t i = 0; i < node.outputs.size(); ++i)
+                setNumber(node.outputs[i], first + static_cast<ValueNo>(i));
+        if (draft_.nodes() > before)
+            sourceNodes_.push_back(id);
+    }
+
+    ValueNo addKnown(const Node& node, std::vector<ValueNo> operands) {
+        std::ranges::replace(operands, kNone, Draft::kLeftOut);
+        return draft_.add(draft_.table().add(withExplicitPads(node)), operands, node.outputs.size());
+    }
+
+    void addOpaque(const Node& node, const std::vector<ValueNo>& operands) {
+        std::vector<TypeNo> types;
+        for (const ValueId output : node.outputs)
+            types.push_back(output.valid() ? draft_.table().add(graph_.value(output).type) : kNone);
+        const NodeNo made = draft_.addOpaque(draft_.table().add(node), operands, types);
+        for (std::size_t i = 0; i < node.outputs.size(); ++i)
+            if (node.outputs[i].valid())
+                setNumber(node.outputs[i], draft_.output(made, i));
+    }
+
+    // Pads as numbers and nothing left to defaults, so that windows that are the same look the same.
+    Node withExplicitPads(Node node) const {
+        const bool conv = node.op == "Conv", pool = node.op == "AveragePool" || node.op == "MaxPool";
+        if (!node.domain.empty() || (!conv && !pool))
+            return node;
+        const Shape x = graph_.value(node.inputs[0]).type.shape();
+        const Shape w = conv ? graph_.value(node.inputs[1]).type.shape() : Shape();
+        const Shape kernel = conv ? Shape(w.begin() + 2, w.end()) : node.intsAttr("kernel_shape");
+        const auto windows = ops::readWindows(node, kernel);
+        if (!windows.ok() || x.size() != kernel.size() + 2)
+            return node;
+        const auto geometry = ops::windowGeometry(*windows, {x.begin() + 2, x.end()});
+        return geometry.ok() ? explicitly(std::move(node), *geometry, conv) : node;
+    }
+
+    static Node explicitly(Node node, const ops::WindowGeometry& geometry, bool conv) {
+        std::vector<std::int64_t> strides, dilations, pads(2 * geometry.rank());
+        for (std::size_t d = 0; d < geometry.rank(); ++d) {
+            strides.push_back(geometry.dims[d].stride);
+            dilations.push_back(geometry.dims[d].dilation);
+            pads[d] = geometry.dims[d].padBegin;
+            pads[geometry.rank() + d] = geometry.dims[d].padEnd;
+        }
+        node.attributes.erase("auto_pad");
+        node.attributes["strides"] = strides;
+        node.attributes["pads"] = pads;
+        if (conv || node.op == "MaxPool" || node.has("dilations"))
+            node.attributes["dilations"] = dilations;
+        if (conv) {
+            node.attributes.erase("kernel_shape");
+            node.attributes["group"] = node.intAttr("group", 1);
+        }
+        return node;
+    }
+
+    void keepOutputs() {
+        std::vector<ValueNo> outputs;
+        const auto keep = [&](ValueId id) {
+            outputs.push_back(number(id));
+            outputNames_.push_back(graph_.value(id).name);
+        };
+        for (const ValueId id : graph_.outputs())
+            keep(id);
+        std::set<ValueId> kept(graph_.outputs().begin(), graph_.outputs().end());
+        const auto keepOnce = [&](ValueId id) {
+            if (id.valid() && graph_.value(id).producer.valid() && kept.insert(id).second)
+                keep(id);
+        };
+        for (const auto& node : graph_.nodes()) {
+            for (const std::string& name : capturedNames(*node))
+                keepOnce(graph_.findValue(name));
+            if (!findOperator(node->op, node->domain))
+                std::ranges::for_each(node->outputs, keepOnce);
+        }
+        draft_.setOutputs(std::move(outputs));
+    }
+
+    const Graph& graph_;
+    Draft draft_;
+    std::vector<ValueNo> numbers_; // by value of the graph
+    std::vector<NodeId> sourceNodes_;
+    std::vector<std::string> names_, outputNames_;
+};
+
+class Writer {
+public:
+    Writer(const ModelDraft& model, const Draft& draft) : model_(model), draft_(draft), ids_(draft.values()) {}
+
+    Result<Graph> run(const std::string& rule) {
+        for (const auto& [domain, version] : model_.source.opsets())
+            builder_.setOpset(domain, version);
+        for (const auto& [key, value] : model_.source.metadata())
+            builder_.setMetadata(key, value);
+        reserveNames();
+        addInputs();
+        for (const NodeNo node : draft_.order())
+            addNode(node);
+        finishOutputs();
+        builder_.setLineage(lineage(rule));
+        return builder_.build();
+    }
+
+private:
+    // Where the model's output names go: to the value that stands there now, unless that has another name already.
+    void reserveNames() {
+        for (std::size_t i = 0; i < draft_.outputs().size(); ++i) {
+            const ValueNo value = draft_.outputs()[i];
+            if (draft_.value(value).maker != kNone)
+                names_.try_emplace(value, model_.outputNames[i]);
+        }
+        for (const std::string& name : model_.outputNames)
+            taken_.insert(name);
+    }
+
+    void addInputs() {
+        std::size_t i = 0;
+        for (const ValueId id : model_.source.inputs())
+            ids_[draft_.inputs()[i++]] = builder_.addInput(model_.source.value(id).name, model_.source.value(id).type);
+        for (const ValueId id : model_.source.captures())
+            ids_[draft_.inputs()[i++]] = builder_.addCapture(model_.source.value(id).name, model_.source.value(id).type);
+    }
+
+    std::string nameOf(ValueNo value) const {
+        if (const auto output = names_.find(value); output != names_.end())
+            return output->second;
+        const std::string own = value < model_.valueNames.size() ? model_.valueNames[value] : std::string();
+        return taken_.contains(own) ? std::string() : own;
+    }
+
+    ValueId idOf(ValueNo value) {
+        if (value == kNone)
+            return {};
+        if (!ids_[value].valid())
+            ids_[value] = builder_.addConstant(nameOf(value), *draft_.constant(value));
+        return ids_[value];
+    }
+
+    void addNode(NodeNo number) {
+        Node node = draft_.op(number);
+        if (number < model_.sourceNodes.size())
+            node.name = model_.source.node(model_.sourceNodes[number]).name;
+        for (const ValueNo operand : draft_.operands(number))
+            node.inputs.push_back(idOf(operand));
+        if (draft_.is(number, "Conv")) {
+            const Shape& w = draft_.shape(draft_.operand(number, 1));
+            node.attributes["kernel_shape"] = std::vector<std::int64_t>(w.begin() + 2, w.end());
+        }
+        for (std::size_t i = 0; i < draft_.node(number).outputs; ++i) {
+            const ValueNo output = draft_.output(number, i);
+            const TypeNo type = draft_.value(output).type;
+            node.outputs.push_back(type == kNone ? ValueId() : builder_.addValue(nameOf(output), draft_.table().type(type)));
+            ids_[output] = node.outputs.back();
+        }
+        nodeIds_[number] = builder_.addNode(std::move(node));
+    }
+
+    void finishOutputs() {
+        std::vector<ValueId> outputs;
+        for (std::size_t i = 0; i < draft_.outputs().size(); ++i) {
+            const ValueNo value = draft_.outputs()[i];
+            ValueId id = idOf(value);
+            if (builder_.value(id).name != model_.outputNames[i]) {
+                const ValueId copy = builder_.addValue(model_.outputNames[i], draft_.table().type(draft_.value(value).type));
+                Node identity;
+                identity.op = "Identity";
+                identity.inputs = {id};
+                identity.outputs = {copy};
+                builder_.addNode(std::move(identity));
+                id = copy;
+            }
+            if (i < model_.source.outputs().size())
+                outputs.push_back(id);
+        }
+        builder_.setOutputs(std::move(outputs));
+    }
+
+    std::shared_ptr<const Lineage> lineage(const std::string& rule) const {
+        auto made = std::make_shared<Lineage>();
+        made->parent = std::make_shared<const Graph>(model_.source);
+        made->rule = rule;
+        for (NodeNo node = 0; node < model_.sourceNodes.size(); ++node) {
+            const auto kept = nodeIds_.find(node);
+            made->became[model_.sourceNodes[node]] = kept == nodeIds_.end() ? std::vector<NodeId>() : std::vector<NodeId>{kept->second};
+        }
+        return made;
+    }
+
+    const ModelDraft& model_;
+    const Draft& draft_;
+    GraphBuilder builder_{model_.source.name()};
+    std::vector<ValueId> ids_; // by value of the draft
+    std::map<ValueNo, std::string> names_;
+    std::set<std::string> taken_;
+    std::map<NodeNo, NodeId> nodeIds_;
+};
+
+} // namespace
+
+Result<ModelDraft> draftOf(const Graph& graph) {
+    TS_ASSIGN(const Graph inferred, inferShapes(graph));
+    return Drafter(inferred).run();
+}
+
+Result<Graph> graphOf(const ModelDraft& model, const Draft& draft, const std::string& rule) { return Writer(model, draft).run(rule); }
+
+} // namespace tunesmith::rewrite

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/rewrite/pattern_substitution.h"
+
+#include <algorithm>
+
+#include "core/rewrite/pattern_sample.h"
+#include "core/substitution/term_graph.h"
+
+namespace tunesmith::rewrite {
+
+PatternSubstitution::PatternSubstitution(std::string name, Rule rule, bool fromRight, std::vector<Condition> conditions)
+    : Substitution({std::move(name), {}, {}, false}), pattern_(std::move(rule), fromRight), conditions_(std::move(conditions)) {
+    for (std::size_t i = 0; i < pattern_.from.size(); ++i)
+        card_.equation += (i ? "; " : "") + substitution::termText(pattern_.rule, pattern_.from[i]);
+    card_.equation += " = ";
+    for (std::size_t i = 0; i < pattern_.to.size(); ++i)
+        card_.equation += (i ? "; " : "") + substitution::termText(pattern_.rule, pattern_.to[i]);
+    for (const Condition& condition : conditions_)
+        card_.conditions.push_back(toText(condition, pattern_));
+}
+
+void PatternSubstitution::find(const Draft& draft, NodeNo anchor, std::vector<Match>& found) const {
+    std::vector<std::vector<ValueNo>> values;
+    findPattern(pattern_, draft, anchor, values);
+    for (auto& each : values)
+        found.push_back({anchor, std::move(each)});
+}
+
+std::string_view PatternSubstitution::apply(Draft& draft, const Match& match) const {
+    const auto binding = bindingOf(pattern_, draft, match.values);
+    if (!binding)
+        return "its operators have changed";
+    for (std::size_t i = 0; i < conditions_.size(); ++i)
+        if (!holds(conditions_[i], pattern_, draft, *binding))
+            return card_.conditions[i];
+    return buildPattern(pattern_, draft, *binding);
+}
+
+std::optional<Draft> PatternSubstitution::sample(const std::shared_ptr<OperatorTable>& table, Rng& rng) const { return samplePattern(pattern_, table, rng); }
+
+std::vector<bool> directionsOf(const Rule& rule) {
+    std::vector<bool> directions;
+    for (const substitution::Rewrite& rewrite : substitution::rewritesOf(rule))
+        directions.push_back(rewrite.from == &rule.right);
+    return directions;
+}
+
+} // namespace tunesmith::rewrite
