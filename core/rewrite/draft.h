@@ -53,7 +53,7 @@ public:
 
     std::size_t values() const { return values_.size(); }
     const DraftValue& value(ValueNo value) const { return values_[value]; }
-    const Shape& shape(ValueNo value) const { return table_->shape(values_[value].type); }
+    const Shape& shape(ValueNo value) const { return table_->shape(values_[value].type); } // of a value that is not left out
     DType dtype(ValueNo value) const { return table_->type(values_[value].type).dtype; }
     const Tensor* constant(ValueNo value) const; // null unless it is one
     bool isWeight(ValueNo value) const { return value != kNone && values_[value].weight; }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+#include <unordered_map>
+
+#include "core/optimize/draft_kernels.h"
+
+namespace tunesmith::optimize {
+
+// What a draft will cost as a module: the sum over its kernels, each remembered by what it computes. Nothing that runs is free.
+class DraftCost {
+public:
+    virtual ~DraftCost() = default;
+
+    double of(const Draft& draft);
+    virtual std::string unit() const = 0; // "kernels", "ms"
+    std::size_t kernelsKnown() const { return known_.size(); }
+
+protected:
+    virtual double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) = 0;
+
+private:
+    KernelFinder finder_;
+    KernelFinder::Kernels kernels_;
+    std::unordered_map<std::uint64_t, double> known_;
+};
+
+// The operators, operand types and inner edges of a kernel: equal ones cost the same.
+std::uint64_t signatureOf(const Draft& draft, std::span<const NodeNo> kernel);
+
+struct KernelWork {
+    double flops = 0, bytes = 0; // every operand and result once
+    double weightBytes = 0;      // of those
+};
+KernelWork workOf(const Draft& draft, std::span<const NodeNo> kernel);
+
+// How many kernels are launched; of drafts with equally many, the one whose kernels read fewer bytes of weights is cheaper (1e-12 of a launch
+// for each). The same on every machine.
+class LaunchCost : public DraftCost {
+public:
+    std::string unit() const override { return "kernels"; }
+
+protected:
+    double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) override;
+};
+
+// Milliseconds after Williams et al., Roofline (2009): the larger of what arithmetic and memory take, and what a launch takes.
+struct MachineRates {
+    double gflops = 50, gigabytesPerSecond = 10, launchMs = 0.002;
+};
+class RooflineCost : public DraftCost {
+public:
+    explicit RooflineCost(MachineRates rates = {}) : rates_(rates) {}
+    std::string unit() const override { return "ms"; }
+
+protected:
+    double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) override;
+
+private:
+    MachineRates rates_;
+};
+
+} // namespace tunesmith::optimize

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/optimize/search_run.h"
+
+#include <algorithm>
+
+namespace tunesmith::optimize {
+
+Status SearchRun::begin(const Draft& draft) {
+    auto state = std::make_shared<State>(State{draft, 0, nullptr, {}});
+    state->step.costBefore = cost_.of(draft);
+    if (!rules_.simplify(state->draft, nullptr, state->step.simplifications))
+        return internalError("the simplifying rules undo each other");
+    state->cost = state->step.costAfter = cost_.of(state->draft);
+    mostNodes_ = static_cast<std::size_t>(options_.growth * static_cast<double>(std::max<std::size_t>(state->draft.order().size(), 8)));
+    seen_.insert(state->draft.hash());
+    result_.start = result_.best = state;
+    result_.curve.push_back(progress());
+    return {};
+}
+
+GraphSearchResult SearchRun::finish(StopReason reason) {
+    result_.stopReason = reason;
+    result_.seconds = seconds();
+    result_.curve.push_back(progress());
+    return std::move(result_);
+}
+
+bool SearchRun::stopped() {
+    if (stop_.stopRequested())
+        reason_ = StopReason::cancelled;
+    else if (result_.expanded >= options_.budget)
+        reason_ = StopReason::budgetTrials;
+    else if (options_.seconds > 0 && seconds() >= options_.seconds)
+        reason_ = StopReason::budgetTime;
+    else
+        return false;
+    return true;
+}
+
+const std::vector<Move>& SearchRun::movesOf(const StatePtr& state) {
+    if (const auto known = moves_.find(state.get()); known != moves_.end())
+        return known->second;
+    const auto before = moves_.find(state->parent.get());
+    std::vector<Move> moves = before == moves_.end() ? rules_.moves(state->draft) : rules_.moves(state->draft, state->parent->draft, before->second);
+    movesKept_ += moves.size();
+    withMoves_.push_back(state);
+    forgetOldMoves();
+    return moves_[state.get()] = std::move(moves);
+}
+
+void SearchRun::forgetOldMoves() {
+    constexpr std::size_t kMostKept = 500'000;
+    while (movesKept_ > kMostKept && withMoves_.size() > 2) {
+        const auto oldest = moves_.find(withMoves_.front().get());
+        movesKept_ -= oldest->second.size();
+        moves_.erase(oldest);
+        withMoves_.pop_front();
+    }
+}
+
+StatePtr SearchRun::child(const StatePtr& parent, const Move& move, Seen seen) {
+    auto [draft, refusal] = rewrite::applied(parent->draft, rules_[move.rule], move.match);
+    if (!draft) {
+        ++result_.refusals.counts[{move.rule, std::string(refusal)}];
+        return nullptr;
+    }
+    auto state = std::make_shared<State>(State{std::move(*draft), 0, parent, {move.rule, {}, parent->cost, 0}});
+    ++result_.generated;
+    if (!rules_.simplify(state->draft, &parent->draft, state->step.simplifications) || state->draft.order().size() > mostNodes_)
+        return nullptr;
+    if (!seen_.insert(state->draft.hash()).second && seen == Seen::skip)
+        return nullptr;
+    state->cost = state->step.costAfter = cost_.of(state->draft);
+    note(state);
+    return state;
+}
+
+void SearchRun::note(const StatePtr& state) {
+    if (state->cost >= result_.best->cost)
+        return;
+    result_.best = state;
+    result_.curve.push_back(progress());
+}
+
+void SearchRun::countExpansion() {
+    ++result_.expanded;
+    if (observer_)
+        observer_(progress());
+}
+
+std::vector<StatePtr> SearchRun::expand(const StatePtr& parent) {
+    std::vector<StatePtr> children;
+    const std::vector<Move> moves = movesOf(parent);
+    for (const Move& move : moves) {
+        if (StatePtr made = child(parent, move))
+            children.push_back(std::move(made));
+        if (stop_.stopRequested() || (options_.seconds > 0 && seconds() >= options_.seconds))
+            break;
+    }
+    countExpansion();
+    return children;
+}
+
+} // namespace tunesmith::optimize

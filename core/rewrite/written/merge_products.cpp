@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
+#include "core/rewrite/write_nodes.h"
+#include "core/rewrite/written/merging.h"
+
+namespace tunesmith::rewrite {
+namespace {
+
+// Matrix products that share their left side are one with all columns: query, key and value of attention, the gates of a recurrent cell.
+class MergeProducts : public Substitution {
+public:
+    MergeProducts()
+        : Substitution({"merge-products", "matmul(x, v1); matmul(x, v2); ... = split(matmul(x, concat(v1, v2, ...)))", {"right sides are constant matrices"}, false}) {}
+
+    void find(const Draft& draft, NodeNo anchor, std::vector<Match>& found) const override {
+        if (!isUsable(draft, anchor))
+            return;
+        Match match{anchor, {draft.output(anchor)}};
+        for (const NodeNo other : draft.consumers(draft.operand(anchor, 0))) {
+            if (!isUsable(draft, other) || draft.operand(other, 0) != draft.operand(anchor, 0) || other == anchor)
+                continue;
+            if (other < anchor)
+                return; // found there
+            match.values.push_back(draft.output(other));
+        }
+        if (match.values.size() > 1)
+            found.push_back(std::move(match));
+    }
+
+    std::string_view apply(Draft& draft, const Match& match) const override {
+        std::vector<ValueNo> weights;
+        std::vector<std::int64_t> extents;
+        for (const ValueNo value : match.values) {
+            const NodeNo product = draft.maker(value, "MatMul");
+            if (product == kNone || !isUsable(draft, product))
+                return "a product has changed";
+            weights.push_back(draft.operand(product, 1));
+            extents.push_back(draft.shape(value).back());
+        }
+        const ValueNo x = draft.operand(draft.maker(match.values[0], "MatMul"), 0);
+        const ValueNo whole = draft.add("MatMul", {x, addConcat(draft, weights, 1)});
+        return replaceAll(draft, match.values, addSplit(draft, whole, static_cast<std::int64_t>(draft.shape(match.values[0]).size()) - 1, extents));
+    }
+
+    std::optional<Draft> sample(const std::shared_ptr<OperatorTable>& table, Rng& rng) const override {
+        const auto between = [&](std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(high - low + 1))); };
+        Draft draft(table);
+        Shape x;
+        for (std::int64_t i = 0, rank = between(2, 4); i < rank; ++i)
+            x.push_back(between(1, 4));
+        const ValueNo data = draft.addInput(table->add(TensorType(DType::f32, x)), 1);
+        std::vector<ValueNo> outputs;
+        for (std::int64_t i = 0, count = between(2, 4); i < count; ++i)
+            outputs.push_back(draft.add("MatMul", {data, randomWeight(draft, {x.back(), between(1, 4)}, rng)}));
+        draft.setOutputs(std::move(outputs));
+        return draft.settle() ? std::optional(std::move(draft)) : std::nullopt;
+    }
+
+private:
+    static bool isUsable(const Draft& draft, NodeNo node) {
+        return draft.is(node, "MatMul") && draft.isWeight(draft.operand(node, 1)) && !draft.isWeight(draft.operand(node, 0)) &&
+               draft.shape(draft.operand(node, 1)).size() == 2 && draft.shape(draft.operand(node, 0)).size() >= 2;
+    }
+};
+
+} // namespace
+
+void addProductMerging(std::vector<SubstitutionPtr>& all) { all.push_back(std::make_shared<MergeProducts>()); }
+
+} // namespace tunesmith::rewrite
