@@ -4,6 +4,7 @@
 
 #include "core/substitution/candidates.h"
 #include "core/substitution/derivation.h"
+#include "core/substitution/rule_text.h"
 #include "core/substitution/taso_text.h"
 #include "tests/take.h"
 
@@ -36,6 +37,13 @@ class TasoListsTest : public QObject {
     Q_OBJECT
 
 private slots:
+    void generatedRulesAreReadAsTheyAreWritten() {
+        for (const Rule& rule : generated()) {
+            const std::string text = ruleText(rule);
+            QCOMPARE(ruleText(take(parseRule(text))), text);
+        }
+    }
+
     void everyTrueRuleIsFoundOrImplied_data() {
         QTest::addColumn<QString>("file");
         QTest::addColumn<int>("count");
