@@ -25,7 +25,7 @@ Result<int> stats(Session& session) {
     const std::vector<std::pair<const char*, std::int64_t>> counts{
         {"machines", contents.machines},   {"targets", contents.targets}, {"models", contents.models},
         {"workloads", contents.workloads}, {"runs", contents.runs},       {"trials", contents.trials},
-        {"records", contents.records}};
+        {"records", contents.records},     {"rules", contents.rules}};
     Json json{{"path", contents.path},
               {"version", contents.version},
               {"file_bytes", contents.fileBytes},

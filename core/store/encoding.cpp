@@ -41,6 +41,20 @@ std::vector<Objective> objectives(const std::string& json) {
     return values;
 }
 
+std::string texts(const std::vector<std::string>& values) {
+    return Json(values).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<std::string> texts(const std::string& json) {
+    std::vector<std::string> values;
+    const Json list = Json::parse(json, nullptr, false);
+    if (list.is_array())
+        for (const auto& item : list)
+            if (item.is_string())
+                values.push_back(item.get<std::string>());
+    return values;
+}
+
 std::vector<std::uint8_t> samples(const std::vector<float>& values) {
     std::vector<std::uint8_t> bytes;
     bytes.reserve(values.size() * 4);

@@ -175,6 +175,18 @@ struct CurvePoint {
     std::vector<Objective> objectives; // of finals only: the others need not be read for a curve
 };
 
+// A rule of substitution; what its text means, the store does not know.
+struct RuleRow {
+    std::string text; // the equation, unique
+    std::string name; // unique, e.g. "generated/17"
+    std::string origin;
+    std::string status = "untested"; // or tested, proved, refuted
+    std::int64_t trials = 0;
+    std::vector<std::string> preconditions;
+    std::string counterExample;
+    std::int64_t createdAt = 0; // ms since 1970; 0 in addRules means now
+};
+
 struct StoreCheck {
     bool ok = true;
     std::vector<std::string> problems;
@@ -187,7 +199,8 @@ struct StoreStats {
     std::int64_t fileBytes = 0;
     std::int64_t logBytes = 0;  // write-ahead log
     std::int64_t freeBytes = 0; // inside the file; gc() returns them
-    std::int64_t machines = 0, targets = 0, models = 0, workloads = 0, runs = 0, trials = 0, records = 0;
+    std::int64_t machines = 0, targets = 0, models = 0, workloads = 0, runs = 0, trials = 0, records = 0,
+                 rules = 0;
     std::vector<std::pair<std::string, std::int64_t>> trialsByStatus;
 };
 

@@ -66,7 +66,16 @@ CREATE INDEX record_trial ON record(trial_id);
 const char* const kVersion2 =
     "ALTER TABLE trial ADD COLUMN final INTEGER NOT NULL DEFAULT 0 CHECK(final = 0 OR (final = 1 AND status = 'ok'))";
 
-const Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}};
+// Rules of substitution, which belong to no run.
+const char* const kVersion3 = R"sql(
+CREATE TABLE rule(
+    id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE CHECK(text <> ''), name TEXT NOT NULL UNIQUE CHECK(name <> ''),
+    origin TEXT NOT NULL, status TEXT NOT NULL CHECK(status IN ('untested', 'tested', 'proved', 'refuted')),
+    trials INTEGER NOT NULL CHECK(trials >= 0), preconditions TEXT NOT NULL, counter_example TEXT NOT NULL,
+    created_at INTEGER NOT NULL) STRICT;
+)sql";
+
+const Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
 
 Error notOurs(const std::string& path) {
     return inputError("the store " + path +

@@ -82,6 +82,12 @@ public:
                                              const std::string& machine = {}) const;
     Result<std::vector<Record>> bestRecords(const std::string& target, const std::string& machine = {}) const;
 
+    // All of them in one commit, or none. A rule whose text is there already is renewed and keeps its place; a name that another rule
+    // has is an error.
+    Status addRules(const std::vector<RuleRow>& rules);
+    Result<std::vector<RuleRow>> rules() const; // in the order in which they came
+    Result<std::optional<RuleRow>> rule(const std::string& name) const;
+
     Result<StoreCheck>
     check() const; // one consistent snapshot; damage is a problem in the list, not an error
     Result<StoreStats> stats() const;

@@ -61,7 +61,8 @@ const std::string kInvariants[] = {
     "SELECT 'machine' AS what, id FROM machine WHERE NOT json_valid(ceilings) UNION ALL "
     "SELECT 'run', id FROM run WHERE NOT json_valid(options) OR NOT json_valid(resume) UNION ALL "
     "SELECT 'state', id FROM run_state WHERE NOT json_valid(state) UNION ALL "
-    "SELECT 'trial', id FROM trial WHERE NOT json_valid(objectives))",
+    "SELECT 'trial', id FROM trial WHERE NOT json_valid(objectives) UNION ALL "
+    "SELECT 'rule', id FROM rule WHERE NOT json_valid(preconditions))",
 };
 
 constexpr std::size_t kMostProblems = 100;
@@ -177,7 +178,7 @@ Result<StoreStats> Store::stats() const {
         const std::pair<const char*, std::int64_t*> tables[] = {
             {"machine", &stats.machines},   {"target", &stats.targets}, {"model", &stats.models},
             {"workload", &stats.workloads}, {"run", &stats.runs},       {"trial", &stats.trials},
-            {"record", &stats.records},
+            {"record", &stats.records},   {"rule", &stats.rules},
         };
         for (const auto& [table, count] : tables) {
             TS_ASSIGN(*count, connection.number(std::string("SELECT count(*) FROM ") + table));

@@ -49,6 +49,7 @@ Result<StoreContents> storeContents(const std::string& store) {
                          s.runs,
                          s.trials,
                          s.records,
+                         s.rules,
                          std::move(s.trialsByStatus)};
 }
 

@@ -25,7 +25,7 @@ struct StoreContents {
     std::string path;
     int version = 0;
     std::int64_t fileBytes = 0, logBytes = 0, freeBytes = 0;
-    std::int64_t machines = 0, targets = 0, models = 0, workloads = 0, runs = 0, trials = 0, records = 0;
+    std::int64_t machines = 0, targets = 0, models = 0, workloads = 0, runs = 0, trials = 0, records = 0, rules = 0;
     std::vector<std::pair<std::string, std::int64_t>> trialsByStatus;
 };
 Result<StoreContents> storeContents(const std::string& store);

@@ -78,7 +78,6 @@ class TestStoreFiles : public QObject {
 
     std::string file(const char* name) const { return folder_.filePath(name).toStdString(); }
     static void touchEverything(Store& store);
-    static void makeVersionOne(const std::string& path);
 
 private slots:
     void initTestCase();
@@ -96,8 +95,6 @@ private slots:
     void fullDiskIsAnErrorNotTheEnd();
     void anotherWriterIsNamed();
     void movedFileIsNoticed();
-    void opensVersionOne();
-    void migratesForward();
     void defaultPathFollowsXdg();
 };
 
@@ -245,6 +242,7 @@ void TestStoreFiles::touchEverything(Store& store) {
     (void)store.check();
     (void)store.stats();
     (void)store.runs();
+    (void)store.rules();
     (void)store.trials({.limit = 500});
     (void)store.trials({.workload = samples::key(0), .limit = 500, .order = TrialOrder::fastestFirst});
     (void)store.curve(RunId(1), samples::key(0));
@@ -312,6 +310,7 @@ void TestStoreFiles::brokenPromisesAreFound_data() {
     row("workload lost", "PRAGMA foreign_keys = 0; DELETE FROM workload", "refers to a missing row");
     row("state ahead", "UPDATE run_state SET next_idx = 300", "accounts for 300 trials");
     row("no JSON", "UPDATE run SET options = 'x'", "not JSON");
+    row("no JSON of a rule", "INSERT INTO rule VALUES (1, 'a = a', 'a', '', 'untested', 0, 'x', '', 0)", "the rule 1 holds text that is not JSON");
     row("index dropped", "DROP INDEX trial_fastest", "missing or changed: index trial_fastest");
     row("foreign trigger", "CREATE TRIGGER evil AFTER INSERT ON trial BEGIN DELETE FROM run; END",
         "foreign or changed: trigger evil");
@@ -419,57 +418,6 @@ void TestStoreFiles::movedFileIsNoticed() {
     QVERIFY(lost.error().message.find("moved, replaced or deleted") != std::string::npos);
     fs::rename(path + ".old", path);
     REQUIRE_OK(store->addWorkload(samples::workload(10)));
-}
-
-void TestStoreFiles::makeVersionOne(const std::string& path) {
-    QFile sql(QFINDTESTDATA("data/v1.sql"));
-    QVERIFY(sql.open(QIODevice::ReadOnly));
-    runSql(path, sql.readAll().toStdString());
-}
-
-// The frozen file of version 1 opens in every later version with its content.
-void TestStoreFiles::opensVersionOne() {
-    const auto path = file("v1.db");
-    makeVersionOne(path);
-    const auto store = Store::open(path);
-    REQUIRE_OK(store);
-    const auto check = store.value()->check().value();
-    QVERIFY2(check.ok, check.problems.empty() ? "" : check.problems[0].c_str());
-    QCOMPARE(check.trials, std::int64_t(3));
-    QCOMPARE(store.value()->stats().value().version, schema::currentVersion());
-    QCOMPARE(*store.value()->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms,
-             *samples::trial(RunId(1), 0, 0).p5Ms < *samples::trial(RunId(1), 0, 1).p5Ms
-                 ? *samples::trial(RunId(1), 0, 0).p5Ms
-                 : *samples::trial(RunId(1), 0, 1).p5Ms);
-}
-
-// The machinery with versions of the future: only what is missing runs, a failing step leaves the old version
-// whole.
-void TestStoreFiles::migratesForward() {
-    const auto path = file("future.db");
-    makeVersionOne(path);
-    const auto& first = schema::migrations().front();
-    const schema::Migration broken[] = {
-        first, {2, "ALTER TABLE trial ADD COLUMN note TEXT"}, {3, "ALTER TABLE nothing ADD x"}};
-    const schema::Migration sound[] = {
-        first, {2, "ALTER TABLE trial ADD COLUMN note TEXT"}, {3, "UPDATE trial SET note = 'old'"}};
-    {
-        auto raw = sqlite::Connection::open(path, {true, false, false, 1000}).value();
-        QVERIFY(!schema::migrate(*raw, broken).ok());
-        QCOMPARE(raw->number("PRAGMA user_version").value(), std::int64_t(1));
-        QVERIFY(!raw->number("SELECT count(note) FROM trial").ok());
-        REQUIRE_OK(schema::migrate(*raw, sound));
-        QCOMPARE(raw->number("PRAGMA user_version").value(), std::int64_t(3));
-        QCOMPARE(raw->number("SELECT count(*) FROM trial WHERE note = 'old'").value(), std::int64_t(3));
-        REQUIRE_OK(schema::migrate(*raw, sound));                   // again: nothing to do
-        QVERIFY(!schema::migrate(*raw, schema::migrations()).ok()); // never backward
-    }
-    const auto store = Store::open(path);
-    QVERIFY(!store.ok() &&
-            store.error().message.find("newer Tunesmith (store version 3") != std::string::npos);
-    int number = 0;
-    for (const auto& step : schema::migrations())
-        QCOMPARE(step.version, ++number);
 }
 
 void TestStoreFiles::defaultPathFollowsXdg() {

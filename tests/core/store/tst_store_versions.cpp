@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+#include <filesystem>
+
+#include "core/store/schema.h"
+#include "tests/core/store/require.h"
+#include "tests/core/store/store_samples.h"
+
+using namespace tunesmith;
+
+// Stores of versions before and after this one.
+class TestStoreVersions : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+
+    std::string file(const char* name) const { return folder_.filePath(name).toStdString(); }
+
+    static void makeVersion(int version, const std::string& path) {
+        QFile sql(QFINDTESTDATA("data/v" + QString::number(version) + ".sql"));
+        QVERIFY(sql.open(QIODevice::ReadOnly));
+        auto raw = sqlite::Connection::open(path, {true, true, false, 1000});
+        REQUIRE_OK(raw);
+        const auto done = raw.value()->execute(sql.readAll().toStdString());
+        REQUIRE_OK(done);
+    }
+
+private slots:
+    // The frozen file of each version opens in every later version with its content.
+    void opensOlderVersions_data() {
+        QTest::addColumn<int>("version");
+        for (int version = 1; version < schema::currentVersion(); ++version)
+            QTest::newRow(qPrintable(QString::number(version))) << version;
+    }
+
+    void opensOlderVersions() {
+        QFETCH(int, version);
+        const auto path = file("old.db");
+        std::filesystem::remove(path);
+        makeVersion(version, path);
+        const auto store = Store::open(path);
+        REQUIRE_OK(store);
+        const auto check = store.value()->check().value();
+        QVERIFY2(check.ok, check.problems.empty() ? "" : check.problems[0].c_str());
+        QCOMPARE(check.trials, std::int64_t(3));
+        QCOMPARE(store.value()->stats().value().version, schema::currentVersion());
+        QCOMPARE(*store.value()->bestRecord(samples::key(0), "cpu-avx512-t1").value()->trial.p5Ms,
+                 *samples::trial(RunId(1), 0, 0).p5Ms < *samples::trial(RunId(1), 0, 1).p5Ms
+                     ? *samples::trial(RunId(1), 0, 0).p5Ms
+                     : *samples::trial(RunId(1), 0, 1).p5Ms);
+    }
+
+    // The machinery with versions of the future: only what is missing runs, a failing step leaves the old version
+    // whole.
+    void migratesForward() {
+        const auto path = file("future.db");
+        makeVersion(1, path);
+        const int future = schema::currentVersion() + 1;
+        const auto& first = schema::migrations().front();
+        const schema::Migration broken[] = {
+            first, {2, "ALTER TABLE trial ADD COLUMN note TEXT"}, {future, "ALTER TABLE nothing ADD x"}};
+        const schema::Migration sound[] = {
+            first, {2, "ALTER TABLE trial ADD COLUMN note TEXT"}, {future, "UPDATE trial SET note = 'old'"}};
+        {
+            auto raw = sqlite::Connection::open(path, {true, false, false, 1000}).value();
+            QVERIFY(!schema::migrate(*raw, broken).ok());
+            QCOMPARE(raw->number("PRAGMA user_version").value(), std::int64_t(1));
+            QVERIFY(!raw->number("SELECT count(note) FROM trial").ok());
+            REQUIRE_OK(schema::migrate(*raw, sound));
+            QCOMPARE(raw->number("PRAGMA user_version").value(), std::int64_t(future));
+            QCOMPARE(raw->number("SELECT count(*) FROM trial WHERE note = 'old'").value(), std::int64_t(3));
+            REQUIRE_OK(schema::migrate(*raw, sound));                   // again: nothing to do
+            QVERIFY(!schema::migrate(*raw, schema::migrations()).ok()); // never backward
+        }
+        const auto store = Store::open(path);
+        QVERIFY(!store.ok() &&
+                store.error().message.find("newer Tunesmith (store version " + std::to_string(future)) != std::string::npos);
+        int number = 0;
+        for (const auto& step : schema::migrations())
+            QCOMPARE(step.version, ++number);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestStoreVersions)
+#include "tst_store_versions.moc"
