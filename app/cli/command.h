@@ -73,6 +73,7 @@ void addInfo(CLI::App& app, Session& session);
 void addMachine(CLI::App& app, Session& session);
 void addModels(CLI::App& app, Session& session);
 void addRules(CLI::App& app, Session& session);
+void addRuleStore(CLI::App& rules, Session& session); // below the command of addRules
 void addRun(CLI::App& app, Session& session);
 void addStore(CLI::App& app, Session& session);
 void addTasks(CLI::App& app, Session& session);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
-#include "core/workbench/rules.h"
+#include "core/workbench/rule_store.h"
 
 namespace tunesmith::cli {
 namespace {
 
 Json rulesJson(const GeneratedRules& made) {
     Json rules = Json::array();
-    for (const GeneratedRule& rule : made.rules) {
+    for (const RuleEquation& rule : made.rules) {
         Json shapes = Json::object();
         for (const auto& [name, shape] : rule.variables)
             shapes[name] = shape;
@@ -48,7 +48,13 @@ Result<int> generate(Session& session, const RuleGenerationOptions& options, con
         TS_TRY(writeRules(made, file));
         text += "Wrote " + file + "\n";
     }
-    return session.print(rulesJson(made), text);
+    Json json = rulesJson(made);
+    if (!session.store.empty()) {
+        TS_ASSIGN(const std::size_t added, keepRules(session.store, made));
+        json["added"] = added;
+        text += "Kept in " + session.store + ", which did not have " + std::to_string(added) + " of them\n";
+    }
+    return session.print(json, text);
 }
 
 } // namespace
@@ -59,11 +65,12 @@ void addRules(CLI::App& app, Session& session) {
         std::string file;
     };
     const auto options = std::make_shared<Options>();
-    CLI::App& rules = *app.add_subcommand("rules", "Substitutions of graphs by equal ones: find them");
+    CLI::App& rules = *app.add_subcommand("rules", "Substitutions of graphs by equal ones: find them, keep them");
     rules.require_subcommand(1);
     CLI::App& command = *rules.add_subcommand("generate", "Find equations between small graphs of tensor operators by computing all of them");
     command.add_option("--operators", options->generation.operators, "Of each side, at most")->capture_default_str()->check(CLI::Range(1, 3));
     command.add_option("-o,--output", options->file, "File for the rules, one in each line");
+    command.add_option("--store", session.store, "Keep the rules in this trial database, too")->type_name("FILE");
     session.addThreads(command);
     session.addSeed(command);
     session.addJson(command);
@@ -74,6 +81,7 @@ void addRules(CLI::App& app, Session& session) {
             return generate(session, options->generation, options->file);
         };
     });
+    addRuleStore(rules, session);
 }
 
 } // namespace tunesmith::cli

@@ -62,7 +62,7 @@ Status checkReadable(Connection& connection) {
     TS_ASSIGN(const auto identity, schema::identify(connection, schema::currentVersion()));
     if (identity.empty)
         return inputError("the store " + connection.path() +
-                          " is empty; tune a model into it first, or choose another file with --store");
+                          " is empty; tune a model or keep rules in it first, or choose another file with --store");
     if (identity.version < schema::currentVersion())
         return inputError("the store " + connection.path() +
                           " is of an older version; open it once for writing to upgrade it");
@@ -108,7 +108,7 @@ Result<std::shared_ptr<Store>> Store::open(const std::string& path, StoreMode mo
     if (mode == StoreMode::readOnly) {
         if (!exists)
             return inputError("there is no store at " + path +
-                              " yet; tune a model first, or name another file with --store");
+                              " yet; tune a model or keep rules in it first, or name another file with --store");
         TS_ASSIGN(const auto flags, readableWith(path, options));
         return std::shared_ptr<Store>(new Store(std::make_unique<Impl>(path, mode, flags)));
     }

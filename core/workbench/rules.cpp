@@ -9,6 +9,7 @@
 #include "core/substitution/candidates.h"
 #include "core/substitution/derivation.h"
 #include "core/workbench/machine.h"
+#include "core/workbench/rule_equation.h"
 
 namespace tunesmith {
 namespace {
@@ -39,15 +40,23 @@ Result<TermEnumeration> enumerate(const RuleGenerationOptions& options, int thre
     });
 }
 
-GeneratedRule described(const Rule& rule) {
+} // namespace
+
+RuleEquation equationOf(const substitution::Rule& rule) {
     NamedRule named = namedRule(rule);
-    GeneratedRule made{std::move(named.left), std::move(named.right), {}};
+    RuleEquation made{std::move(named.left), std::move(named.right), {}};
     for (const auto& [name, shape] : named.variables)
         made.variables.emplace_back(name, toText(shape));
     return made;
 }
 
-} // namespace
+std::string RuleEquation::text() const {
+    std::string text = left + " = " + right;
+    const char* separator = " where ";
+    for (const auto& [name, shape] : variables)
+        text += std::exchange(separator, ", ") + name + ": " + shape;
+    return text;
+}
 
 Result<GeneratedRules> generateRules(const RuleGenerationOptions& options, const Work& work) {
     const int threads = options.threads > 0 ? options.threads : usableCores();
@@ -73,7 +82,7 @@ Result<GeneratedRules> generateRules(const RuleGenerationOptions& options, const
     if (!kept)
         return cancelledError();
     for (const Rule& rule : *kept)
-        made.rules.push_back(described(rule));
+        made.rules.push_back(equationOf(rule));
     made.pruningSeconds = watch.lap();
     return made;
 }
@@ -81,13 +90,8 @@ Result<GeneratedRules> generateRules(const RuleGenerationOptions& options, const
 Status writeRules(const GeneratedRules& rules, const std::filesystem::path& file) {
     TS_ASSIGN(AtomicFile output, AtomicFile::create(file));
     std::string text = "# " + std::to_string(rules.rules.size()) + " substitutions; each was found with these shapes\n";
-    for (const GeneratedRule& rule : rules.rules) {
-        text += rule.left + " = " + rule.right;
-        const char* separator = " where ";
-        for (const auto& [name, shape] : rule.variables)
-            text += std::exchange(separator, ", ") + name + ": " + shape;
-        text += "\n";
-    }
+    for (const RuleEquation& rule : rules.rules)
+        text += rule.text() + "\n";
     TS_TRY(output.write(std::as_bytes(std::span(text))));
     return output.commit();
 }

@@ -14,13 +14,15 @@ struct RuleGenerationOptions {
 };
 
 // An equation between two graphs of tensor operators, for whose variables some shapes are known with which it holds.
-struct GeneratedRule {
+struct RuleEquation {
     std::string left, right;                                   // "matmul(v1, v2); matmul(v1, v3)": two results
     std::vector<std::pair<std::string, std::string>> variables; // name and shape: "2x4", "(4+4)x4" where a split wants it put together
+
+    std::string text() const; // "left = right where v1: 2x4, v2: 4x4"
 };
 
 struct GeneratedRules {
-    std::vector<GeneratedRule> rules;   // none follows from the others in a few steps
+    std::vector<RuleEquation> rules;    // none follows from the others in a few steps
     std::size_t terms = 0;              // that were compared
     std::size_t pairs = 0;              // of equal ones, and of pairs that share an operator
     std::size_t trivial = 0, untrue = 0, renamed = 0; // of those: say nothing of their own; hold for no true operators; differ in names

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "app/cli/text.h"
+#include "core/workbench/rule_store.h"
+
+namespace tunesmith::cli {
+namespace {
+
+Json ruleJson(const KeptRule& rule) {
+    Json shapes = Json::object();
+    for (const auto& [name, shape] : rule.equation.variables)
+        shapes[name] = shape;
+    return {{"name", rule.name},
+            {"left", rule.equation.left},
+            {"right", rule.equation.right},
+            {"found_with", shapes},
+            {"origin", rule.origin},
+            {"status", rule.status},
+            {"trials", rule.trials},
+            {"preconditions", rule.preconditions},
+            {"counter_example", rule.counterExample}};
+}
+
+Result<int> list(Session& session) {
+    TS_ASSIGN(const std::vector<KeptRule> rules, keptRules(session.store));
+    Json json = Json::array();
+    Table table({{"name"}, {"status"}, {"rule", false, 140}});
+    for (const KeptRule& rule : rules) {
+        json.push_back(ruleJson(rule));
+        table.add({rule.name, rule.status, rule.equation.left + " = " + rule.equation.right});
+    }
+    return session.print({{"rules", json}}, rules.empty() ? "The store has no rules\n" : table.text());
+}
+
+Result<int> show(Session& session, const std::string& name) {
+    TS_ASSIGN(const KeptRule rule, keptRule(session.store, name));
+    std::string text = rule.text + "\n" + rule.name + ", from " + rule.origin + "; " + rule.status;
+    text += rule.trials > 0 ? " in " + std::to_string(rule.trials) + " trials\n" : "\n";
+    for (const std::string& precondition : rule.preconditions)
+        text += "  if " + precondition + "\n";
+    if (!rule.counterExample.empty())
+        text += "  refuted by " + rule.counterExample + "\n";
+    return session.print(ruleJson(rule), text);
+}
+
+Result<int> importFile(Session& session, const std::string& file) {
+    TS_ASSIGN(const RuleImport done, importRules(session.store, file));
+    return session.print({{"imported", done.imported}, {"distinct", done.distinct}, {"added", done.added}},
+                         "Imported " + std::to_string(done.imported) + " rules, " + std::to_string(done.distinct) + " of them different; the store did not have " +
+                             std::to_string(done.added) + "\n");
+}
+
+Result<int> exportFile(Session& session, const std::string& file) {
+    TS_ASSIGN(const std::size_t rules, exportRules(session.store, file));
+    return session.print({{"exported", rules}, {"file", file}}, "Wrote " + std::to_string(rules) + " rules to " + file + "\n");
+}
+
+} // namespace
+
+void addRuleStore(CLI::App& rules, Session& session) {
+    const auto text = std::make_shared<std::string>(); // a name or a file
+    const auto add = [&](const char* name, const char* help, Result<int> (*run)(Session&, const std::string&)) -> CLI::App& {
+        CLI::App& command = *rules.add_subcommand(name, help);
+        session.addStore(command);
+        session.addJson(command);
+        command.callback([&session, text, run] { session.action = [&session, text, run] { return run(session, *text); }; });
+        return command;
+    };
+    add("import", "Keep the rules of a file", importFile).add_option("FILE", *text, "Text with a rule in each line, or TASO's graph_subst.pb")->required();
+    add("list", "Rules that are kept", [](Session& of, const std::string&) { return list(of); });
+    add("show", "What is known of a rule", show).add_option("NAME", *text, "As `rules list` has it")->required();
+    add("export", "Write the rules that are kept as text", exportFile).add_option("-o,--output", *text, "File for the rules, one in each line")->required()->type_name("FILE");
+}
+
+} // namespace tunesmith::cli
