@@ -72,6 +72,7 @@ void addExport(CLI::App& app, Session& session);
 void addInfo(CLI::App& app, Session& session);
 void addMachine(CLI::App& app, Session& session);
 void addModels(CLI::App& app, Session& session);
+void addOptimize(CLI::App& app, Session& session);
 void addRules(CLI::App& app, Session& session);
 void addRuleStore(CLI::App& rules, Session& session); // below the command of addRules
 void addRun(CLI::App& app, Session& session);

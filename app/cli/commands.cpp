@@ -6,7 +6,7 @@ namespace tunesmith::cli {
 // In the order of --help: from a first look at a model to an exported module, then what surrounds it.
 const std::vector<AddCommand>& commands() {
     static const std::vector<AddCommand> list{
-        addModels, addInfo,    addRun,     addTasks,       addTune,  addCompile, addExport,
+        addModels, addInfo,    addRun,     addOptimize,    addTasks, addTune,    addCompile, addExport,
         addBench,  addInspect, addRules,   addMachine,     addConformance, addStore, addVersion,
     };
     return list;

@@ -24,8 +24,10 @@ public:
                 return; // found there
             match.values.push_back(draft.output(other));
         }
-        if (match.values.size() > 1)
-            found.push_back(std::move(match));
+        if (match.values.size() < 2)
+            return;
+        sortByReaders(draft, match.values);
+        found.push_back(std::move(match));
     }
 
     std::string_view apply(Draft& draft, const Match& match) const override {
@@ -58,6 +60,34 @@ public:
     }
 
 private:
+    // What is read alike becomes neighbours, so that operators on the parts can be one on all of those.
+    static void sortByReaders(const Draft& draft, std::vector<ValueNo>& values) {
+        std::vector<std::string> kinds;
+        const auto kindOf = [&](ValueNo value) {
+            std::vector<std::string> readers;
+            for (const NodeNo reader : draft.consumers(value)) {
+                std::string kind = draft.op(reader).op;
+                for (const NodeNo next : draft.consumers(draft.output(reader)))
+                    kind += "/" + draft.op(next).op;
+                readers.push_back(std::move(kind));
+            }
+            std::ranges::sort(readers);
+            std::string all;
+            for (const std::string& reader : readers)
+                all += reader + " ";
+            const auto known = std::ranges::find(kinds, all);
+            const auto place = known - kinds.begin();
+            if (known == kinds.end())
+                kinds.push_back(all);
+            return place;
+        };
+        std::vector<std::pair<std::ptrdiff_t, ValueNo>> order;
+        for (const ValueNo value : values)
+            order.emplace_back(kindOf(value), value);
+        std::ranges::stable_sort(order, {}, &std::pair<std::ptrdiff_t, ValueNo>::first);
+        std::ranges::transform(order, values.begin(), &std::pair<std::ptrdiff_t, ValueNo>::second);
+    }
+
     static bool isUsable(const Draft& draft, NodeNo node) {
         return draft.is(node, "MatMul") && draft.isWeight(draft.operand(node, 1)) && !draft.isWeight(draft.operand(node, 0)) &&
                draft.shape(draft.operand(node, 1)).size() == 2 && draft.shape(draft.operand(node, 0)).size() >= 2;

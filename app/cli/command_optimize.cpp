@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "app/cli/text.h"
+#include "core/workbench/optimize.h"
+
+namespace tunesmith::cli {
+namespace {
+
+Json optimizedJson(const OptimizedModel& made) {
+    Json rules = Json::array();
+    for (const RuleUse& use : made.rules)
+        rules.push_back({{"rule", use.rule}, {"count", use.count}, {"gain", use.gain}});
+    Json json{{"cost_before", made.costBefore}, {"cost_after", made.costAfter}, {"unit", made.unit}};
+    json["measured_before_ms"] = made.measuredBeforeMs > 0 ? Json(made.measuredBeforeMs) : Json();
+    json["measured_after_ms"] = made.measuredAfterMs > 0 ? Json(made.measuredAfterMs) : Json();
+    json["nodes_before"] = made.nodesBefore;
+    json["nodes_after"] = made.nodesAfter;
+    json["operators_before"] = made.opsBefore;
+    json["operators_after"] = made.opsAfter;
+    json["steps"] = made.steps.size();
+    json["expanded"] = made.expanded;
+    json["generated"] = made.generated;
+    json["seconds"] = made.seconds;
+    json["stop_reason"] = stopReasonName(made.stopReason);
+    json["rules"] = rules;
+    json["check"] = {{"max_rel_err", made.maxRelativeError}};
+    return json;
+}
+
+std::string costText(const OptimizedModel& made, double cost) { return fixed(cost, made.unit == "kernels" ? 0 : 3) + " " + made.unit; }
+
+std::string scientific(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1e", value);
+    return text;
+}
+
+std::string summary(const OptimizedModel& made, const std::string& file) {
+    std::string text = "Cost " + costText(made, made.costBefore) + " -> " + costText(made, made.costAfter) + ", nodes " + std::to_string(made.nodesBefore) + " -> " +
+                       std::to_string(made.nodesAfter) + "\n";
+    Table table({{"rule"}, {"times", true}, {"gain", true}, {"equation", false, 100}});
+    for (const RuleUse& use : made.rules)
+        table.add({use.rule, std::to_string(use.count), fixed(use.gain, 3), use.equation});
+    if (!made.rules.empty())
+        text += table.text();
+    text += std::to_string(made.expanded) + " graphs expanded, " + std::to_string(made.generated) + " made in " + fixed(made.seconds, 2) + " s; " +
+            std::string(stopReasonSentence(made.stopReason)) + "\n";
+    if (made.measuredAfterMs > 0)
+        text += "Measured " + fixed(made.measuredBeforeMs, 3) + " ms -> " + fixed(made.measuredAfterMs, 3) + " ms\n";
+    text += "Equal to the original on random inputs: at most " + scientific(made.maxRelativeError) + " of the outputs' scale off\n";
+    return file.empty() ? text : text + "Wrote " + file + "\n";
+}
+
+std::string listed(const std::vector<NamedText>& all) {
+    std::string text;
+    for (const NamedText& each : all)
+        text += (text.empty() ? "" : "; ") + each.name + ": " + each.text;
+    return text;
+}
+
+std::vector<std::string> names(const std::vector<NamedText>& all) {
+    std::vector<std::string> found;
+    for (const NamedText& each : all)
+        found.push_back(each.name);
+    return found;
+}
+
+} // namespace
+
+void addOptimize(CLI::App& app, Session& session) {
+    struct Options {
+        std::string model, file;
+        OptimizeRequest request;
+    };
+    const auto options = std::make_shared<Options>();
+    OptimizeRequest& request = options->request;
+    CLI::App& command = *app.add_subcommand("optimize", "An equal graph that costs less: search among substitutions");
+    command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te) or sample")->required();
+    command.add_option("-o,--output", options->file, "File for the rewritten model")->type_name("OUT.onnx");
+    command.add_option("--search", request.search, listed(graphSearches()))->capture_default_str()->check(CLI::IsMember(names(graphSearches())));
+    command.add_option("--cost", request.cost, listed(graphCosts()))->capture_default_str()->check(CLI::IsMember(names(graphCosts())));
+    command.add_option("--alpha", request.alpha, "Graphs up to so many times as dear as the best are looked at further")->capture_default_str()->check(CLI::Range(1.0, 10.0));
+    command.add_option("--budget", request.budget, "Graphs that are expanded, at most")->capture_default_str()->check(CLI::Range(std::int64_t(0), std::int64_t(1) << 40));
+    command.add_option("--time", request.seconds, "Seconds that the search takes, at most")->check(CLI::NonNegativeNumber);
+    command.add_option("--without", request.without, "Rules that are not to be used")->delimiter(',');
+    session.addDimensions(command);
+    session.addThreads(command);
+    session.addSeed(command);
+    session.addStore(command);
+    session.addJson(command);
+    command.callback([&session, options] {
+        session.action = [&session, options]() -> Result<int> {
+            OptimizeRequest& asked = options->request;
+            asked.file = options->file;
+            asked.threads = session.threads;
+            asked.seed = session.seed;
+            asked.store = session.store;
+            TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
+            TS_ASSIGN(const OptimizedModel made, optimizeModel(model, asked, session.work()));
+            return session.print(optimizedJson(made), summary(made, options->file));
+        };
+    });
+}
+
+} // namespace tunesmith::cli

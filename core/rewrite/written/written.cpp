@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/rewrite/written/written.h"
+
+#include "core/rewrite/written/merging.h"
+
+namespace tunesmith::rewrite {
+
+std::vector<SubstitutionPtr> writtenSubstitutions() {
+    std::vector<SubstitutionPtr> all;
+    addConvolutionMerging(all);
+    addProductMerging(all);
+    addSplitMotion(all);
+    addSplitConcat(all);
+    addHeadMotion(all);
+    return all;
+}
+
+} // namespace tunesmith::rewrite

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/optimize.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/check/equivalence.h"
+#include "core/check/random_inputs.h"
+#include "core/onnx/export.h"
+#include "core/onnx/import.h"
+#include "core/ops/interpreter.h"
+#include "core/ops/settle_choices.h"
+#include "core/optimize/graph_search.h"
+#include "core/rewrite/model_draft.h"
+#include "core/rewrite/written/written.h"
+#include "core/workbench/machine.h"
+
+namespace tunesmith {
+namespace {
+
+using optimize::StatePtr;
+
+struct Cost {
+    NamedText info;
+    std::function<Result<std::unique_ptr<optimize::DraftCost>>(const OptimizeRequest&, const Work&)> make;
+};
+
+Result<std::unique_ptr<optimize::DraftCost>> rooflineCost(const OptimizeRequest& request, const Work& work) {
+    TS_ASSIGN(const MachineReport machine, machineReport(request.store, false, work));
+    const int threads = request.threads > 0 ? request.threads : usableCores();
+    optimize::MachineRates rates;
+    rates.gflops = machine.peakGflops(threads);
+    for (const CeilingsAt& at : machine.threads)
+        rates.gigabytesPerSecond = at.threads <= threads ? at.memoryGbs : rates.gigabytesPerSecond;
+    return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::RooflineCost>(rates));
+}
+
+const std::vector<Cost>& costs() {
+    static const std::vector<Cost> all{
+        {{"kernels", "kernel launches, then bytes of weights that are read: the same on every machine"},
+         [](const OptimizeRequest&, const Work&) { return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::LaunchCost>()); }},
+        {{"roofline", "time by this machine's measured ceilings of arithmetic and memory"}, rooflineCost},
+    };
+    return all;
+}
+
+Result<std::unique_ptr<optimize::DraftCost>> makeCost(const OptimizeRequest& request, const Work& work) {
+    std::string known;
+    for (const Cost& cost : costs()) {
+        if (cost.info.name == request.cost)
+            return cost.make(request, work);
+        known += (known.empty() ? "" : ", ") + cost.info.name;
+    }
+    return inputError("there is no cost '" + request.cost + "'; there are " + known);
+}
+
+Result<optimize::RuleSet> makeRules(const OptimizeRequest& request) {
+    std::vector<rewrite::SubstitutionPtr> rules = rewrite::writtenSubstitutions();
+    for (const std::string& name : request.without)
+        if (std::erase_if(rules, [&](const rewrite::SubstitutionPtr& rule) { return rule->card().name == name; }) == 0)
+            return inputError("there is no rule '" + name + "' to do without; `rules list --written` names them");
+    return optimize::RuleSet(std::move(rules));
+}
+
+std::map<std::string, std::int64_t> operatorsOf(const Graph& graph) {
+    std::map<std::string, std::int64_t> counts;
+    for (const auto& node : graph.nodes())
+        ++counts[node->op];
+    return counts;
+}
+
+// The search's result as the facade tells it.
+class Teller {
+public:
+    Teller(const rewrite::ModelDraft& model, const optimize::RuleSet& rules, OptimizedModel& told) : model_(model), rules_(rules), told_(told) {}
+
+    Status tell(const optimize::GraphSearchResult& found) {
+        told_.costBefore = found.start->step.costBefore;
+        told_.costAfter = found.best->cost;
+        told_.expanded = found.expanded;
+        told_.generated = found.generated;
+        told_.seconds = found.seconds;
+        told_.stopReason = found.stopReason;
+        for (const optimize::GraphSearchProgress& point : found.curve)
+            told_.curve.push_back({point.expanded, point.generated, point.best, point.seconds});
+        for (const StatePtr& state : optimize::trailOf(found.best))
+            TS_TRY(addStep(*state));
+        tellRules();
+        for (const auto& [what, count] : found.refusals.counts)
+            told_.refusals.push_back({rules_[what.first].card().name, what.second, count});
+        std::ranges::stable_sort(told_.refusals, std::greater(), &RuleRefusal::count);
+        return {};
+    }
+
+private:
+    // The start is a step only if simplifying changed something.
+    Status addStep(const optimize::State& state) {
+        if (!state.parent && state.step.simplifications.empty())
+            return {};
+        GraphStep step;
+        step.rule = state.parent ? rules_[state.step.rule].card().name : "simplify";
+        step.costBefore = state.step.costBefore;
+        step.costAfter = state.step.costAfter;
+        for (const std::uint32_t rule : state.step.simplifications)
+            step.simplifications.push_back(rules_[rule].card().name);
+        TS_ASSIGN(step.graph, rewrite::graphOf(model_, state.draft, step.rule));
+        const double gain = step.costBefore - step.costAfter;
+        if (state.parent)
+            use(state.step.rule, gain);
+        else
+            for (const std::uint32_t rule : state.step.simplifications)
+                use(rule, gain / static_cast<double>(state.step.simplifications.size()));
+        told_.steps.push_back(std::move(step));
+        return {};
+    }
+
+    void use(std::uint32_t rule, double gain) {
+        ++uses_[rule].first;
+        uses_[rule].second += gain;
+    }
+
+    void tellRules() {
+        for (const auto& [rule, use] : uses_)
+            told_.rules.push_back({rules_[rule].card().name, rules_[rule].card().equation, rules_[rule].card().conditions, use.first, use.second});
+        std::ranges::stable_sort(told_.rules, std::greater(), &RuleUse::gain);
+    }
+
+    const rewrite::ModelDraft& model_;
+    const optimize::RuleSet& rules_;
+    OptimizedModel& told_;
+    std::map<std::uint32_t, std::pair<std::int64_t, double>> uses_;
+};
+
+// Both graphs on the same random inputs, with the reference kernels.
+Status checkAgainstOriginal(OptimizedModel& told, const OptimizeRequest& request, const Work& work) {
+    work.report("checking against the original");
+    TS_ASSIGN(const std::vector<Tensor> inputs, randomInputs(told.before, request.seed));
+    RunOptions options;
+    options.stop = work.stop;
+    TS_ASSIGN(const std::vector<Tensor> expected, Interpreter(told.before).run(inputs, options));
+    TS_ASSIGN(const std::vector<Tensor> got, Interpreter(told.after).run(inputs, options));
+    for (const Difference& difference : compareTensors(expected, got)) {
+        if (!difference.equal)
+            return internalError("the rewritten graph computes something else: " + difference.text + "; nothing was written");
+        told.maxRelativeError = std::max(told.maxRelativeError, difference.scale > 0 ? difference.maxAbs / difference.scale : difference.maxAbs);
+    }
+    return {};
+}
+
+} // namespace
+
+std::vector<NamedText> graphSearches() {
+    std::vector<NamedText> all;
+    for (const optimize::GraphStrategyInfo& info : optimize::graphStrategies())
+        all.push_back({info.name, info.description});
+    return all;
+}
+
+std::vector<NamedText> graphCosts() {
+    std::vector<NamedText> all;
+    std::ranges::transform(costs(), std::back_inserter(all), &Cost::info);
+    return all;
+}
+
+std::vector<NamedText> graphRules() {
+    std::vector<NamedText> all;
+    for (const rewrite::SubstitutionPtr& rule : rewrite::writtenSubstitutions())
+        all.push_back({rule->card().name, rule->card().equation});
+    return all;
+}
+
+Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& work, const OptimizeObserver& observer) {
+    if (!model.info().openDimensions.empty())
+        return inputError(model.name() + ": dimension '" + model.info().openDimensions[0] + "' is open; give it a value with --dims, for costs are those of shapes");
+    TS_ASSIGN(const optimize::RuleSet rules, makeRules(request));
+    TS_ASSIGN(const auto cost, makeCost(request, work));
+    OptimizedModel told;
+    told.unit = cost->unit();
+    work.report("folding constants");
+    FoldOptions folding;
+    folding.stop = work.stop;
+    TS_ASSIGN(told.before, settleChoices(model.graph(), folding));
+    TS_ASSIGN(const rewrite::ModelDraft draft, rewrite::draftOf(told.before));
+    const optimize::GraphSearchOptions options{request.search, request.alpha, request.budget, request.seconds, request.seed};
+    const auto watch = [&](const optimize::GraphSearchProgress& at) {
+        const double done = static_cast<double>(at.expanded) / static_cast<double>(std::max<std::int64_t>(request.budget, 1));
+        work.report("searching", std::max(done, request.seconds > 0 ? at.seconds / request.seconds : 0), "best " + std::to_string(at.best) + " " + told.unit);
+        if (observer)
+            observer({at.expanded, at.generated, at.best, at.seconds});
+    };
+    TS_ASSIGN(const optimize::GraphSearchResult found, optimize::searchGraph(draft.draft, rules, *cost, options, work.stop, watch));
+    TS_TRY(Teller(draft, rules, told).tell(found));
+    TS_ASSIGN(const Graph best, rewrite::graphOf(draft, found.best->draft, request.search));
+    TS_ASSIGN(told.after, foldConstants(best, FoldOptions::weights()));
+    told.nodesBefore = static_cast<std::int64_t>(told.before.nodeCount());
+    told.nodesAfter = static_cast<std::int64_t>(told.after.nodeCount());
+    told.opsBefore = operatorsOf(told.before);
+    told.opsAfter = operatorsOf(told.after);
+    TS_TRY(checkAgainstOriginal(told, request, work));
+    if (!request.file.empty())
+        TS_TRY(exportOnnx(told.after, request.file));
+    return told;
+}
+
+} // namespace tunesmith

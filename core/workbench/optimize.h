@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <map>
+
+#include "core/graph/graph.h"
+#include "core/search/search_event.h"
+#include "core/workbench/model.h"
+
+namespace tunesmith {
+
+// A model's graph by an equal one that costs less: substitutions chosen by a search, judged by a cost, checked against the original.
+
+struct OptimizeRequest {
+    std::string search = "backtracking"; // of graphSearches()
+    std::string cost = "roofline";       // of graphCosts()
+    double alpha = 1.05;                 // how much dearer than the best a graph may be that is looked at further
+    std::int64_t budget = 1000;          // expansions
+    double seconds = 0;                  // 0: no limit of time
+    std::uint64_t seed = 1;
+    int threads = 0;                     // of the target: 0: all cores
+    std::string store;                   // empty: the default one
+    std::vector<std::string> without;    // rules that are not to be used, by name
+    std::filesystem::path file;          // where the model is written to; empty: nowhere
+    bool measure = false;                // time both as modules, in turns
+};
+
+struct NamedText {
+    std::string name, text;
+};
+std::vector<NamedText> graphSearches();
+std::vector<NamedText> graphCosts();
+std::vector<NamedText> graphRules(); // with their equations
+
+// What a search says while it runs.
+struct OptimizeProgress {
+    std::int64_t expanded = 0, generated = 0;
+    double best = 0, seconds = 0;
+};
+
+// One rewrite on the way from the first graph to the best.
+struct GraphStep {
+    std::string rule;
+    std::vector<std::string> simplifications; // rules that were applied because of it
+    double costBefore = 0, costAfter = 0;
+    Graph graph; // after it; lineage says what became of the nodes of the first
+};
+
+struct RuleUse {
+    std::string rule, equation;
+    std::vector<std::string> conditions;
+    std::int64_t count = 0; // in the best trail
+    double gain = 0;        // by how much those steps made the graph cheaper
+};
+
+struct RuleRefusal {
+    std::string rule, reason;
+    std::int64_t count = 0; // places, in all graphs that were expanded
+};
+
+struct OptimizedModel {
+    Graph before, after; // constants folded
+    std::string unit;    // of costs: "kernels", "ms"
+    double costBefore = 0, costAfter = 0;
+    std::int64_t nodesBefore = 0, nodesAfter = 0;
+    std::map<std::string, std::int64_t> opsBefore, opsAfter;
+    std::vector<GraphStep> steps;
+    std::vector<RuleUse> rules;        // of the best trail, most gain first
+    std::vector<RuleRefusal> refusals; // most places first
+    std::vector<OptimizeProgress> curve;
+    std::int64_t expanded = 0, generated = 0;
+    double seconds = 0; // of the search
+    StopReason stopReason = StopReason::exhausted;
+    double maxRelativeError = 0; // of outputs on random inputs, relative to their scale
+    double measuredBeforeMs = 0, measuredAfterMs = 0; // 0: not measured
+};
+
+using OptimizeObserver = std::function<void(const OptimizeProgress&)>; // from the thread that works
+Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& work = {}, const OptimizeObserver& observer = {});
+
+} // namespace tunesmith
