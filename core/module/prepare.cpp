@@ -4,6 +4,7 @@
 #include "core/module/build.h"
 #include "core/module/compiled_parts.h"
 #include "core/module/fold_batch_norm.h"
+#include "core/module/split_views.h"
 #include "core/module/sub_buffers.h"
 #include "core/module/transposed_conv.h"
 #include "core/ops/expand_nodes.h"
@@ -17,7 +18,9 @@ Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     TS_ASSIGN(const Graph expanded, expandNodes(folded));
     TS_ASSIGN(const Graph convolved, transposedConvsAsConvs(expanded));
     TS_ASSIGN(const Graph merged, foldBatchNorms(convolved));
-    return inferShapes(merged);
+    TS_ASSIGN(const Graph inferred, inferShapes(merged));
+    TS_ASSIGN(const Graph viewed, splitsAsViews(inferred));
+    return inferShapes(viewed);
 }
 
 namespace {

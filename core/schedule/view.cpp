@@ -45,14 +45,32 @@ bool computed(const Graph& graph, ValueId id) {
             return false;
         const Node& node = graph.node(value.producer);
         const Operator* op = findOperator(node.op, node.domain);
-        const bool moves = op && (op->fusion == Fusion::alias || node.op == "Gather" || node.op == "Slice");
+        const bool moves = op && (op->fusion == Fusion::alias || node.op == "Gather" || node.op == "Slice" || node.op == "Split");
         if (!moves)
             return true;
         id = node.inputs[0];
     }
 }
 
+bool isOutermost(const Shape& shape, std::size_t axis) {
+    return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis), [](std::int64_t extent) { return extent == 1; });
+}
+
 } // namespace
+
+bool splitsIntoViews(const Graph& graph, const Node& split) {
+    const auto isStatic = [&](ValueId id) { return id.valid() && graph.value(id).type.isStatic(); };
+    if (split.op != "Split" || !split.domain.empty() || !isStatic(split.inputs[0]) || !std::ranges::all_of(split.outputs, isStatic))
+        return false;
+    const Shape shape = graph.value(split.inputs[0]).type.shape();
+    const auto axis = static_cast<std::size_t>(fromFront(split.intAttr("axis", 0), static_cast<std::int64_t>(shape.size())));
+    const auto aligned = [&](ValueId id) {
+        const TensorType& type = graph.value(id).type;
+        const std::int64_t bytes = elementCount(type.shape()) * static_cast<std::int64_t>(byteSize(type.dtype));
+        return bytes > 0 && bytes % kBufferAlignment == 0;
+    };
+    return shape.size() != 4 && isOutermost(shape, axis) && std::ranges::all_of(split.outputs, aligned) && computed(graph, split.inputs[0]);
+}
 
 std::optional<std::int64_t> viewOffset(const Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
@@ -64,7 +82,7 @@ std::optional<std::int64_t> viewOffset(const Graph& graph, NodeId id) {
     const Shape shape = from.shape();
     const OpInputs in(graph, node);
     const auto run = node.op == "Gather" ? gatheredRun(in, shape) : slicedRun(in, shape);
-    if (!run || std::any_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(run->axis), [](std::int64_t extent) { return extent != 1; }))
+    if (!run || !isOutermost(shape, run->axis))
         return std::nullopt;
     const std::int64_t inner = elementCount(std::span(shape).subspan(run->axis + 1));
     const std::int64_t offset = run->first * inner * static_cast<std::int64_t>(byteSize(from.dtype));

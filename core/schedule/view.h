@@ -14,4 +14,7 @@ std::optional<std::int64_t> viewOffset(const Graph& graph, NodeId id);
 
 inline constexpr std::int64_t kBufferAlignment = 64; // bytes
 
+// Whether all parts of a Split are such runs.
+bool splitsIntoViews(const Graph& graph, const Node& split);
+
 } // namespace tunesmith
