@@ -82,6 +82,7 @@ void addOptimize(CLI::App& app, Session& session) {
     command.add_option("--alpha", request.alpha, "Graphs up to so many times as dear as the best are looked at further")->capture_default_str()->check(CLI::Range(1.0, 10.0));
     command.add_option("--budget", request.budget, "Graphs that are expanded, at most")->capture_default_str()->check(CLI::Range(std::int64_t(0), std::int64_t(1) << 40));
     command.add_option("--time", request.seconds, "Seconds that the search takes, at most")->check(CLI::NonNegativeNumber);
+    command.add_flag("--measure", request.measure, "Time the original and the result as modules, in turns");
     command.add_option("--without", request.without, "Rules that are not to be used")->delimiter(',');
     session.addDimensions(command);
     session.addThreads(command);

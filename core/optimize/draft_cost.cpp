@@ -41,7 +41,7 @@ double flopsOf(const Draft& draft, NodeNo node) {
 
 } // namespace
 
-double DraftCost::of(const Draft& draft) {
+double KernelSumCost::of(const Draft& draft) {
     finder_.find(draft, kernels_);
     double sum = 0;
     for (std::size_t i = 0; i < kernels_.size(); ++i) {

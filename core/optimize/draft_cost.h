@@ -7,14 +7,18 @@
 
 namespace tunesmith::optimize {
 
-// What a draft will cost as a module: the sum over its kernels, each remembered by what it computes. Nothing that runs is free.
+// What a draft will cost as a module. Nothing that runs is free.
 class DraftCost {
 public:
     virtual ~DraftCost() = default;
-
-    double of(const Draft& draft);
+    virtual double of(const Draft& draft) = 0;
     virtual std::string unit() const = 0; // "kernels", "ms"
-    std::size_t kernelsKnown() const { return known_.size(); }
+};
+
+// The sum over a draft's kernels, each remembered by what it computes.
+class KernelSumCost : public DraftCost {
+public:
+    double of(const Draft& draft) override;
 
 protected:
     virtual double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) = 0;
@@ -36,7 +40,7 @@ KernelWork workOf(const Draft& draft, std::span<const NodeNo> kernel);
 
 // How many kernels are launched; of drafts with equally many, the one whose kernels read fewer bytes of weights is cheaper (1e-12 of a launch
 // for each). The same on every machine.
-class LaunchCost : public DraftCost {
+class LaunchCost : public KernelSumCost {
 public:
     std::string unit() const override { return "kernels"; }
 
@@ -48,7 +52,7 @@ protected:
 struct MachineRates {
     double gflops = 50, gigabytesPerSecond = 10, launchMs = 0.002;
 };
-class RooflineCost : public DraftCost {
+class RooflineCost : public KernelSumCost {
 public:
     explicit RooflineCost(MachineRates rates = {}) : rates_(rates) {}
     std::string unit() const override { return "ms"; }

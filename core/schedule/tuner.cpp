@@ -9,6 +9,7 @@
 #include "core/measure/machine.h"
 #include "core/schedule/autotvm_starts.h"
 #include "core/schedule/records.h"
+#include "core/schedule/stored_rows.h"
 #include "core/schedule/tuner_loop.h"
 
 namespace tunesmith {
@@ -78,28 +79,6 @@ Result<std::vector<Config>> startsFor(const ScheduleProblem& problem, const Tune
         std::ranges::for_each(theirs, add);
     }
     return starts;
-}
-
-Result<TargetId> storedTarget(Store& store, const Target& target) {
-    TS_ASSIGN(const MachineRow machine, thisMachine());
-    TS_ASSIGN(const auto machines, store.machines());
-    const auto known = std::ranges::find(machines, machine.key, &MachineRow::key);
-    MachineId id;
-    if (known != machines.end()) {
-        id = known->id; // adding it again would forget its ceilings
-    } else {
-        TS_ASSIGN(id, store.addMachine(machine));
-    }
-    return store.addTarget({{}, target.key(), id});
-}
-
-WorkloadRow rowOf(const Workload& workload, const std::string& serialized) {
-    return {workload.key,
-            workload.name,
-            workload.op,
-            workload.shapeText(),
-            {serialized.begin(), serialized.end()},
-            static_cast<double>(workload.flops)};
 }
 
 Result<Problems> makeProblems(const std::vector<TuneTask>& tasks, const Target& target, KernelWorkers& workers) {

@@ -11,35 +11,55 @@
 #include "core/ops/interpreter.h"
 #include "core/ops/settle_choices.h"
 #include "core/optimize/graph_search.h"
+#include "core/optimize/measured_cost.h"
 #include "core/rewrite/model_draft.h"
 #include "core/rewrite/written/written.h"
+#include "core/workbench/kernel_times.h"
 #include "core/workbench/machine.h"
+#include "core/workbench/measure_module.h"
 
 namespace tunesmith {
 namespace {
 
 using optimize::StatePtr;
 
+using MadeCost = Result<std::unique_ptr<optimize::DraftCost>>;
+
 struct Cost {
     NamedText info;
-    std::function<Result<std::unique_ptr<optimize::DraftCost>>(const OptimizeRequest&, const Work&)> make;
+    std::function<MadeCost(const OptimizeRequest&, const Work&)> make;
 };
 
-Result<std::unique_ptr<optimize::DraftCost>> rooflineCost(const OptimizeRequest& request, const Work& work) {
+int threadsOf(const OptimizeRequest& request) { return request.threads > 0 ? request.threads : usableCores(); }
+
+Result<optimize::MachineRates> ratesOf(const OptimizeRequest& request, const Work& work) {
     TS_ASSIGN(const MachineReport machine, machineReport(request.store, false, work));
-    const int threads = request.threads > 0 ? request.threads : usableCores();
     optimize::MachineRates rates;
-    rates.gflops = machine.peakGflops(threads);
+    rates.gflops = machine.peakGflops(threadsOf(request));
     for (const CeilingsAt& at : machine.threads)
-        rates.gigabytesPerSecond = at.threads <= threads ? at.memoryGbs : rates.gigabytesPerSecond;
+        rates.gigabytesPerSecond = at.threads <= threadsOf(request) ? at.memoryGbs : rates.gigabytesPerSecond;
+    return rates;
+}
+
+MadeCost rooflineCost(const OptimizeRequest& request, const Work& work) {
+    TS_ASSIGN(const optimize::MachineRates rates, ratesOf(request, work));
     return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::RooflineCost>(rates));
+}
+
+MadeCost measuredCost(const OptimizeRequest& request, const Work& work) {
+    TS_ASSIGN(const optimize::MachineRates rates, ratesOf(request, work));
+    TS_ASSIGN(const Target target, hostTarget(threadsOf(request)));
+    TS_ASSIGN(std::shared_ptr<KernelTimes> times, KernelTimes::open({request.store, target, {}, request.seed, work}));
+    const auto ms = [times](const Workload& workload) { return times->ms(workload); };
+    return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::MeasuredCost>(target, rates, ms));
 }
 
 const std::vector<Cost>& costs() {
     static const std::vector<Cost> all{
         {{"kernels", "kernel launches, then bytes of weights that are read: the same on every machine"},
-         [](const OptimizeRequest&, const Work&) { return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::LaunchCost>()); }},
+         [](const OptimizeRequest&, const Work&) -> MadeCost { return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::LaunchCost>()); }},
         {{"roofline", "time by this machine's measured ceilings of arithmetic and memory"}, rooflineCost},
+        {{"measured", "time of the kernels that are compiled: records of the store, untuned kernels measured where there are none"}, measuredCost},
     };
     return all;
 }
@@ -147,6 +167,22 @@ Status checkAgainstOriginal(OptimizedModel& told, const OptimizeRequest& request
     return {};
 }
 
+// Both as modules, in turns: what the search gained in truth.
+Status measureBoth(OptimizedModel& told, const Model& model, const OptimizeRequest& request, const Work& work) {
+    TS_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
+    const std::filesystem::path file = folder.path() / "optimized.onnx";
+    TS_TRY(exportOnnx(told.after, file));
+    TS_ASSIGN(const Model rewritten, openModel(file.string(), {}, work));
+    const PlanRequest plan{request.store, threadsOf(request), 0, false, work};
+    TS_ASSIGN(const Subject before, compiledSubject(model, plan, {{}, request.seed}));
+    TS_ASSIGN(const Subject after, compiledSubject(rewritten, plan, {{}, request.seed}));
+    work.report("measuring both");
+    TS_ASSIGN(const PairSamples pair, measurePair(before, after, 4, work.stop));
+    told.measuredBeforeMs = latencyOf(pair.a, before, 0).p5Ms;
+    told.measuredAfterMs = latencyOf(pair.b, after, 0).p5Ms;
+    return {};
+}
+
 } // namespace
 
 std::vector<NamedText> graphSearches() {
@@ -199,6 +235,8 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     TS_TRY(checkAgainstOriginal(told, request, work));
     if (!request.file.empty())
         TS_TRY(exportOnnx(told.after, request.file));
+    if (request.measure)
+        TS_TRY(measureBoth(told, model, request, work));
     return told;
 }
 
