@@ -41,6 +41,13 @@ double flopsOf(const Draft& draft, NodeNo node) {
 
 } // namespace
 
+double DraftCost::ofNode(const Draft& draft, NodeNo node) {
+    constexpr double kShared = 0.1; // of what an elementwise operator takes on its own
+    if (draft.isWeight(draft.output(node)) || roles_.isFree(draft, node))
+        return 0;
+    return ofKernel(draft, {&node, 1}) * (roles_.mayJoin(draft, node) ? kShared : 1);
+}
+
 double KernelSumCost::of(const Draft& draft) {
     finder_.find(draft, kernels_);
     double sum = 0;
@@ -90,8 +97,8 @@ KernelWork workOf(const Draft& draft, std::span<const NodeNo> kernel) {
 
 double LaunchCost::ofKernel(const Draft& draft, std::span<const NodeNo> kernel) { return 1 + workOf(draft, kernel).weightBytes * 1e-12; }
 
-double RooflineCost::ofKernel(const Draft& draft, std::span<const NodeNo> kernel) {
-    const KernelWork work = workOf(draft, kernel);
+double RooflineCost::kernel(const Draft& draft, std::span<const NodeNo> nodes) const {
+    const KernelWork work = workOf(draft, nodes);
     return rates_.launchMs + std::max(work.flops / (rates_.gflops * 1e6), work.bytes / (rates_.gigabytesPerSecond * 1e6));
 }
 

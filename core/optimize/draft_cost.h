@@ -13,15 +13,21 @@ public:
     virtual ~DraftCost() = default;
     virtual double of(const Draft& draft) = 0;
     virtual std::string unit() const = 0; // "kernels", "ms"
+
+    // What a node adds to it, roughly: what shares a kernel with others cannot be told from the node alone. Never negative.
+    double ofNode(const Draft& draft, NodeNo node);
+
+protected:
+    virtual double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) = 0;
+
+private:
+    KernelFinder roles_;
 };
 
 // The sum over a draft's kernels, each remembered by what it computes.
 class KernelSumCost : public DraftCost {
 public:
     double of(const Draft& draft) override;
-
-protected:
-    virtual double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) = 0;
 
 private:
     KernelFinder finder_;
@@ -56,9 +62,10 @@ class RooflineCost : public KernelSumCost {
 public:
     explicit RooflineCost(MachineRates rates = {}) : rates_(rates) {}
     std::string unit() const override { return "ms"; }
+    double kernel(const Draft& draft, std::span<const NodeNo> kernel) const;
 
 protected:
-    double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) override;
+    double ofKernel(const Draft& draft, std::span<const NodeNo> nodes) override { return kernel(draft, nodes); }
 
 private:
     MachineRates rates_;

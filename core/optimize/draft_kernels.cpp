@@ -10,19 +10,52 @@ namespace {
 
 constexpr std::size_t kLongestChain = 16;
 
-// Whether the parts are runs of bytes of the whole, aligned like buffers of their own.
+std::size_t fromFront(std::int64_t axis, std::size_t rank) { return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis); }
+
+bool isOutermost(const Shape& shape, std::size_t axis) {
+    return std::all_of(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis), [](std::int64_t extent) { return extent == 1; });
+}
+
+// Whether a kernel computes the value, perhaps seen through nodes that move nothing.
+bool isComputed(const Draft& draft, ValueNo value) {
+    for (NodeNo node = draft.value(value).maker; node != rewrite::kNone; node = draft.value(draft.operand(node, 0)).maker) {
+        const Operator* const op = findOperator(draft.op(node).op, draft.op(node).domain);
+        const bool moves = op && (op->fusion == Fusion::alias || draft.is(node, "Gather") || draft.is(node, "Slice") || draft.is(node, "Split"));
+        if (!moves)
+            return !draft.isWeight(value);
+    }
+    return false;
+}
+
+std::int64_t bytesOf(const Draft& draft, ValueNo value) { return elementCount(draft.shape(value)) * static_cast<std::int64_t>(byteSize(draft.dtype(value))); }
+
+// Whether the parts are runs of bytes of the whole, aligned like buffers of their own (schedule/view.h).
 bool splitsInRows(const Draft& draft, NodeNo node) {
     const Shape& whole = draft.shape(draft.operand(node, 0));
-    std::int64_t axis = draft.op(node).intAttr("axis", 0);
-    axis += axis < 0 ? static_cast<std::int64_t>(whole.size()) : 0;
-    if (whole.size() == 4 || std::any_of(whole.begin(), whole.begin() + axis, [](std::int64_t extent) { return extent != 1; }))
+    if (whole.size() == 4 || !isOutermost(whole, fromFront(draft.op(node).intAttr("axis", 0), whole.size())))
         return false;
-    for (std::size_t i = 0; i < draft.node(node).outputs; ++i) {
-        const std::int64_t bytes = elementCount(draft.shape(draft.output(node, i))) * static_cast<std::int64_t>(byteSize(draft.dtype(draft.output(node, i))));
-        if (bytes % kBufferAlignment != 0)
+    for (std::size_t i = 0; i < draft.node(node).outputs; ++i)
+        if (const std::int64_t bytes = bytesOf(draft, draft.output(node, i)); bytes == 0 || bytes % kBufferAlignment != 0)
             return false;
-    }
-    return true;
+    return isComputed(draft, draft.operand(node, 0));
+}
+
+// The same of one run that a Gather of one index or a Slice cuts out.
+bool takesRows(const Draft& draft, NodeNo node) {
+    const ValueNo from = draft.operand(node, 0);
+    const Shape& whole = draft.shape(from);
+    const bool slice = draft.is(node, "Slice");
+    const Tensor *first = draft.constant(draft.operand(node, 1)), *axes = slice ? draft.constant(draft.operand(node, 3)) : nullptr;
+    const Tensor* const steps = slice ? draft.constant(draft.operand(node, 4)) : nullptr;
+    const bool plain = first && first->count() == 1 && whole.size() != 4 && (!axes || axes->count() == 1) && (!steps || steps->asInt(0) == 1) &&
+                       (!slice || draft.operand(node, 3) == rewrite::kNone || axes);
+    if (!plain)
+        return false;
+    const std::size_t axis = fromFront(axes ? axes->asInt(0) : draft.op(node).intAttr("axis", 0), whole.size());
+    if (axis >= whole.size() || !isOutermost(whole, axis) || bytesOf(draft, draft.output(node)) == 0)
+        return false;
+    const std::int64_t row = bytesOf(draft, from) / whole[axis], start = first->asInt(0);
+    return (start < 0 ? start + whole[axis] : start) * row % kBufferAlignment == 0 && isComputed(draft, from);
 }
 
 } // namespace
@@ -42,6 +75,8 @@ KernelFinder::Role KernelFinder::roleOf(const Draft& draft, NodeNo node) {
         role = Role::alias;
     else if (draft.is(node, "Split"))
         role = Role::split;
+    else if (draft.is(node, "Gather") || draft.is(node, "Slice"))
+        role = Role::cut;
     return roles_[number] = role;
 }
 
@@ -49,6 +84,7 @@ bool KernelFinder::isFree(const Draft& draft, NodeNo node) {
     switch (roleOf(draft, node)) {
     case Role::alias: return draft.node(node).outputs == 1;
     case Role::split: return splitsInRows(draft, node);
+    case Role::cut: return takesRows(draft, node);
     default: return false;
     }
 }
@@ -57,6 +93,9 @@ void KernelFinder::find(const Draft& draft, Kernels& kernels) {
     kernels.nodes.clear();
     kernels.ends.clear();
     taken_.assign(draft.nodes(), false);
+    places_.resize(draft.nodes());
+    for (std::uint32_t place = 0; place < draft.order().size(); ++place)
+        places_[draft.order()[place]] = place;
     for (const NodeNo node : draft.order()) {
         if (taken_[node] || draft.isWeight(draft.output(node)) || isFree(draft, node))
             continue;
@@ -93,7 +132,8 @@ bool KernelFinder::joinNext(const Draft& draft, Kernels& kernels, std::size_t be
         bool fits = kernels.nodes.size() - begin < kLongestChain;
         for (const ValueNo of : open) {
             fits = fits && !draft.isOutput(of);
-            next = next == rewrite::kNone ? firstReader(of) : next;
+            if (const NodeNo reader = firstReader(of); reader != rewrite::kNone && (next == rewrite::kNone || places_[reader] < places_[next]))
+                next = reader;
         }
         fits = fits && next != rewrite::kNone && !taken_[next] && roleOf(draft, next) == Role::elementwise && draft.node(next).outputs == 1 &&
                draft.shape(draft.output(next)) == draft.shape(value);

@@ -26,16 +26,18 @@ public:
         }
     };
     void find(const Draft& draft, Kernels& kernels);
+    bool isFree(const Draft& draft, NodeNo node); // needs no kernel, whatever is around it
+    bool mayJoin(const Draft& draft, NodeNo node) { return roleOf(draft, node) == Role::elementwise; } // the kernel of what it reads
 
 private:
-    enum class Role : std::uint8_t { unknown, kernel, elementwise, alias, split };
+    enum class Role : std::uint8_t { unknown, kernel, elementwise, alias, split, cut };
     Role roleOf(const Draft& draft, NodeNo node);
-    bool isFree(const Draft& draft, NodeNo node);
     void follow(const Draft& draft, Kernels& kernels, std::size_t begin);
     bool joinNext(const Draft& draft, Kernels& kernels, std::size_t begin);
 
     std::vector<Role> roles_; // by operator
     std::vector<bool> taken_; // by node
+    std::vector<std::uint32_t> places_; // by node, in the draft's order
 };
 
 } // namespace tunesmith::optimize

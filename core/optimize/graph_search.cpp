@@ -19,6 +19,7 @@ const std::vector<Strategy>& strategies() {
         {{"backtracking", "the cheapest draft first, up to alpha times as dear as the best"}, searchBacktracking},
         {{"beam", "the cheapest drafts of each depth"}, searchBeam},
         {{"mcts", "Monte-Carlo tree search: random continuations tell where to go on"}, searchTree},
+        {{"egraph", "equality saturation: what all rewrites together could give, extracted by integer programming"}, searchEqualities},
     };
     return all;
 }

@@ -23,6 +23,9 @@ public:
 
     std::size_t guessed() const { return guessed_; } // workloads without a time so far
 
+protected:
+    double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) override { return roofline_.kernel(draft, kernel); }
+
 private:
     double ofWorkload(const Workload& workload);
     double ofConversion(const TensorType& type) const;

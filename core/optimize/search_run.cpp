@@ -88,11 +88,11 @@ void SearchRun::countExpansion() {
         observer_(progress());
 }
 
-std::vector<StatePtr> SearchRun::expand(const StatePtr& parent) {
+std::vector<StatePtr> SearchRun::expand(const StatePtr& parent, Seen seen) {
     std::vector<StatePtr> children;
     const std::vector<Move> moves = movesOf(parent);
     for (const Move& move : moves) {
-        if (StatePtr made = child(parent, move))
+        if (StatePtr made = child(parent, move, seen))
             children.push_back(std::move(made));
         if (stop_.stopRequested() || (options_.seconds > 0 && seconds() >= options_.seconds))
             break;

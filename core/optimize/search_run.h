@@ -20,6 +20,8 @@ public:
     GraphSearchResult finish(StopReason reason);
 
     const GraphSearchOptions& options() const { return options_; }
+    DraftCost& cost() { return cost_; }
+    const StopToken& stop() const { return stop_; }
     const StatePtr& start() const { return result_.start; }
     const StatePtr& best() const { return result_.best; }
 
@@ -34,7 +36,7 @@ public:
     enum class Seen : std::uint8_t { skip, again };
     StatePtr child(const StatePtr& parent, const Move& move, Seen seen = Seen::skip);
     // All of them, in the order of the moves; fewer when the search must end. Counts as one expansion.
-    std::vector<StatePtr> expand(const StatePtr& parent);
+    std::vector<StatePtr> expand(const StatePtr& parent, Seen seen = Seen::skip);
     void countExpansion();
 
 private:
@@ -66,5 +68,6 @@ void searchGreedily(SearchRun& run);
 void searchBacktracking(SearchRun& run);
 void searchBeam(SearchRun& run);
 void searchTree(SearchRun& run);
+void searchEqualities(SearchRun& run);
 
 } // namespace tunesmith::optimize

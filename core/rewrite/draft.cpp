@@ -106,6 +106,8 @@ void Draft::replace(ValueNo from, ValueNo to) {
         return;
     if (to >= settledValues_)
         values_[to].label = values_[from].label;
+    else
+        equalLabels_.emplace_back(values_[from].label, values_[to].label);
     std::ranges::replace(operands_, from, to);
     std::ranges::replace(outputs_, from, to);
 }

@@ -76,6 +76,8 @@ public:
 
     // Whoever reads `from` reads `to` from now on. The types must be the same.
     void replace(ValueNo from, ValueNo to);
+    // Labels of values that a rewrite has put in the place of others and that had labels of their own: they are the same tensor.
+    const std::vector<std::pair<std::uint64_t, std::uint64_t>>& equalLabels() const { return equalLabels_; }
     // False where a node would depend on itself; the draft is good for nothing then.
     bool settle();
 
@@ -98,6 +100,7 @@ private:
     std::vector<NodeNo> order_, consumers_;
     std::vector<std::uint32_t> firstConsumer_; // by value, and one more
     std::size_t settledNodes_ = 0, settledValues_ = 0;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> equalLabels_;
     std::uint64_t hash_ = 0;
 };
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <set>
+
+#include "core/optimize/equal_nodes.h"
+#include "core/optimize/search_run.h"
+
+namespace tunesmith::optimize {
+namespace {
+
+constexpr double kExtractionSeconds = 5;
+constexpr std::size_t kFrontier = 4; // drafts beside the planned ones whose moves are added in each round
+
+// Rewrites add their nodes to an e-graph, extraction plans the cheapest draft that its nodes can be put together to, and the plan is walked to from
+// the start, rewrite by rewrite: so what is found is reached by rules, costs what it really costs with kernels shared, and can be
+// replayed. The drafts on the way add what further rewrites they allow, until the plan is where the search stands.
+class EqualitySearch {
+public:
+    explicit EqualitySearch(SearchRun& run) : run_(run) { nodes_.add(run.start()->draft, 0, run.cost()); }
+
+    void go() {
+        expand(run_.start());
+        std::set<std::vector<std::size_t>> planned;
+        while (!run_.stopped()) {
+            const std::vector<EqualNodes::ClassNo> results = nodes_.resultsOf(run_.start()->draft);
+            Extraction plan = extractExactly(nodes_, results, kExtractionSeconds, run_.stop());
+            if (!planned.insert(plan.makers).second && !widen())
+                return;
+            walkTo(plan);
+        }
+    }
+
+private:
+    // The drafts one rewrite away, which the e-graph knows from now on.
+    const std::vector<StatePtr>& expand(const StatePtr& state) {
+        if (const auto known = children_.find(state.get()); known != children_.end())
+            return known->second;
+        std::vector<StatePtr> children = run_.expand(state, SearchRun::Seen::again);
+        for (const StatePtr& child : children)
+            nodes_.add(child->draft, state->draft.nodes(), run_.cost());
+        waiting_.insert(waiting_.end(), children.begin(), children.end());
+        expanded_.push_back(state);
+        return children_[state.get()] = std::move(children);
+    }
+
+    // How many of a draft's nodes the plan does not have.
+    std::size_t missing(const StatePtr& state, const Extraction& plan) const {
+        const std::vector<std::size_t> own = nodes_.makersOf(state->draft);
+        return static_cast<std::size_t>(std::ranges::count_if(own, [&](std::size_t maker) { return !std::ranges::binary_search(plan.makers, maker); }));
+    }
+
+    void walkTo(const Extraction& plan) {
+        StatePtr at = run_.start();
+        for (std::size_t left = missing(at, plan); left > 0 && !run_.stopped();) {
+            StatePtr next;
+            std::size_t nearest = left;
+            for (const StatePtr& child : expand(at)) {
+                const std::size_t far = missing(child, plan);
+                if (far < nearest || (next && far == nearest && child->cost < next->cost)) {
+                    nearest = far;
+                    next = child;
+                }
+            }
+            if (!next)
+                return;
+            at = next;
+            left = nearest;
+        }
+        if (!run_.stopped())
+            expand(at);
+    }
+
+    // The cheapest drafts that were not expanded, as long as there are some within alpha.
+    bool widen() {
+        std::ranges::stable_sort(waiting_, {}, &State::cost);
+        std::size_t widened = 0;
+        std::vector<StatePtr> left;
+        for (const StatePtr& state : std::exchange(waiting_, {})) {
+            const bool worth = state->cost <= run_.options().alpha * run_.best()->cost && !hashes_.contains(state->draft.hash());
+            if (widened < kFrontier && worth && !run_.stopped()) {
+                hashes_.insert(state->draft.hash());
+                expand(state);
+                ++widened;
+            } else if (worth) {
+                left.push_back(state);
+            }
+        }
+        waiting_.insert(waiting_.end(), left.begin(), left.end());
+        return widened > 0;
+    }
+
+    SearchRun& run_;
+    EqualNodes nodes_;
+    std::unordered_map<const State*, std::vector<StatePtr>> children_;
+    std::vector<StatePtr> expanded_, waiting_;
+    std::set<std::uint64_t> hashes_; // of drafts that were widened
+};
+
+} // namespace
+
+void searchEqualities(SearchRun& run) { EqualitySearch(run).go(); }
+
+} // namespace tunesmith::optimize

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+
+#include "core/check/equivalence.h"
+#include "core/check/random_inputs.h"
+#include "core/onnx/samples.h"
+#include "core/ops/fold_constants.h"
+#include "core/ops/infer_shapes.h"
+#include "core/ops/interpreter.h"
+#include "core/optimize/graph_search.h"
+#include "core/optimize/measured_cost.h"
+#include "core/rewrite/model_draft.h"
+#include "core/rewrite/written/written.h"
+#include "core/module/build.h"
+#include "small_models.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+using namespace tunesmith::optimize;
+
+namespace {
+
+const RuleSet& rules() {
+    static const RuleSet all(rewrite::writtenSubstitutions());
+    return all;
+}
+
+GraphSearchResult searched(const rewrite::ModelDraft& model, const GraphSearchOptions& options) {
+    LaunchCost cost;
+    return take(searchGraph(model.draft, rules(), cost, options));
+}
+
+std::int64_t countOf(const Graph& graph, const std::string& op) {
+    return std::ranges::count_if(graph.nodes(), [&](const auto& node) { return node->op == op; });
+}
+
+Graph optimized(const Graph& graph, const GraphSearchOptions& options = {}) {
+    const rewrite::ModelDraft model = take(rewrite::draftOf(graph));
+    const GraphSearchResult found = searched(model, options);
+    return take(foldConstants(take(rewrite::graphOf(model, found.best->draft)), FoldOptions::weights()));
+}
+
+void requireSame(const Graph& before, const Graph& after) {
+    const std::vector<Tensor> inputs = take(randomInputs(before, 3));
+    const Status same = requireEquivalent(take(Interpreter(before).run(inputs)), take(Interpreter(after).run(inputs)), {}, {0, 1e-5});
+    QVERIFY2(same.ok(), same.error().message.c_str());
+}
+
+// Which rules were applied and what the drafts cost, step by step.
+std::vector<std::pair<std::uint32_t, double>> trail(const GraphSearchResult& result) {
+    std::vector<std::pair<std::uint32_t, double>> steps;
+    for (const StatePtr& state : trailOf(result.best))
+        steps.emplace_back(state->step.rule, state->cost);
+    return steps;
+}
+
+} // namespace
+
+class TestGraphSearch : public QObject {
+    Q_OBJECT
+
+private slots:
+    void fireModulesBecomeOneConvolutionEach() {
+        const Graph before = fireModules(3), after = optimized(before);
+        QCOMPARE(countOf(before, "Conv"), 9);
+        QCOMPARE(countOf(after, "Conv"), 6);
+        QCOMPARE(countOf(after, "Concat"), 0);
+        QCOMPARE(countOf(after, "Relu"), 6);
+        requireSame(before, after);
+    }
+
+    void gatesBecomeOneProductEachStep() {
+        const Graph before = recurrentCell(3), after = optimized(before);
+        QCOMPARE(countOf(after, "MatMul"), 3); // the input's and the first state's are one
+        requireSame(before, after);
+    }
+
+    void queriesKeysAndValuesBecomeOneProduct() {
+        const Graph before = attention(2), after = optimized(before);
+        QCOMPARE(countOf(before, "MatMul"), 12);
+        QCOMPARE(countOf(after, "MatMul"), 8);
+        QCOMPARE(countOf(after, "Transpose"), 6); // of all heads, of the keys once more, and back
+        requireSame(before, after);
+    }
+
+    void everyStrategyFindsIt_data() {
+        QTest::addColumn<QString>("strategy");
+        for (const GraphStrategyInfo& info : graphStrategies())
+            QTest::newRow(info.name.c_str()) << QString::fromStdString(info.name);
+    }
+
+    void everyStrategyFindsIt() {
+        QFETCH(QString, strategy);
+        const rewrite::ModelDraft model = take(rewrite::draftOf(fireModules(4)));
+        GraphSearchOptions options;
+        options.strategy = strategy.toStdString();
+        options.budget = 300;
+        const GraphSearchResult found = searched(model, options), again = searched(model, options);
+        QCOMPARE(static_cast<int>(found.start->cost), 16);
+        QCOMPARE(static_cast<int>(found.best->cost), 8);
+        QCOMPARE(trail(found), trail(again));
+        QCOMPARE(found.expanded, again.expanded);
+        QVERIFY(found.stopReason == StopReason::exhausted || found.stopReason == StopReason::budgetTrials);
+        for (std::size_t i = 1; i < found.curve.size(); ++i)
+            QVERIFY(found.curve[i].best <= found.curve[i - 1].best);
+    }
+
+    void aLargerAlphaNeverFindsLess() {
+        const rewrite::ModelDraft model = take(rewrite::draftOf(recurrentCell(2)));
+        for (const std::int64_t budget : {1, 2, 5, 20}) {
+            GraphSearchOptions strict, wide;
+            strict.alpha = 1.0;
+            strict.budget = wide.budget = budget;
+            QVERIFY(searched(model, wide).best->cost <= searched(model, strict).best->cost);
+        }
+    }
+
+    void stopsWhenAskedTo() {
+        const rewrite::ModelDraft model = take(rewrite::draftOf(fireModules(6)));
+        LaunchCost cost;
+        StopSource source;
+        const auto stopAfterTwo = [&](const GraphSearchProgress& progress) {
+            if (progress.expanded == 2)
+                source.requestStop();
+        };
+        const GraphSearchResult found = take(searchGraph(model.draft, rules(), cost, {}, source.token(), stopAfterTwo));
+        QCOMPARE(found.stopReason, StopReason::cancelled);
+        QCOMPARE(found.expanded, 2);
+        QVERIFY(found.best->cost < found.start->cost); // what was found until then stays
+        GraphSearchOptions none;
+        none.budget = 0;
+        QCOMPARE(searched(model, none).stopReason, StopReason::budgetTrials);
+        none.strategy = "luck";
+        QVERIFY(searchGraph(model.draft, rules(), cost, none).error().message.find("luck") != std::string::npos);
+    }
+
+    // Moves that are found near what changed are all that there are.
+    void movesOfARewrittenDraftAreAllFound() {
+        for (const Graph& graph : {fireModules(3), recurrentCell(2), attention(2)}) {
+            Draft draft = take(rewrite::draftOf(graph)).draft;
+            std::vector<Move> moves = rules().moves(draft);
+            Rng rng(5);
+            for (int step = 0; step < 12 && !moves.empty(); ++step) {
+                const Move move = moves[rng.below(moves.size())];
+                auto made = rewrite::applied(draft, rules()[move.rule], move.match);
+                if (!made.draft)
+                    continue;
+                std::vector<std::uint32_t> simplifications;
+                QVERIFY(rules().simplify(*made.draft, &draft, simplifications));
+                moves = rules().moves(*made.draft, draft, moves);
+                QVERIFY(moves == rules().moves(*made.draft));
+                draft = std::move(*made.draft);
+            }
+        }
+    }
+
+    void kernelsAreThoseOfTheCompiler_data() {
+        QTest::addColumn<QString>("sample");
+        for (const char* sample : {"resnet18", "mobilenet_v2", "encoder", "mlp"})
+            QTest::newRow(sample) << sample;
+    }
+
+    void kernelsAreThoseOfTheCompiler() {
+        QFETCH(QString, sample);
+        const auto built = buildSample(sample.toStdString());
+        if (!built.ok())
+            QSKIP("there is no such sample");
+        const rewrite::ModelDraft model = take(rewrite::draftOf(take(prepareGraph(*built))));
+        const Graph same = take(inferShapes(take(rewrite::graphOf(model, model.draft)))); // what is computed twice is one node there, too
+        std::size_t kernels = 0;
+        for (const KernelGroup& group : take(groupNodes(same)))
+            kernels += group.kind == KernelGroup::Kind::kernel ? 1 : 0;
+        LaunchCost cost;
+        QCOMPARE(static_cast<std::size_t>(cost.of(model.draft)), kernels);
+    }
+
+    void nothingIsFree() {
+        const rewrite::ModelDraft model = take(rewrite::draftOf(attention(1)));
+        KernelFinder finder;
+        KernelFinder::Kernels kernels;
+        finder.find(model.draft, kernels);
+        for (std::size_t i = 0; i < kernels.size(); ++i)
+            QVERIFY(workOf(model.draft, kernels[i]).bytes > 0);
+        RooflineCost roofline({100, 20, 0.001});
+        QVERIFY(roofline.of(model.draft) >= 0.001 * static_cast<double>(kernels.size()));
+    }
+
+    void measuredCostAsksForEachWorkloadOnce() {
+        const rewrite::ModelDraft model = take(rewrite::draftOf(fireModules(2)));
+        std::map<std::string, int> asked;
+        MeasuredCost cost(take(hostTarget(1)), {}, [&](const Workload& workload) { return ++asked[workload.key], std::optional(1.0); });
+        const double before = cost.of(model.draft);
+        QVERIFY(before >= 8);
+        GraphSearchOptions options;
+        const GraphSearchResult found = take(searchGraph(model.draft, rules(), cost, options));
+        QVERIFY(found.best->cost <= before - 4);
+        for (const auto& [key, count] : asked)
+            QCOMPARE(count, 1);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestGraphSearch)
+#include "tst_graph_search.moc"
