@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/rewrite/written/rule.h"
+
+#include <algorithm>
+
+#include "core/rewrite/written/inspect.h"
+
+namespace tunesmith::rewrite {
+namespace {
+
+class WrittenSubstitution : public Substitution {
+public:
+    explicit WrittenSubstitution(WrittenRule rule) : Substitution(rule.card), rule_(std::move(rule)) {}
+
+    void find(const Draft& draft, NodeNo anchor, std::vector<Match>& found) const override {
+        if (!isPlain(draft, anchor) || draft.isWeight(draft.output(anchor)))
+            return; // what depends on constants only is computed before the model runs
+        if (std::vector<ValueNo> values = rule_.find(draft, anchor); !values.empty())
+            found.push_back({anchor, std::move(values)});
+    }
+
+    // Who reads what may be different now, so the match must be found again.
+    std::string_view apply(Draft& draft, const Match& match) const override {
+        std::vector<Match> found;
+        if (match.anchor < draft.nodes() && draft.isAlive(match.anchor))
+            find(draft, match.anchor, found);
+        if (std::ranges::find(found, match) == found.end())
+            return "it is not there any more";
+        const std::vector<ValueNo> results = rule_.build(draft, match);
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            if (results[i] == kNone)
+                return "the shapes do not allow it";
+            if (draft.value(results[i]).type != draft.value(match.values[i]).type)
+                return "the result would have another shape or type";
+        }
+        for (std::size_t i = 0; i < results.size(); ++i)
+            draft.replace(match.values[i], results[i]);
+        return {};
+    }
+
+    std::optional<Draft> sample(const std::shared_ptr<OperatorTable>& table, Rng& rng) const override {
+        SampleModel model(table, rule_.opsets, rng);
+        return model.finish(rule_.sample(model));
+    }
+
+private:
+    WrittenRule rule_;
+};
+
+} // namespace
+
+SubstitutionPtr written(WrittenRule rule) { return std::make_shared<WrittenSubstitution>(std::move(rule)); }
+
+} // namespace tunesmith::rewrite
