@@ -185,6 +185,10 @@ private:
         }
         for (const std::string& name : model_.outputNames)
             taken_.insert(name);
+        for (const auto& value : model_.source.values())
+            valueNames_.insert(value->name);
+        for (const auto& node : model_.source.nodes())
+            nodeNames_.insert(node->name);
     }
 
     void addInputs() {
@@ -195,11 +199,20 @@ private:
             ids_[draft_.inputs()[i++]] = builder_.addCapture(model_.source.value(id).name, model_.source.value(id).type);
     }
 
-    std::string nameOf(ValueNo value) const {
+    std::string nameOf(ValueNo value) {
         if (const auto output = names_.find(value); output != names_.end())
             return output->second;
         const std::string own = value < model_.valueNames.size() ? model_.valueNames[value] : std::string();
-        return taken_.contains(own) ? std::string() : own;
+        return own.empty() || taken_.contains(own) ? newName("value", valueNames_) : own;
+    }
+
+    // None that the model has: whose it is may be added later.
+    std::string newName(const std::string& stem, const std::set<std::string>& known) {
+        std::string name;
+        do
+            name = stem + "_" + std::to_string(++counters_[stem]);
+        while (known.contains(name));
+        return name;
     }
 
     ValueId idOf(ValueNo value) {
@@ -214,6 +227,8 @@ private:
         Node node = draft_.op(number);
         if (number < model_.sourceNodes.size())
             node.name = model_.source.node(model_.sourceNodes[number]).name;
+        else
+            node.name = newName(node.op, nodeNames_);
         for (const ValueNo operand : draft_.operands(number))
             node.inputs.push_back(idOf(operand));
         if (draft_.is(number, "Conv")) {
@@ -265,7 +280,8 @@ private:
     GraphBuilder builder_{model_.source.name()};
     std::vector<ValueId> ids_; // by value of the draft
     std::map<ValueNo, std::string> names_;
-    std::set<std::string> taken_;
+    std::set<std::string> taken_, valueNames_, nodeNames_; // of the model
+    std::map<std::string, int> counters_; // of new names, by stem
     std::map<NodeNo, NodeId> nodeIds_;
 };
 
