@@ -58,11 +58,11 @@ ValueNo statistics(SampleModel& model, ValueNo data, std::int64_t channels) {
     const std::int64_t training = model.opset() >= 14 && model.chance(0.1) ? 1 : 0;
     if (training || model.chance(0.1))
         attributes["training_mode"] = training;
-    const std::size_t outputs = training ? 3 : model.opset() < 14 && model.chance(0.1) ? 5 : 1;
+    const bool reads = training ? model.chance(0.5) : model.opset() < 14 && model.chance(0.1);
     if (data == kNone)
         return kNone;
-    return model.draft().add("BatchNormalization", {data, model.weight({channels}), model.weight({channels}), model.weight({channels}), model.positive({channels})}, attributes,
-                             outputs);
+    const ValueNo scale = model.weight({channels}), bias = model.weight({channels}), mean = model.weight({channels});
+    return model.draft().add("BatchNormalization", {data, scale, bias, mean, model.positive({channels})}, attributes, !reads ? 1 : training ? 3 : 5);
 }
 
 WrittenRule foldBatchNorm() {

@@ -70,7 +70,7 @@ bool keepsOrder(const Draft& draft, NodeNo slice) {
 
 WrittenRule movement() {
     return removal(
-        "remove-movement", "reshape(x) = x, and the same of flatten, squeeze, unsqueeze, expand, slice and transpose", {"the shape stays, and so does the order of what is not 1"},
+        "remove-movement", "reshape(x) = x, and the same of flatten, squeeze, unsqueeze, expand, slice and transpose", {"shape and order of the elements stay"},
         [](const Draft& draft, NodeNo node) {
             const bool fits = isReshape(draft, node) || draft.is(node, "Expand") || (draft.is(node, "Slice") && keepsOrder(draft, node)) ||
                               (draft.is(node, "Transpose") && std::ranges::is_sorted(permOf(draft, node)));

@@ -9,8 +9,9 @@ namespace tunesmith::rewrite {
 namespace {
 
 bool isUnaryMap(std::string_view op) {
-    return isOneOf(op, {"Relu", "LeakyRelu", "Elu",  "Selu",  "Celu", "Sigmoid", "Tanh",  "Softplus", "Softsign", "HardSigmoid", "HardSwish", "Mish", "ThresholdedRelu", "Gelu", "Shrink",
-                        "Erf",  "Exp",       "Log",  "Sqrt",  "Abs",  "Sign",    "Floor", "Ceil",     "Round",    "Neg",         "Not",       "Sin",  "Cos",             "Cast", "Reciprocal", "Clip"});
+    return isOneOf(op, {"Relu", "LeakyRelu", "Elu",  "Selu",  "Celu",     "Sigmoid", "Tanh", "Softplus", "Softsign", "HardSigmoid", "HardSwish"}) ||
+           isOneOf(op, {"Mish", "Gelu",      "Erf",  "Exp",   "Log",      "Sqrt",    "Abs",  "Sign",     "Floor",    "Ceil",        "Round"}) ||
+           isOneOf(op, {"Neg",  "Not",       "Sin",  "Cos",   "Cast",     "Shrink",  "Clip", "Reciprocal", "ThresholdedRelu"});
 }
 
 } // namespace

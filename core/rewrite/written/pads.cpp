@@ -131,7 +131,7 @@ ValueNo samplePool(SampleModel& model, const char* op, double fill) {
     for (std::size_t d = 0; d < pads.size() && model.chance(0.3); ++d)
         pads[d] = model.between(0, 1);
     std::map<std::string, Attribute> attributes{{"kernel_shape", kernel}, {"strides", strides}, {"pads", pads}};
-    if (model.chance(0.1) && model.opset() >= 10)
+    if (model.chance(0.2) && model.opset() >= 10)
         attributes["ceil_mode"] = std::int64_t(1);
     const bool average = std::string_view(op) == "AveragePool";
     if (average)
@@ -163,7 +163,8 @@ WrittenRule padAveragePool() {
 WrittenRule padMaxPool() {
     return {{"pad-max-pool",
              "maxpool(pad(x)) = maxpool(x), with pads that are larger by as much",
-             {"minus infinity is added around the spatial dimensions only", "nobody asks where the maxima are", "all pads together are smaller than the window", "the pool rounds down"},
+             {"minus infinity is added around the spatial dimensions only", "nobody asks where the maxima are",
+              "all pads together are smaller than the window", "the pool rounds down"},
              true},
             [](const Draft& draft, NodeNo pool) {
                 const auto padded = draft.is(pool, "MaxPool") ? paddedOperand(draft, pool) : std::nullopt;

@@ -164,8 +164,10 @@ ValueNo sampleLayerNorm(SampleModel& model) {
     const ValueNo x = model.input(shape);
     const std::int64_t keep = model.chance(0.03) ? 0 : 1;
     const ValueNo centred = model.draft().add("Sub", {x, mean(model, x, axes, keep)});
-    const ValueNo square = model.chance(0.5) ? model.draft().add("Mul", {centred, centred}) : model.draft().add("Pow", {centred, model.number(model.chance(0.05) ? 4 : 2)});
-    const ValueNo variance = shuffled(model, "Add", {mean(model, square, axes, keep), model.number(model.pick({1e-5, 1e-3, 0.5}))});
+    const ValueNo square = model.chance(0.5) ? model.draft().add("Mul", {centred, centred})
+                                             : model.draft().add("Pow", {centred, model.number(model.chance(0.05) ? 4 : 2)});
+    const std::vector<std::int64_t> axesOfSquares = model.chance(0.05) ? std::vector<std::int64_t>{-1} : axes;
+    const ValueNo variance = shuffled(model, "Add", {mean(model, square, axesOfSquares, keep), model.number(model.pick({1e-5, 1e-3, 0.5}))});
     const ValueNo normal = model.draft().add("Div", {centred, model.draft().add("Sqrt", {variance})});
     const Shape last(shape.end() - static_cast<std::ptrdiff_t>(axes.size()), shape.end());
     const auto operand = [&]() { return model.chance(0.9) ? model.weight(last) : model.input(shape); };

@@ -70,9 +70,8 @@ ValueNo SampleModel::number(double value, std::size_t rank) { return draft_.cons
 
 ValueNo SampleModel::alongAxis(const Shape& shape, std::size_t axis) {
     Shape own(shape.size(), 1);
-    own[axis] = chance(0.75) ? shape[axis] : 1;
-    if (chance(0.06))
-        own[rng_.below(own.size())] = 2;
+    const std::size_t at = chance(0.1) ? rng_.below(shape.size()) : axis;
+    own[at] = chance(0.75) ? shape[at] : 1;
     if (chance(0.06))
         own = shape;
     if (chance(0.04))

@@ -84,7 +84,8 @@ std::vector<ValueNo> findMatmul(const Draft& draft, NodeNo node) {
 WrittenRule scaleMatmul() {
     return {{"scale-matmul-weights",
              "(x w) * c = x (w * c), (w x) * c = (w * c) x, and the same of a quotient",
-             {"w and c are constants", "c has one element, one for each column of w, or one for each row if w is the left operand", "nobody else reads the product of matrices"},
+             {"w and c are constants", "c has one element, one for each column of w, or one for each row if w is the left operand",
+              "nobody else reads the product of matrices"},
              true},
             findMatmul,
             [](Draft& draft, const Match& match) {

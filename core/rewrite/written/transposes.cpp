@@ -85,7 +85,8 @@ WrittenRule arithmeticDown() {
                 Shape other = shape;
                 for (std::int64_t& extent : other)
                     extent = model.chance(0.2) ? 1 : extent;
-                return sampleArithmetic(model, a, model.draft().add("Transpose", {model.input(other)}, {{"perm", model.chance(0.05) ? model.permutation(perm.size()) : perm}}));
+                const Perm another = model.chance(0.15) ? model.permutation(perm.size()) : perm;
+                return sampleArithmetic(model, a, model.draft().add("Transpose", {model.input(other)}, {{"perm", another}}));
             }};
 }
 
@@ -159,7 +160,10 @@ ValueNo turnedProduct(Draft& draft, NodeNo matmul) {
 }
 
 WrittenRule productUp() {
-    return {{"transpose-of-product", "transpose(a b) = transpose(b) transpose(a)", {"a or b is constant", "the last two axes change places, others stay", "nobody else reads the product"}, false},
+    return {{"transpose-of-product",
+             "transpose(a b) = transpose(b) transpose(a)",
+             {"a or b is constant", "the last two axes change places, others stay", "nobody else reads the product"},
+             false},
             [](const Draft& draft, NodeNo transpose) {
                 const ValueNo data = draft.operand(transpose, 0);
                 const NodeNo matmul = draft.is(transpose, "Transpose") && swapsLast(draft, transpose) && isReadOnce(draft, data) ? madeBy(draft, data, "MatMul") : kNone;
