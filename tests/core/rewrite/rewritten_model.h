@@ -57,15 +57,33 @@ inline std::vector<Match> matchesOf(const Draft& draft, const Substitution& rule
 }
 
 // Why the models differ; empty where they compute the same.
-inline std::string differenceBetween(const Graph& before, const Graph& after) {
+inline std::string differenceBetween(const Graph& before, const Graph& after, const Tolerance& tolerance = {}) {
     std::vector<Tensor> inputs;
     for (const ValueId id : before.inputs())
-        inputs.push_back(someNumbers(before.value(id).type.shape(), 100 + inputs.size()));
+        inputs.push_back(someNumbers(before.value(id).type.shape(), 100 + inputs.size()).cast(before.value(id).type.dtype));
     const auto a = Interpreter(before).run(inputs), b = Interpreter(after).run(inputs);
     if (!a.ok() || !b.ok())
         return a.ok() ? b.error().message : a.error().message;
-    const Status same = requireEquivalent(*a, *b);
+    const Status same = requireEquivalent(*a, *b, {}, tolerance);
     return same.ok() ? "" : same.error().message;
+}
+
+// Simplifies as long as something is found; how many steps that took.
+inline int simplify(Draft& draft, const std::vector<SubstitutionPtr>& rules, int most) {
+    for (int steps = 0; steps < most; ++steps) {
+        bool changed = false;
+        for (const SubstitutionPtr& rule : rules) {
+            const std::vector<Match> matches = rule->card().simplifies ? matchesOf(draft, *rule) : std::vector<Match>();
+            if (Applied made = matches.empty() ? Applied() : applied(draft, *rule, matches[0]); made.draft) {
+                draft = std::move(*made.draft);
+                changed = true;
+                break;
+            }
+        }
+        if (!changed)
+            return steps;
+    }
+    return most;
 }
 
 struct Rewritten {
@@ -80,7 +98,7 @@ struct Rewritten {
     }
 };
 
-inline Rewritten rewritten(const Graph& graph, const std::string& name) {
+inline Rewritten rewritten(const Graph& graph, const std::string& name, const Tolerance& tolerance = {}) {
     const ModelDraft model = draftOf(graph).value();
     const SubstitutionPtr rule = ruleNamed(name);
     const std::vector<Match> matches = matchesOf(model.draft, *rule);
@@ -93,7 +111,7 @@ inline Rewritten rewritten(const Graph& graph, const std::string& name) {
         return result;
     }
     result.graph = foldConstants(graphOf(model, *made.draft, name).value()).value();
-    result.problem = differenceBetween(graph, *result.graph);
+    result.problem = differenceBetween(graph, *result.graph, tolerance);
     return result;
 }
 

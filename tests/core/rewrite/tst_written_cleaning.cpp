@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest>
 
+#include "core/onnx/samples.h"
 #include "core/rewrite/evaluate.h"
 #include "rewritten_model.h"
 
@@ -22,24 +23,6 @@ std::optional<Draft> anyStep(const Draft& draft, const std::vector<SubstitutionP
             return std::move(made.draft);
     }
     return std::nullopt;
-}
-
-// Simplifies as long as something is found; how many steps that took.
-int simplify(Draft& draft, const std::vector<SubstitutionPtr>& rules, int most) {
-    for (int steps = 0; steps < most; ++steps) {
-        bool changed = false;
-        for (const SubstitutionPtr& rule : rules) {
-            const std::vector<Match> matches = rule->card().simplifies ? matchesOf(draft, *rule) : std::vector<Match>();
-            if (Applied made = matches.empty() ? Applied() : applied(draft, *rule, matches[0]); made.draft) {
-                draft = std::move(*made.draft);
-                changed = true;
-                break;
-            }
-        }
-        if (!changed)
-            return steps;
-    }
-    return most;
 }
 
 std::string differenceOfDrafts(const Draft& before, const Draft& after, Rng& rng) {
@@ -195,6 +178,26 @@ private slots:
         QVERIFY(!applied(*first.draft, *rule, matches[0]).draft);
         QVERIFY(!applied(*first.draft, *rule, matches[1]).draft);
         QCOMPARE(matchesOf(*first.draft, *rule).size(), std::size_t(1));
+    }
+
+    void wholeModelsAreSimplified_data() {
+        QTest::addColumn<QString>("sample");
+        QTest::addColumn<int>("nodes"); // that are left when weights are computed
+        QTest::newRow("mlp") << "mlp" << 8;
+        QTest::newRow("mobilenet_v2") << "mobilenet_v2" << 101; // 52 normalizations less, and one Gemm is two nodes
+    }
+    void wholeModelsAreSimplified() {
+        QFETCH(QString, sample);
+        QFETCH(int, nodes);
+        const Graph graph = foldConstants(buildSample(sample.toStdString()).value()).value();
+        const ModelDraft model = draftOf(graph).value();
+        Draft draft = model.draft;
+        QVERIFY(simplify(draft, writtenSubstitutions(), 100) < 100);
+        const auto isLeft = [&](NodeNo node) { return !draft.isWeight(draft.output(node)); };
+        QCOMPARE(static_cast<int>(std::ranges::count_if(draft.order(), isLeft)), nodes);
+        QVERIFY(std::ranges::none_of(draft.order(), [&](NodeNo node) { return draft.is(node, "BatchNormalization") || draft.is(node, "Gemm"); }));
+        if (sample == "mlp")
+            QCOMPARE(differenceBetween(graph, graphOf(model, draft).value()), std::string());
     }
 
     void simplifyingComesToAnEnd() {

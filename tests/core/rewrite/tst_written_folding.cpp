@@ -62,6 +62,18 @@ private slots:
         QCOMPARE(result.graph->nodeCount(), std::size_t(1));
     }
 
+    // 16 bits outside, 32 inside: the folded weights are rounded once.
+    void batchNormFoldsInHalfPrecision() {
+        Model model;
+        const auto half = [&](const Shape& shape, std::uint64_t seed, double low) { return model.graph.addConstant("", someNumbers(shape, seed, low, 2).cast(DType::f16)); };
+        const ValueId x = model.graph.addInput("x", TensorType(DType::f16, Shape{1, 2, 4, 4}));
+        const ValueId y = model.add("Conv", {x, half({3, 2, 3, 3}, 1, -2)});
+        const ValueId z = model.add("BatchNormalization", {y, half({3}, 2, -2), half({3}, 3, -2), model.weight({3}), model.weight({3}, 1, 2)}, {{"epsilon", 1e-3F}});
+        const Rewritten result = rewritten(model.build({z}), "fold-batch-norm", {1e-2, 1e-2});
+        COMPARE_APPLIED(result);
+        QCOMPARE(result.graph->nodeCount(), std::size_t(1));
+    }
+
     void batchNormIsLeftAlone_data() {
         QTest::addColumn<QString>("why");
         for (const char* why : {"conv is a result", "conv is read twice", "training", "statistics are read", "statistics of an old opset are read",
