@@ -13,6 +13,7 @@
 #include "core/optimize/graph_search.h"
 #include "core/optimize/measured_cost.h"
 #include "core/rewrite/model_draft.h"
+#include "core/rewrite/raise_opset.h"
 #include "core/rewrite/written/written.h"
 #include "core/workbench/kernel_times.h"
 #include "core/workbench/machine.h"
@@ -216,7 +217,8 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     FoldOptions folding;
     folding.stop = work.stop;
     TS_ASSIGN(told.before, settleChoices(model.graph(), folding));
-    TS_ASSIGN(const rewrite::ModelDraft draft, rewrite::draftOf(told.before));
+    TS_ASSIGN(const Graph raised, rewrite::raisedOpset(told.before));
+    TS_ASSIGN(const rewrite::ModelDraft draft, rewrite::draftOf(raised));
     const optimize::GraphSearchOptions options{request.search, request.alpha, request.budget, request.seconds, request.seed};
     const auto watch = [&](const optimize::GraphSearchProgress& at) {
         const double done = static_cast<double>(at.expanded) / static_cast<double>(std::max<std::int64_t>(request.budget, 1));

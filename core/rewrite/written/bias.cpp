@@ -4,22 +4,9 @@
 #include "core/rewrite/written/rule.h"
 #include "core/rewrite/written/weights.h"
 
-// The bias of a convolution as an operand of its own and as a sum.
+// The bias of a convolution that stands beside it as a sum.
 namespace tunesmith::rewrite {
 namespace {
-
-WrittenRule takeBiasOut() {
-    return {{"take-bias-out", "conv(x, w, b) = conv(x, w) + b", {}, false},
-            [](const Draft& draft, NodeNo conv) {
-                return isConvolution(draft, conv) && draft.operand(conv, 2) != kNone ? std::vector{draft.output(conv)} : std::vector<ValueNo>();
-            },
-            [](Draft& draft, const Match& match) {
-                const std::size_t rank = draft.shape(match.values[0]).size();
-                const ValueNo bias = along(draft, draft.operand(match.anchor, 2), rank, 1);
-                return std::vector{draft.add("Add", {again(draft, match.anchor, {draft.operand(match.anchor, 0), draft.operand(match.anchor, 1)}), bias})};
-            },
-            [](SampleModel& model) { return model.anyConv(model.chooseConv()); }};
-}
 
 // Which operand of the sum or difference is the convolution; the other is one summand for each channel.
 std::optional<std::size_t> biasedOperand(const Draft& draft, NodeNo sum) {
@@ -67,9 +54,6 @@ WrittenRule putBiasIn() {
 
 } // namespace
 
-void addBiasSubstitutions(std::vector<SubstitutionPtr>& all) {
-    all.push_back(written(takeBiasOut()));
-    all.push_back(written(putBiasIn()));
-}
+void addBiasSubstitutions(std::vector<SubstitutionPtr>& all) { all.push_back(written(putBiasIn())); }
 
 } // namespace tunesmith::rewrite

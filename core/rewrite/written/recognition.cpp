@@ -136,18 +136,31 @@ Reader readerOf(const Draft& draft, ValueNo value, std::string_view op) {
     return draft.operand(node, i) == value ? Reader() : Reader{draft.output(node), draft.operand(node, i)};
 }
 
-// The result, x, the factors and, if there are any, the summands.
+// Whether a factor or summand is a constant for each element of the axes that are normalised, which is all that other runtimes take.
+bool fits(const Draft& draft, const Reader& reader, const Normalized& normalized) {
+    const Shape& x = draft.shape(normalized.x);
+    return reader.result != kNone && draft.isWeight(reader.other) && draft.shape(reader.other) == Shape(x.begin() + normalized.axis, x.end());
+}
+
+// The result, x, the factors and, if there are any, the summands; kLeftOut where the quotient is not scaled.
 std::vector<ValueNo> findLayerNorm(const Draft& draft, NodeNo quotient) {
     const auto normalized = draft.table().opset() >= 17 && draft.is(quotient, "Div") ? normalizedBy(draft, quotient) : std::nullopt;
     if (!normalized || !isFloat(draft.dtype(normalized->x)))
         return {};
-    const Reader scaled = readerOf(draft, draft.output(quotient), "Mul");
-    if (scaled.result == kNone)
-        return {};
+    Reader scaled = readerOf(draft, draft.output(quotient), "Mul");
+    if (!fits(draft, scaled, *normalized))
+        scaled = {draft.output(quotient), Draft::kLeftOut};
     const Reader shifted = readerOf(draft, scaled.result, "Add");
-    if (shifted.result == kNone)
+    if (!fits(draft, shifted, *normalized))
         return {scaled.result, normalized->x, scaled.other};
     return {shifted.result, normalized->x, scaled.other, shifted.other};
+}
+
+ValueNo onesFor(Draft& draft, const Normalized& normalized) {
+    const Shape& x = draft.shape(normalized.x);
+    Tensor ones = Tensor::zeros(DType::f32, Shape(x.begin() + normalized.axis, x.end()));
+    std::ranges::fill(ones.mutableData<float>(), 1.0F);
+    return draft.constant(ones.cast(draft.dtype(normalized.x)));
 }
 
 ValueNo mean(SampleModel& model, ValueNo value, const std::vector<std::int64_t>& axes, std::int64_t keep) {
@@ -171,20 +184,23 @@ ValueNo sampleLayerNorm(SampleModel& model) {
     const ValueNo normal = model.draft().add("Div", {centred, model.draft().add("Sqrt", {variance})});
     const Shape last(shape.end() - static_cast<std::ptrdiff_t>(axes.size()), shape.end());
     const auto operand = [&]() { return model.chance(0.9) ? model.weight(last) : model.input(shape); };
-    const ValueNo scaled = shuffled(model, "Mul", {normal, operand()});
+    const ValueNo scaled = model.chance(0.2) ? normal : shuffled(model, "Mul", {normal, operand()});
     return model.chance(0.8) ? shuffled(model, "Add", {scaled, operand()}) : scaled;
 }
 
 WrittenRule layerNorm() {
     return {{"recognize-layer-norm",
              "(x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) * scale + bias = layernorm(x, scale, bias)",
-             {"the means are over the last axes", "the model's opset is 17 or newer", "nobody else reads the quotient"},
+             {"the means are over the last axes", "scale and bias are constants of those axes, or left out", "the model's opset is 17 or newer"},
              false},
             findLayerNorm,
             [](Draft& draft, const Match& match) {
                 const Normalized normalized = *normalizedBy(draft, match.anchor);
                 const OperatorNo op = draft.table().add("LayerNormalization", {{"axis", normalized.axis}, {"epsilon", static_cast<float>(normalized.epsilon)}});
-                return std::vector{draft.add(op, std::span(match.values).subspan(1))};
+                std::vector<ValueNo> operands(match.values.begin() + 1, match.values.end());
+                if (operands[1] == Draft::kLeftOut)
+                    operands[1] = onesFor(draft, normalized);
+                return std::vector{draft.add(op, operands)};
             },
             sampleLayerNorm,
             {17, 18, 20}};

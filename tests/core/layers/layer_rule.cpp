@@ -52,7 +52,7 @@ std::optional<QString> onlyFrom(const QString& layer, const QStringList& allowed
 const QStringList& rooms() {
     static const QStringList list{"base",    "process", "stats",  "graph",        "loops",    "te",        "ops",       "check",  "onnx",
                                   "store",   "search",  "cost",   "autotvm",      "codegen",  "runtime",   "measure",   "schedule",
-                                  "module",  "substitution", "rl", "executors",   "jobs",     "plugin",    "workbench"};
+                                  "module",  "substitution", "rewrite", "optimize", "rl", "executors",   "jobs",     "plugin",    "workbench"};
     return list;
 }
 
