@@ -72,6 +72,8 @@ public:
     ValueNo add(const std::string& op, std::initializer_list<ValueNo> operands, std::map<std::string, Attribute> attributes = {}, std::size_t outputs = 1);
     // Of an opaque node: types are given (kNone: the output is left out), nothing is checked, and no equal node stands for it.
     NodeNo addOpaque(OperatorNo op, std::span<const ValueNo> operands, std::span<const TypeNo> types);
+    // Of a node of another draft of this table, opaque or not. Empty operands are kNone here.
+    NodeNo addAsItIs(OperatorNo op, std::span<const ValueNo> operands, std::span<const TypeNo> types, bool weight) { return append(op, operands, types, !weight); }
     void setOutputs(std::vector<ValueNo> outputs) { outputs_ = std::move(outputs); }
 
     // Whoever reads `from` reads `to` from now on. The types must be the same.
