@@ -23,6 +23,7 @@ Json optimizedJson(const OptimizedModel& made) {
     json["seconds"] = made.seconds;
     json["stop_reason"] = stopReasonName(made.stopReason);
     json["rules"] = rules;
+    json["kept_original"] = made.keptOriginal;
     json["check"] = {{"max_rel_err", made.maxRelativeError}};
     return json;
 }
@@ -47,6 +48,8 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
             std::string(stopReasonSentence(made.stopReason)) + "\n";
     if (made.measuredAfterMs > 0)
         text += "Measured " + fixed(made.measuredBeforeMs, 3) + " ms -> " + fixed(made.measuredAfterMs, 3) + " ms\n";
+    if (made.keptOriginal)
+        text += "What was found is not certainly faster as a module: the graph stays as it was, but for what simplifies it\n";
     text += "Equal to the original on random inputs: at most " + scientific(made.maxRelativeError) + " of the outputs' scale off\n";
     return file.empty() ? text : text + "Wrote " + file + "\n";
 }

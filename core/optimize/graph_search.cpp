@@ -81,6 +81,7 @@ public:
             TS_TRY(searchPieces(offset));
         }
         result_.seconds = seconds();
+        result_.leaders = {result_.best};
         result_.curve.push_back(progress());
         return std::move(result_);
     }

@@ -23,6 +23,7 @@ struct GraphSearchOptions {
     std::uint64_t seed = 1;
     std::size_t width = 16;     // of the beam
     double growth = 2;          // times as many nodes as at the start, at most
+    std::size_t leaders = 1;    // how many of the cheapest drafts are kept
 };
 
 // One rewrite on the way to a draft, and the simplifications that followed from it.
@@ -54,6 +55,7 @@ struct Refusals {
 
 struct GraphSearchResult {
     StatePtr start, best;
+    std::vector<StatePtr> leaders; // the cheapest few that were found, best first
     std::int64_t expanded = 0, generated = 0;
     double seconds = 0;
     StopReason stopReason = StopReason::exhausted;

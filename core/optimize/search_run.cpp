@@ -14,6 +14,7 @@ Status SearchRun::begin(const Draft& draft) {
     mostNodes_ = static_cast<std::size_t>(options_.growth * static_cast<double>(std::max<std::size_t>(state->draft.order().size(), 8)));
     seen_.insert(state->draft.hash());
     result_.start = result_.best = state;
+    result_.leaders = {state};
     result_.curve.push_back(progress());
     return {};
 }
@@ -76,6 +77,11 @@ StatePtr SearchRun::child(const StatePtr& parent, const Move& move, Seen seen) {
 }
 
 void SearchRun::note(const StatePtr& state) {
+    auto& leaders = result_.leaders;
+    if (leaders.size() < options_.leaders || state->cost < leaders.back()->cost) {
+        leaders.insert(std::ranges::upper_bound(leaders, state->cost, {}, &State::cost), state);
+        leaders.resize(std::min(leaders.size(), options_.leaders));
+    }
     if (state->cost >= result_.best->cost)
         return;
     result_.best = state;

@@ -15,9 +15,9 @@
 #include "core/rewrite/model_draft.h"
 #include "core/rewrite/raise_opset.h"
 #include "core/rewrite/written/written.h"
+#include "core/workbench/graph_race.h"
 #include "core/workbench/kernel_times.h"
 #include "core/workbench/machine.h"
-#include "core/workbench/measure_module.h"
 
 namespace tunesmith {
 namespace {
@@ -168,19 +168,45 @@ Status checkAgainstOriginal(OptimizedModel& told, const OptimizeRequest& request
     return {};
 }
 
-// Both as modules, in turns: what the search gained in truth.
-Status measureBoth(OptimizedModel& told, const Model& model, const OptimizeRequest& request, const Work& work) {
-    TS_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
-    const std::filesystem::path file = folder.path() / "optimized.onnx";
-    TS_TRY(exportOnnx(told.after, file));
-    TS_ASSIGN(const Model rewritten, openModel(file.string(), {}, work));
-    const PlanRequest plan{request.store, threadsOf(request), 0, false, work};
-    TS_ASSIGN(const Subject before, compiledSubject(model, plan, {{}, request.seed}));
-    TS_ASSIGN(const Subject after, compiledSubject(rewritten, plan, {{}, request.seed}));
-    work.report("measuring both");
-    TS_ASSIGN(const PairSamples pair, measurePair(before, after, 4, work.stop));
-    told.measuredBeforeMs = latencyOf(pair.a, before, 0).p5Ms;
-    told.measuredAfterMs = latencyOf(pair.b, after, 0).p5Ms;
+Result<Graph> foldedGraph(const rewrite::ModelDraft& model, const rewrite::Draft& draft, const std::string& rule) {
+    TS_ASSIGN(const Graph graph, rewrite::graphOf(model, draft, rule));
+    return foldConstants(graph, FoldOptions::weights());
+}
+
+constexpr std::size_t kFinalists = 4;
+constexpr double kRaceSeconds = 2;
+
+// The cheapest drafts, and those on the way to the best: what the kernels promise one by one, a module need not keep.
+std::vector<StatePtr> finalistsOf(const optimize::GraphSearchResult& found) {
+    std::vector<StatePtr> finalists = found.leaders;
+    std::vector<StatePtr> trail = optimize::trailOf(found.best);
+    for (auto state = trail.rbegin(); state != trail.rend(); ++state)
+        finalists.push_back(*state);
+    std::vector<StatePtr> distinct;
+    for (const StatePtr& state : finalists)
+        if (std::ranges::none_of(distinct, [&](const StatePtr& other) { return other->draft.hash() == state->draft.hash(); }))
+            distinct.push_back(state);
+    if (distinct.size() > kFinalists) // the best, and others from far and near
+        for (std::size_t i = 1; i < kFinalists; ++i)
+            distinct[i] = distinct[i * (distinct.size() - 1) / (kFinalists - 1)];
+    distinct.resize(std::min(distinct.size(), kFinalists));
+    return distinct;
+}
+
+// The finalists as modules, in turns with the original. The fastest wins if it is certainly faster; else the graph stays what it was.
+Status holdFinal(optimize::GraphSearchResult& found, OptimizedModel& told, const rewrite::ModelDraft& draft, const GraphRace& race) {
+    StatePtr winner = found.start;
+    double gain = 1;
+    for (const StatePtr& state : finalistsOf(found)) {
+        TS_ASSIGN(const Graph graph, foldedGraph(draft, state->draft, {}));
+        TS_ASSIGN(const GraphRace::Times times, race.time(graph, kRaceSeconds));
+        if (times.verdict != VerdictKind::faster || times.afterMs / times.beforeMs >= gain)
+            continue;
+        winner = state;
+        gain = times.afterMs / times.beforeMs;
+    }
+    told.keptOriginal = winner == found.start && found.best != found.start;
+    found.best = winner;
     return {};
 }
 
@@ -219,17 +245,24 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     TS_ASSIGN(told.before, settleChoices(model.graph(), folding));
     TS_ASSIGN(const Graph raised, rewrite::raisedOpset(told.before));
     TS_ASSIGN(const rewrite::ModelDraft draft, rewrite::draftOf(raised));
-    const optimize::GraphSearchOptions options{request.search, request.alpha, request.budget, request.seconds, request.seed};
+    optimize::GraphSearchOptions options{request.search, request.alpha, request.budget, request.seconds, request.seed};
+    options.leaders = 2;
     const auto watch = [&](const optimize::GraphSearchProgress& at) {
         const double done = static_cast<double>(at.expanded) / static_cast<double>(std::max<std::int64_t>(request.budget, 1));
         work.report("searching", std::max(done, request.seconds > 0 ? at.seconds / request.seconds : 0), "best " + std::to_string(at.best) + " " + told.unit);
         if (observer)
             observer({at.expanded, at.generated, at.best, at.seconds});
     };
-    TS_ASSIGN(const optimize::GraphSearchResult found, optimize::searchGraph(draft.draft, rules, *cost, options, work.stop, watch));
+    TS_ASSIGN(optimize::GraphSearchResult found, optimize::searchGraph(draft.draft, rules, *cost, options, work.stop, watch));
+    const bool measured = request.cost == "measured" && !work.stop.stopRequested();
+    std::optional<GraphRace> race;
+    if (measured || request.measure) {
+        TS_ASSIGN(race, GraphRace::make(model, {request.store, threadsOf(request), 0, false, work}, request.seed));
+    }
+    if (measured)
+        TS_TRY(holdFinal(found, told, draft, *race));
     TS_TRY(Teller(draft, rules, told).tell(found));
-    TS_ASSIGN(const Graph best, rewrite::graphOf(draft, found.best->draft, request.search));
-    TS_ASSIGN(told.after, foldConstants(best, FoldOptions::weights()));
+    TS_ASSIGN(told.after, foldedGraph(draft, found.best->draft, request.search));
     told.nodesBefore = static_cast<std::int64_t>(told.before.nodeCount());
     told.nodesAfter = static_cast<std::int64_t>(told.after.nodeCount());
     told.opsBefore = operatorsOf(told.before);
@@ -237,8 +270,11 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     TS_TRY(checkAgainstOriginal(told, request, work));
     if (!request.file.empty())
         TS_TRY(exportOnnx(told.after, request.file));
-    if (request.measure)
-        TS_TRY(measureBoth(told, model, request, work));
+    if (race) {
+        TS_ASSIGN(const GraphRace::Times times, race->time(told.after, 2 * kRaceSeconds));
+        told.measuredBeforeMs = times.beforeMs;
+        told.measuredAfterMs = times.afterMs;
+    }
     return told;
 }
 

@@ -23,7 +23,7 @@ struct OptimizeRequest {
     std::string store;                   // empty: the default one
     std::vector<std::string> without;    // rules that are not to be used, by name
     std::filesystem::path file;          // where the model is written to; empty: nowhere
-    bool measure = false;                // time both as modules, in turns
+    bool measure = false;                // time both as modules, in turns; cost "measured" does so in any case, to choose
 };
 
 struct NamedText {
@@ -74,6 +74,7 @@ struct OptimizedModel {
     StopReason stopReason = StopReason::exhausted;
     double maxRelativeError = 0; // of outputs on random inputs, relative to their scale
     double measuredBeforeMs = 0, measuredAfterMs = 0; // 0: not measured
+    bool keptOriginal = false; // what the search found was not certainly faster as a module
 };
 
 using OptimizeObserver = std::function<void(const OptimizeProgress&)>; // from the thread that works

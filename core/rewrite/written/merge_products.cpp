@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <map>
 
 #include "core/rewrite/write_nodes.h"
 #include "core/rewrite/written/merging.h"
@@ -27,7 +28,8 @@ public:
         if (match.values.size() < 2)
             return;
         sortByReaders(draft, match.values);
-        found.push_back(std::move(match));
+        found.push_back(match);
+        addThoseReadAsOften(draft, match, found);
     }
 
     std::string_view apply(Draft& draft, const Match& match) const override {
@@ -60,6 +62,16 @@ public:
     }
 
 private:
+    // Weights that other products share, too, are better not put together with those that only these have: they would be there twice.
+    static void addThoseReadAsOften(const Draft& draft, const Match& all, std::vector<Match>& found) {
+        std::map<std::size_t, std::vector<ValueNo>> byReaders;
+        for (const ValueNo value : all.values)
+            byReaders[draft.consumers(value).size()].push_back(value);
+        for (auto& [readers, values] : byReaders)
+            if (values.size() > 1 && values.size() < all.values.size())
+                found.push_back({all.anchor, std::move(values)});
+    }
+
     // What is read alike becomes neighbours, so that operators on the parts can be one on all of those.
     static void sortByReaders(const Draft& draft, std::vector<ValueNo>& values) {
         std::vector<std::string> kinds;
