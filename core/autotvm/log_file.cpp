@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 
 namespace tunesmith::autotvm {
 namespace {

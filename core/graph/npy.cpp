@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 
 namespace tunesmith {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cctype>
 
+#include "core/base/atomic_file.h"
 #include "core/base/hash.h"
-#include "core/graph/atomic_file.h"
 #include "core/runtime/content_hash.h"
 
 namespace tunesmith {

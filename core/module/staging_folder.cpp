@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 
 namespace tunesmith {
 namespace {

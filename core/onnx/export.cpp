@@ -7,7 +7,7 @@
 
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 #include "core/onnx/graph_writer.h"
 #include "core/onnx/proto.h"
 

@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 #include "core/onnx/utf8.h"
 
 namespace tunesmith {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 #include "core/te/bound_schedule.h"
 #include "core/te/check_names.h"
 #include "core/te/check_types.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 #include "core/graph/npy.h"
 #include "core/module/independent_rows.h"
 #include "core/module/pad_rows.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 #include "core/substitution/candidates.h"
 #include "core/substitution/derivation.h"
 #include "core/workbench/machine.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 
 #include <algorithm>
 #include <atomic>
