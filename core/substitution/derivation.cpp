@@ -1,38 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/substitution/derivation.h"
 
-#include <thread>
+#include <algorithm>
+
+#include "core/substitution/parallel.h"
 
 namespace tunesmith::substitution {
 namespace {
-
-bool leadsTo(const Rewrite& rewrite, std::span<const Rewrite> known, const DerivationLimits& limits) {
-    const Rule& rule = *rewrite.rule;
-    TermGraph graph(rule.variables, limits.nodes);
-    std::vector<TermGraph::ClassId> from;
-    for (const TermId id : *rewrite.from)
-        from.push_back(*graph.add(rule, id));
-    const auto isThere = [&] {
-        for (std::size_t i = 0; i < from.size(); ++i)
-            if (const auto found = graph.find(rule, (*rewrite.to)[i]); !found || !graph.equal(*found, from[i]))
-                return false;
-        return true;
-    };
-    for (int round = 0; round < limits.rounds && !isThere(); ++round)
-        if (!graph.apply(known))
-            break;
-    return isThere();
-}
-
-// Calls `f` with 0 to count - 1 on so many threads, in turns.
-template <class F> void inParallel(std::size_t count, int threads, const F& f) {
-    std::vector<std::jthread> workers;
-    for (int t = 0; t < threads; ++t)
-        workers.emplace_back([&, t] {
-            for (auto i = static_cast<std::size_t>(t); i < count; i += static_cast<std::size_t>(threads))
-                f(i);
-        });
-}
 
 // Rules that are kept so far. Threads judge a batch by what is known before it; what they keep is judged again in order, by the batch as well.
 class Pruning {
@@ -49,7 +23,7 @@ public:
         const std::size_t count = std::min(kBatch, rules_.size() - begin);
         const std::vector<Rewrite> before = known();
         std::vector<char> derived(count);
-        inParallel(count, threads_, [&](std::size_t i) { derived[i] = isSaidBy(before, begin + i); });
+        (void)inParallel(count, threads_, stop_, [&](std::size_t i) { return derived[i] = isSaidBy(before, begin + i), Status(); });
         std::vector<Rewrite> now = before;
         for (std::size_t i = 0; i < count; ++i)
             if (!derived[i] && (now.size() == before.size() || !isSaidBy(now, begin + i))) {
@@ -65,7 +39,7 @@ public:
             if (isKept_[i])
                 kept.push_back(i);
         std::vector<char> derived(kept.size());
-        inParallel(kept.size(), threads_, [&](std::size_t i) { derived[i] = isSaidBy(known(kept[i]), kept[i]); });
+        (void)inParallel(kept.size(), threads_, stop_, [&](std::size_t i) { return derived[i] = isSaidBy(known(kept[i]), kept[i]), Status(); });
         for (std::size_t i = 0; i < kept.size(); ++i)
             if (derived[i] && isSaidBy(known(kept[i]), kept[i]))
                 isKept_[kept[i]] = 0;
@@ -100,6 +74,24 @@ private:
 };
 
 } // namespace
+
+bool leadsTo(const Rewrite& rewrite, std::span<const Rewrite> known, const DerivationLimits& limits) {
+    const Rule& rule = *rewrite.rule;
+    TermGraph graph(rule.variables, limits.nodes);
+    std::vector<TermGraph::ClassId> from;
+    for (const TermId id : *rewrite.from)
+        from.push_back(*graph.add(rule, id));
+    const auto isThere = [&] {
+        for (std::size_t i = 0; i < from.size(); ++i)
+            if (const auto found = graph.find(rule, (*rewrite.to)[i]); !found || !graph.equal(*found, from[i]))
+                return false;
+        return true;
+    };
+    for (int round = 0; round < limits.rounds && !isThere(); ++round)
+        if (!graph.apply(known))
+            break;
+    return isThere();
+}
 
 bool isDerived(const Rule& rule, std::span<const Rewrite> known, const DerivationLimits& limits) {
     const auto isLedTo = [&](const Rule& special) {

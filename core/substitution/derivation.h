@@ -13,6 +13,9 @@ struct DerivationLimits {
     std::size_t nodes = 1000; // from which on nothing is added
 };
 
+// Whether the known rewrites lead from one side of the rule to the other in this direction.
+bool leadsTo(const Rewrite& rewrite, std::span<const Rewrite> known, const DerivationLimits& limits = {});
+
 // Whether the known rewrites lead from one side of the rule to the other, in every direction in which the rule itself could be used: then it
 // says nothing new. What they say of depthwise convolutions may be less, so those are looked at, too. No is no proof: a longer way may be left.
 bool isDerived(const Rule& rule, std::span<const Rewrite> known, const DerivationLimits& limits = {});

@@ -2,31 +2,13 @@
 #include "core/substitution/enumeration.h"
 
 #include <algorithm>
-#include <thread>
 #include <unordered_map>
+
+#include "core/substitution/parallel.h"
+#include "core/substitution/term_extension.h"
 
 namespace tunesmith::substitution {
 namespace {
-
-struct Shaped {
-    TermOp op;
-    std::uint8_t axis = 0, part = 0;
-};
-
-// The operators of one operand and of two, with their attributes.
-constexpr std::array kUnary{
-    Shaped{TermOp::averagePool}, Shaped{TermOp::maxPool}, Shaped{TermOp::enlarge}, Shaped{TermOp::relu}, Shaped{TermOp::transpose},
-    Shaped{TermOp::split, 0, 0}, Shaped{TermOp::split, 0, 1}, Shaped{TermOp::split, 1, 0}, Shaped{TermOp::split, 1, 1},
-};
-constexpr std::array kBinary{
-    Shaped{TermOp::matmul}, Shaped{TermOp::add}, Shaped{TermOp::mul}, Shaped{TermOp::conv}, Shaped{TermOp::convRelu}, Shaped{TermOp::scale},
-    Shaped{TermOp::concat, 0}, Shaped{TermOp::concat, 1},
-};
-// axis and part of a convolution's identity are the extents of its kernel
-constexpr std::array kConstants{
-    Shaped{TermOp::poolWeights}, Shaped{TermOp::convIdentity, 3, 3}, Shaped{TermOp::convIdentity, 1, 3}, Shaped{TermOp::convIdentity, 3, 1},
-    Shaped{TermOp::convIdentity, 1, 1}, Shaped{TermOp::productIdentity}, Shaped{TermOp::ones},
-};
 
 TermShape shape(std::initializer_list<std::uint16_t> extents) {
     TermShape made;
@@ -75,32 +57,31 @@ public:
         rememberSmallest(0);
     }
 
-    // Threads take turns in stretches of the first operands; what they found is put together in that order.
+    // Threads share out some stretches of the larger operands; what they found is put together in that order.
     bool addSize(int size) {
-        size_ = size;
-        const std::size_t begin = size > 1 ? all_.firstOfSize(1) : 0, end = all_.terms_.size();
-        const auto threads = static_cast<std::size_t>(std::max(1, options_.threads));
-        constexpr std::size_t kStretch = 64;
-        const std::size_t stretches = (end - begin + kStretch - 1) / kStretch;
-        std::vector<std::vector<Made>> found(stretches + 1);
-        if (size == 1)
-            for (const Shaped& constant : kConstants)
-                consider({constant.op, constant.axis, constant.part, {kNoTerm, kNoTerm}}, found[stretches]);
-        std::vector<std::jthread> workers;
-        for (std::size_t t = 0; t < threads; ++t)
-            workers.emplace_back([&, t] {
-                for (std::size_t s = t; s < stretches && !stop_.stopRequested(); s += threads)
-                    for (std::size_t u = begin + s * kStretch; u < std::min(end, begin + (s + 1) * kStretch); ++u)
-                        extend(static_cast<TermId>(u), found[s]);
+        isLast_ = size == options_.operators;
+        const bool someNames = isLast_ && !options_.renamed;
+        const TermExtension extension(all_, redundant_, someNames ? TermExtension::Names::firstOfEachKind : TermExtension::Names::all);
+        constexpr TermId kStretch = 64, kStretches = 512;
+        for (TermId begin = extension.begin(); begin < extension.end(); begin += kStretch * kStretches) {
+            std::vector<std::vector<Made>> found(kStretches);
+            const Status made = inParallel(kStretches, options_.threads, stop_, [&](std::size_t s) {
+                const TermId first = begin + static_cast<TermId>(s) * kStretch;
+                for (TermId u = first; u < std::min(extension.end(), first + kStretch); ++u)
+                    extension.extend(u, [&](const TermRecord& record) { found[s].push_back(computed(record)); });
+                return Status();
             });
-        workers.clear();
-        if (stop_.stopRequested())
-            return false;
-        for (auto& stretch : found)
-            for (Made& made : stretch)
-                append(std::move(made));
+            if (!made.ok())
+                return false;
+            for (auto& stretch : found)
+                for (Made& term : stretch)
+                    append(std::move(term));
+        }
+        if (size == 1)
+            extension.addConstants([&](const TermRecord& record) { append(computed(record)); });
         all_.firstOfSize_.push_back(all_.terms_.size());
-        rememberSmallest(size);
+        if (!isLast_)
+            rememberSmallest(size);
         return true;
     }
 
@@ -110,113 +91,12 @@ private:
         PrimeValue value;
     };
 
-    const TermRecord& at(TermId id) const { return all_.terms_[id]; }
-
-    // Everything whose larger operand (or equally large, later one) is u.
-    void extend(TermId u, std::vector<Made>& found) const {
-        if (redundant_[u])
-            return;
-        if (at(u).size < size_ - 1)
-            return extendByOthers(u, found);
-        for (const Shaped& unary : kUnary)
-            consider({unary.op, unary.axis, unary.part, {u, kNoTerm}}, found);
-        for (TermId v = 0; v < all_.firstOfSize(1); ++v)
-            if (at(u).size > 0 || v <= u)
-                considerPair(u, v, found);
-        for (const TermId v : partsOf(u))
-            if (v <= u)
-                considerPair(u, v, found);
-    }
-
-    // With earlier terms that bring as many operators of their own as are missing.
-    void extendByOthers(TermId u, std::vector<Made>& found) const {
-        for (int other = size_ - 1 - at(u).size; other <= at(u).size; ++other)
-            for (auto v = static_cast<TermId>(all_.firstOfSize(other)); v < all_.firstOfSize(other + 1) && v < u; ++v)
-                if (!redundant_[v] && unionSize(u, v) == size_ - 1)
-                    considerPair(u, v, found);
-    }
-
-    // Terms made of operators of u only, itself included.
-    std::vector<TermId> partsOf(TermId u) const {
-        std::vector<TermId> parts;
-        const TermRecord& record = at(u);
-        for (std::size_t i = 0; i < record.size; ++i) {
-            const TermId part = record.operators[i];
-            parts.push_back(part);
-            const Term& term = at(part).term;
-            if (term.op == TermOp::split && part + 1 < all_.terms_.size() && at(part + 1).term.op == TermOp::split && at(part + 1).term.inputs == term.inputs &&
-                at(part + 1).term.axis == term.axis)
-                parts.push_back(part + 1);
-        }
-        return parts;
-    }
-
-    int unionSize(TermId u, TermId v) const {
-        std::array<TermId, 8> both{};
-        return static_cast<int>(unite(at(u), at(v), both));
-    }
-
-    static std::size_t unite(const TermRecord& a, const TermRecord& b, std::array<TermId, 8>& both) {
-        const auto end = std::set_union(a.operators.begin(), a.operators.begin() + a.size, b.operators.begin(), b.operators.begin() + b.size, both.begin());
-        return static_cast<std::size_t>(end - both.begin());
-    }
-
-    void considerPair(TermId u, TermId v, std::vector<Made>& found) const {
-        for (const Shaped& binary : kBinary) {
-            consider({binary.op, binary.axis, 0, {v, u}}, found);
-            if (!traits(binary.op).commutes && u != v)
-                consider({binary.op, binary.axis, 0, {u, v}}, found);
-        }
-    }
-
-    void consider(const Term& term, std::vector<Made>& found) const {
-        static const TermRecord none{};
-        const TermRecord &a = term.inputs[0] == kNoTerm ? none : at(term.inputs[0]), &b = term.inputs[1] == kNoTerm ? none : at(term.inputs[1]);
-        Made made;
-        TermRecord& record = made.record;
-        record.shape = shapeOf(term, a.shape, b.shape);
-        if (record.shape.rank == 0 || !rolesFit(term.op, a, b))
-            return;
-        record.term = term;
-        record.variables = a.variables | b.variables;
-        if (size_ == options_.operators && !readsFirstOfEachKind(record.variables))
-            return;
-        std::array<TermId, 8> both{};
-        record.size = static_cast<std::uint8_t>(unite(a, b, both) + 1);
-        std::copy_n(both.begin(), record.size - 1, record.operators.begin()); // its own is known when it has a number
-        const auto operandOf = [&](std::size_t i, const TermRecord& operand) {
-            return term.inputs[i] == kNoTerm ? PrimeOperand{} : PrimeOperand{operand.shape, all_.values_[term.inputs[i]]};
-        };
-        evaluateTerm(term, record.shape, operandOf(0, a), operandOf(1, b), made.value);
-        record.fingerprint = fingerprintOf(record.shape, made.value);
-        if (size_ == options_.operators)
+    Made computed(const TermRecord& record) const {
+        Made made{record, all_.evaluate(record)};
+        made.record.fingerprint = fingerprintOf(record.shape, made.value);
+        if (isLast_)
             made.value = {}; // nothing is built on it
-        found.push_back(std::move(made));
-    }
-
-    bool rolesFit(TermOp op, const TermRecord& a, const TermRecord& b) const {
-        if (op == TermOp::averagePool || op == TermOp::maxPool)
-            return !isWeights(a);
-        return (op != TermOp::conv && op != TermOp::convRelu) || (!isWeights(a) && !reads(b, TensorRole::data));
-    }
-
-    bool isWeights(const TermRecord& record) const { return reads(record, TensorRole::weights) && !reads(record, TensorRole::data); }
-
-    bool reads(const TermRecord& record, TensorRole role) const {
-        for (std::size_t i = 0; i < all_.inputs_.size(); ++i)
-            if ((record.variables >> i & 1U) != 0 && all_.inputs_[i].role == role)
-                return true;
-        return false;
-    }
-
-    // The largest terms are only compared: x2 alone says nothing that x1 does not.
-    bool readsFirstOfEachKind(std::uint32_t variables) const {
-        for (std::size_t i = 0; i + 1 < all_.inputs_.size(); ++i) {
-            const bool sameKind = all_.inputs_[i].shape == all_.inputs_[i + 1].shape;
-            if (sameKind && (variables >> i & 1U) == 0 && (variables >> (i + 1) & 1U) != 0)
-                return false;
-        }
-        return true;
+        return made;
     }
 
     void append(Made made) {
@@ -225,22 +105,23 @@ private:
         const bool second = record.term.op == TermOp::split && record.term.part == 1; // follows the first part
         record.operators[record.size - 1U] = second ? id - 1 : id;
         all_.terms_.push_back(record);
-        if (size_ < options_.operators)
+        if (!isLast_)
             all_.values_.push_back(std::move(made.value));
     }
 
     void rememberSmallest(int size) {
         for (std::size_t id = all_.firstOfSize(size); id < all_.terms_.size(); ++id) {
-            const auto [known, isNew] = smallest_.try_emplace(at(static_cast<TermId>(id)).fingerprint, static_cast<TermId>(id));
-            const TermRecord& least = at(known->second);
-            redundant_.push_back(!isNew && least.size < size && least.shape == at(static_cast<TermId>(id)).shape);
+            const TermRecord& record = all_.terms_[id];
+            const auto [known, isNew] = smallest_.try_emplace(record.fingerprint, static_cast<TermId>(id));
+            const TermRecord& least = all_.terms_[known->second];
+            redundant_.push_back(!isNew && least.size < size && least.shape == record.shape);
         }
     }
 
     TermEnumeration& all_;
     const EnumerationOptions& options_;
     const StopToken& stop_;
-    int size_ = 0;
+    bool isLast_ = false;
     std::unordered_map<std::uint64_t, TermId> smallest_; // by fingerprint
     std::vector<char> redundant_;                        // equal to a smaller one
 };
@@ -257,6 +138,21 @@ Result<TermEnumeration> TermEnumeration::run(const EnumerationOptions& options, 
             observer({size, all.terms_.size(), all.bytes()});
     }
     return all;
+}
+
+PrimeOperand TermEnumeration::operand(TermId id, PrimeValue& scratch) const {
+    if (id == kNoTerm)
+        return {};
+    if (id < values_.size())
+        return {terms_[id].shape, values_[id]};
+    scratch = evaluate(terms_[id]);
+    return {terms_[id].shape, scratch};
+}
+
+PrimeValue TermEnumeration::evaluate(const TermRecord& record) const {
+    PrimeValue value, a, b;
+    evaluateTerm(record.term, record.shape, operand(record.term.inputs[0], a), operand(record.term.inputs[1], b), value);
+    return value;
 }
 
 std::size_t TermEnumeration::bytes() const {

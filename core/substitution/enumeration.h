@@ -19,6 +19,7 @@ struct EnumerationOptions {
     int operators = 3; // of a term at most, shared ones counted once
     int threads = 1;
     std::uint64_t seed = 1; // of the inputs' values
+    bool renamed = false;   // whether the largest terms are listed for all names of the inputs; what is built on them needs that
     std::vector<TermInput> inputs = defaultInputs();
 };
 
@@ -49,10 +50,13 @@ public:
     const std::vector<TermRecord>& terms() const { return terms_; }
     std::size_t firstOfSize(int size) const { return firstOfSize_[std::min(static_cast<std::size_t>(size), firstOfSize_.size() - 1)]; } // past the last if there are none
     std::size_t bytes() const;
+    PrimeValue evaluate(const TermRecord& record) const; // an operator over listed terms; values of the largest of these are computed again
     std::string text(TermId id) const; // "add(matmul(x1, w1), matmul(x2, w1))"
 
 private:
     friend class TermBuilder;
+    PrimeOperand operand(TermId id, PrimeValue& scratch) const;
+
     std::vector<TermInput> inputs_;
     std::vector<TermRecord> terms_;
     std::vector<std::size_t> firstOfSize_;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/base/stop_token.h"
+
+namespace tunesmith::substitution {
+
+// Calls `part` with 0 to count - 1 on so many threads; whoever is free takes the next. No more are begun after an error, which is returned,
+// or when stopped. `tick` is called from the calling thread, now and then and at the end.
+inline Status inParallel(std::size_t count, int threads, const StopToken& stop, const std::function<Status(std::size_t)>& part,
+                         const std::function<void()>& tick = {}) {
+    std::atomic<std::size_t> next = 0;
+    std::mutex mutex;
+    std::condition_variable ended;
+    std::optional<Error> error; // the first
+    const auto workers = static_cast<std::size_t>(std::max(1, threads));
+    std::size_t running = workers;
+    const auto work = [&] {
+        for (std::size_t i = next++; i < count && !stop.stopRequested(); i = next++)
+            if (const Status status = part(i); !status.ok()) {
+                next = count;
+                const std::lock_guard lock(mutex);
+                if (!error)
+                    error = status.error();
+            }
+        const std::lock_guard lock(mutex);
+        if (--running == 0)
+            ended.notify_one();
+    };
+    {
+        std::vector<std::jthread> pool;
+        for (std::size_t i = 0; i < workers; ++i)
+            pool.emplace_back(work);
+        for (bool done = false; !done;) {
+            std::unique_lock lock(mutex);
+            done = ended.wait_for(lock, std::chrono::milliseconds(200), [&] { return running == 0; });
+            lock.unlock();
+            if (tick)
+                tick();
+        }
+    }
+    if (error)
+        return *error;
+    return stop.stopRequested() ? Status(cancelledError()) : Status();
+}
+
+} // namespace tunesmith::substitution
