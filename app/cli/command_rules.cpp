@@ -16,6 +16,9 @@ Json rulesJson(const GeneratedRules& made) {
     }
     return {{"terms", made.terms},
             {"bytes", made.bytes},
+            {"disk_bytes", made.diskBytes},
+            {"peak_memory_bytes", made.peakBytes},
+            {"resumed", made.resumed},
             {"pairs", made.pairs},
             {"trivial", made.trivial},
             {"untrue", made.untrue},
@@ -37,8 +40,10 @@ std::string summary(const GeneratedRules& made) {
     table.add({"  differ in names", count(made.renamed)});
     table.add({"  candidates", count(made.candidates)});
     table.add({"rules, none of which follows from others", count(made.rules.size())});
-    return table.text() + "Terms took " + bytesText(static_cast<double>(made.bytes)) + "; " + fixed(made.enumerationSeconds, 1) + " s to make them, " +
-           fixed(made.comparisonSeconds, 1) + " s to compare them, " + fixed(made.pruningSeconds, 1) + " s to leave out what follows\n";
+    const std::string disk = made.diskBytes > 0 ? ", " + bytesText(static_cast<double>(made.diskBytes)) + " on disk" : "";
+    return table.text() + (made.resumed ? "Went on with what an earlier start had found; times are of this one\n" : "") + "Terms took " +
+           bytesText(static_cast<double>(made.bytes)) + disk + ", all at most " + bytesText(static_cast<double>(made.peakBytes)) + "; " +
+           fixed(made.enumerationSeconds, 1) + " s to make them, " + fixed(made.comparisonSeconds, 1) + " s to compare them, " + fixed(made.pruningSeconds, 1) + " s to leave out what follows\n";
 }
 
 Result<int> generate(Session& session, const RuleGenerationOptions& options, const std::string& file) {
@@ -68,7 +73,11 @@ void addRules(CLI::App& app, Session& session) {
     CLI::App& rules = *app.add_subcommand("rules", "Substitutions of graphs by equal ones: find them, keep them");
     rules.require_subcommand(1);
     CLI::App& command = *rules.add_subcommand("generate", "Find equations between small graphs of tensor operators by computing all of them");
-    command.add_option("--operators", options->generation.operators, "Of each side, at most")->capture_default_str()->check(CLI::Range(1, 3));
+    command.add_option("--operators", options->generation.operators, "Of each side, at most; four take long, and go on where they were stopped")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 4));
+    command.add_option("--memory", options->generation.memoryMebibytes, "MiB for four operators")->capture_default_str()->check(CLI::Range(64, 1 << 20));
+    command.add_option("--work-folder", options->generation.workFolder, "Keeps what was found of four operators until all is (default: beside the store)");
     command.add_option("-o,--output", options->file, "File for the rules, one in each line");
     command.add_option("--store", session.store, "Keep the rules in this trial database, too")->type_name("FILE");
     session.addThreads(command);

@@ -55,21 +55,11 @@ private:
     }
 
     void offer(const Rule& found) {
-        const Rule rule = generalised(found);
-        const auto isVariable = [&](TermId id) { return rule.nodes[id].op == TermOp::input; };
-        if (rule.left.empty() || (rule.left.size() > 1 && (std::ranges::any_of(rule.left, isVariable) || std::ranges::any_of(rule.right, isVariable)))) {
-            ++counts_.fromOperands;
+        const std::optional<Rule> candidate = candidateOf(found, counts_);
+        if (!candidate)
             return;
-        }
-        if (!holdsForReals(rule, 1) || !holdsForReals(rule, 2)) {
-            ++counts_.untrue;
-            return;
-        }
+        const Rule& rule = *candidate;
         const std::string text = toText(rule);
-        if (followsFromOperands(rule)) {
-            ++counts_.fromOperands;
-            return;
-        }
         const int size = rule.operators(rule.left) + rule.operators(rule.right);
         const auto special = -static_cast<int>(rule.variables.size());
         counts_.renamed += !rules_.try_emplace(std::tuple(size, special, text.size(), text), rule).second;
@@ -138,6 +128,24 @@ private:
 };
 
 } // namespace
+
+std::optional<Rule> candidateOf(const Rule& found, CandidateCounts& counts) {
+    Rule rule = generalised(found);
+    const auto isVariable = [&](TermId id) { return rule.nodes[id].op == TermOp::input; };
+    if (rule.left.empty() || (rule.left.size() > 1 && (std::ranges::any_of(rule.left, isVariable) || std::ranges::any_of(rule.right, isVariable)))) {
+        ++counts.fromOperands;
+        return {};
+    }
+    if (!holdsForReals(rule, 1) || !holdsForReals(rule, 2)) {
+        ++counts.untrue;
+        return {};
+    }
+    if (followsFromOperands(rule)) {
+        ++counts.fromOperands;
+        return {};
+    }
+    return rule;
+}
 
 Result<std::vector<Rule>> findCandidates(const TermEnumeration& all, CandidateCounts* counts, const StopToken& stop) {
     CandidateCounts own;

@@ -13,6 +13,9 @@ struct CandidateCounts {
     std::size_t renamed = 0;      // differ from another in names, or say less
 };
 
+// What an equation says in general, if it holds for the operators as they are and says more than what its operands are; else counts why not.
+std::optional<Rule> candidateOf(const Rule& found, CandidateCounts& counts);
+
 // The rules that equal fingerprints suggest, by size: two terms that are equal, and two results that share an operator on one side at
 // least. One of each that differ in names only; those that only repeat a smaller rule inside of an operator are left out.
 Result<std::vector<Rule>> findCandidates(const TermEnumeration& all, CandidateCounts* counts = nullptr, const StopToken& stop = {});

@@ -62,7 +62,7 @@ public:
         isLast_ = size == options_.operators;
         const bool someNames = isLast_ && !options_.renamed;
         const TermExtension extension(all_, redundant_, someNames ? TermExtension::Names::firstOfEachKind : TermExtension::Names::all);
-        constexpr TermId kStretch = 64, kStretches = 512;
+        constexpr TermId kStretch = 64, kStretches = 64;
         for (TermId begin = extension.begin(); begin < extension.end(); begin += kStretch * kStretches) {
             std::vector<std::vector<Made>> found(kStretches);
             const Status made = inParallel(kStretches, options_.threads, stop_, [&](std::size_t s) {
@@ -95,7 +95,7 @@ private:
         Made made{record, all_.evaluate(record)};
         made.record.fingerprint = fingerprintOf(record.shape, made.value);
         if (isLast_)
-            made.value = {}; // nothing is built on it
+            made.value = PrimeValue(); // nothing is built on it
         return made;
     }
 

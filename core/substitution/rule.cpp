@@ -206,12 +206,14 @@ int Rule::operators(const std::vector<TermId>& results) const {
     return static_cast<int>(distinct.size());
 }
 
-Rule ruleOf(const TermEnumeration& all, const std::vector<TermId>& left, const std::vector<TermId>& right) {
+Rule ruleOf(const TermEnumeration& all, const std::vector<TermId>& left, const std::vector<TermId>& right, std::span<const Term> more) {
     Rule rule;
     RuleBuilder nodes(rule);
+    const std::size_t listed = all.terms().size();
+    const auto termOf = [&](TermId id) { return id < listed ? all.terms()[id].term : more[id - listed]; };
     Copier copier(nodes, {});
     const auto copy = [&](TermId id) {
-        return copier.copy(id, [&](TermId i) { return all.terms()[i].term; }, [&](TermId i) { return nodes.variable(all.terms()[i].shape); });
+        return copier.copy(id, termOf, [&](TermId i) { return nodes.variable(all.terms()[i].shape); });
     };
     for (const TermId id : left)
         rule.left.push_back(copy(id));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ private:
     Rule& rule_;
 };
 
-Rule ruleOf(const TermEnumeration& all, const std::vector<TermId>& left, const std::vector<TermId>& right);
+// Numbers from that of listed terms on are those of `more` terms over these.
+Rule ruleOf(const TermEnumeration& all, const std::vector<TermId>& left, const std::vector<TermId>& right, std::span<const Term> more = {});
 
 // A rule in words: variables are numbered as they occur, operands of what commutes and results are in the order of their texts, several
 // results with semicolons between them. Rules that differ in names only are the same then.

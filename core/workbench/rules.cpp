@@ -8,6 +8,7 @@
 #include "core/base/atomic_file.h"
 #include "core/substitution/candidates.h"
 #include "core/substitution/derivation.h"
+#include "core/workbench/large_rules.h"
 #include "core/workbench/machine.h"
 #include "core/workbench/rule_equation.h"
 
@@ -61,6 +62,11 @@ std::string RuleEquation::text() const {
 Result<GeneratedRules> generateRules(const RuleGenerationOptions& options, const Work& work) {
     const int threads = options.threads > 0 ? options.threads : usableCores();
     GeneratedRules made;
+    if (options.operators > kMostOperatorsInMemory) {
+        TS_ASSIGN(const std::vector<Rule> rules, generateLargeRules(options, threads, work, made));
+        std::ranges::transform(rules, std::back_inserter(made.rules), described);
+        return made;
+    }
     Stopwatch watch;
     TS_ASSIGN(const TermEnumeration all, enumerate(options, threads, work));
     made.terms = all.terms().size();
@@ -84,6 +90,7 @@ Result<GeneratedRules> generateRules(const RuleGenerationOptions& options, const
     for (const Rule& rule : *kept)
         made.rules.push_back(equationOf(rule));
     made.pruningSeconds = watch.lap();
+    made.peakBytes = peakMemory();
     return made;
 }
 

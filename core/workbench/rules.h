@@ -8,9 +8,11 @@
 namespace tunesmith {
 
 struct RuleGenerationOptions {
-    int operators = 3; // of each side at most
+    int operators = 3; // of each side at most; the terms of four are kept on disk
     int threads = 0;   // 0: all cores
     std::uint64_t seed = 1;
+    std::size_t memoryMebibytes = 1024;   // of four operators
+    std::filesystem::path workFolder;     // of four operators: what was found so far; empty: beside the default store
 };
 
 // An equation between two graphs of tensor operators, for whose variables some shapes are known with which it holds.
@@ -28,6 +30,9 @@ struct GeneratedRules {
     std::size_t trivial = 0, untrue = 0, renamed = 0; // of those: say nothing of their own; hold for no true operators; differ in names
     std::size_t candidates = 0;         // the rest
     std::size_t bytes = 0;              // the terms took
+    std::size_t diskBytes = 0;          // were kept in the work folder
+    std::size_t peakBytes = 0;          // of memory that the process had
+    bool resumed = false;               // went on with what an earlier start had found
     double enumerationSeconds = 0, comparisonSeconds = 0, pruningSeconds = 0;
 };
 

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/substitution/large_pruning.h"
+
+#include <algorithm>
+
+#include "core/substitution/parallel.h"
+
+namespace tunesmith::substitution {
+namespace {
+
+constexpr DerivationLimits kQuick{2, 1000}, kThorough{3, 2000}; // most of what follows does so quickly
+constexpr std::size_t kBatch = 64;
+
+} // namespace
+
+LargePruning::LargePruning(const std::vector<Rule>& base, PartFolder& folder) : folder_(folder) {
+    for (const Rule& rule : base)
+        base_.add(rule);
+    known_ = base_;
+}
+
+Status LargePruning::judge(std::size_t part, const StopToken& stop) {
+    const std::string name = "judged-" + std::to_string(part);
+    if (folder_.has(name))
+        return {};
+    TS_ASSIGN(const std::vector<RankedRule> rules, rulesIn(folder_, "candidates-" + std::to_string(part)));
+    Bytes left;
+    for (const RankedRule& ranked : rules) {
+        if (stop.stopRequested())
+            return cancelledError();
+        if (!isConsequence(ranked.rule, base_, kQuick) && !isConsequence(ranked.rule, base_, kThorough))
+            append(ranked, left);
+    }
+    return folder_.write(name, left);
+}
+
+Status LargePruning::load(std::size_t parts) {
+    for (std::size_t part = 0; part < parts; ++part) {
+        TS_ASSIGN(std::vector<RankedRule> rules, rulesIn(folder_, "judged-" + std::to_string(part)));
+        for (RankedRule& ranked : rules)
+            rules_.push_back(std::move(ranked.rule));
+    }
+    isKept_.assign(rules_.size(), 0);
+    return {};
+}
+
+// Threads judge a batch by what is known before it; what they keep is judged again in order, by the batch as well.
+Status LargePruning::prune(int threads, const StopToken& stop, const Observer& observer) {
+    for (std::size_t begin = 0; begin < rules_.size(); begin += kBatch) {
+        const std::size_t end = std::min(rules_.size(), begin + kBatch);
+        const std::string name = "kept-" + std::to_string(begin / kBatch);
+        if (!folder_.has(name)) {
+            TS_ASSIGN(const Flags found, keptOfBatch(begin, end, threads, stop));
+            TS_TRY(folder_.write(name, found));
+        }
+        TS_ASSIGN(const Flags flags, folder_.read(name));
+        for (std::size_t i = begin; i < end; ++i)
+            if (flags[i - begin] != std::byte(0)) {
+                isKept_[i] = 1;
+                known_.add(rules_[i]);
+            }
+        observer(end, rules_.size(), countKept());
+    }
+    return {};
+}
+
+Result<LargePruning::Flags> LargePruning::keptOfBatch(std::size_t begin, std::size_t end, int threads, const StopToken& stop) {
+    Flags kept(end - begin);
+    TS_TRY(inParallel(kept.size(), threads, stop, [&](std::size_t i) {
+        kept[i] = std::byte(!isConsequence(rules_[begin + i], known_, kQuick));
+        return Status();
+    }));
+    KnownRewrites now = known_;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        if (stop.stopRequested())
+            return cancelledError();
+        if (kept[i] == std::byte(0))
+            continue;
+        if (now.all.size() > known_.all.size() && isConsequence(rules_[begin + i], now, kQuick))
+            kept[i] = std::byte(0);
+        else
+            now.add(rules_[begin + i]);
+    }
+    return kept;
+}
+
+Status LargePruning::dropWhatLaterOnesSay(int threads, const StopToken& stop, const Observer& observer) {
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < rules_.size(); ++i)
+        if (isKept_[i])
+            kept.push_back(i);
+    std::vector<std::size_t> said;
+    for (std::size_t begin = 0; begin < kept.size(); begin += kBatch) {
+        const std::string name = "said-" + std::to_string(begin / kBatch);
+        if (!folder_.has(name)) {
+            Flags found(std::min(kBatch, kept.size() - begin));
+            TS_TRY(inParallel(found.size(), threads, stop, [&](std::size_t i) {
+                found[i] = std::byte(isConsequence(rules_[kept[begin + i]], knownWithout(kept[begin + i]), kQuick));
+                return Status();
+            }));
+            TS_TRY(folder_.write(name, found));
+        }
+        TS_ASSIGN(const Flags flags, folder_.read(name));
+        for (std::size_t i = 0; i < flags.size(); ++i)
+            if (flags[i] != std::byte(0))
+                said.push_back(kept[begin + i]);
+        observer(begin + flags.size(), kept.size(), kept.size() - said.size());
+    }
+    for (const std::size_t i : said) { // two may follow from each other
+        if (stop.stopRequested())
+            return cancelledError();
+        isKept_[i] = !isConsequence(rules_[i], knownWithout(i), kQuick);
+    }
+    return {};
+}
+
+KnownRewrites LargePruning::knownWithout(std::size_t rule) const {
+    KnownRewrites known = base_;
+    for (std::size_t i = 0; i < rules_.size(); ++i)
+        if (isKept_[i] && i != rule)
+            known.add(rules_[i]);
+    return known;
+}
+
+std::size_t LargePruning::countKept() const { return static_cast<std::size_t>(std::ranges::count(isKept_, 1)); }
+
+std::vector<Rule> LargePruning::kept() const {
+    std::vector<Rule> kept;
+    for (std::size_t i = 0; i < rules_.size(); ++i)
+        if (isKept_[i])
+            kept.push_back(rules_[i]);
+    return kept;
+}
+
+} // namespace tunesmith::substitution

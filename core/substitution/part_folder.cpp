@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/substitution/part_folder.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "core/base/atomic_file.h"
+#include "core/base/hash.h"
+
+namespace tunesmith::substitution {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kPurpose = "purpose.txt", *kLock = "lock", *kSuffix = ".part";
+
+// After a part's content: how long it is, and its checksum.
+using Footer = std::array<std::uint64_t, 2>;
+
+Footer footerOf(std::span<const std::byte> content) { return {content.size(), Hasher().bytes(content.data(), content.size()).value()}; }
+
+Result<Bytes> readRange(const fs::path& file, std::size_t offset, std::size_t count) {
+    TS_ASSIGN(InputFile input, InputFile::open(file));
+    if (::lseek(input.descriptor(), static_cast<off_t>(offset), SEEK_SET) < 0)
+        return readFailure(file, errno);
+    Bytes bytes(count);
+    TS_TRY(input.read(bytes));
+    return bytes;
+}
+
+Result<Bytes> readAll(const fs::path& file) {
+    TS_ASSIGN(const InputFile input, InputFile::open(file));
+    return readRange(file, 0, input.size());
+}
+
+// A temporary file that a killed program left ends in the suffix, too.
+bool isOurs(const fs::path& file) { return file.extension() == kSuffix || file.filename() == kPurpose || file.filename() == kLock; }
+
+Result<std::vector<fs::path>> filesIn(const fs::path& folder) {
+    std::error_code error;
+    std::vector<fs::path> files;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+        files.push_back(at->path());
+    if (error)
+        return ioError("the folder " + folder.string() + " cannot be read: " + error.message());
+    return files;
+}
+
+} // namespace
+
+PartFolder::State::~State() {
+    if (lock >= 0)
+        ::close(lock);
+}
+
+Result<PartFolder> PartFolder::open(const fs::path& path, const std::string& purpose) {
+    PartFolder folder;
+    folder.path_ = path;
+    std::error_code error;
+    fs::create_directories(path, error);
+    if (error)
+        return ioError("the folder " + path.string() + " cannot be made: " + error.message());
+    TS_ASSIGN(const std::vector<fs::path> files, filesIn(path));
+    if (!std::ranges::all_of(files, isOurs))
+        return inputError("the folder " + path.string() + " has files of something else; name one for this work alone");
+    TS_TRY(folder.lock());
+    TS_TRY(folder.checkPurpose(purpose));
+    TS_TRY(folder.takeStock());
+    return folder;
+}
+
+Status PartFolder::lock() {
+    const fs::path file = path_ / kLock;
+    state_->lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (state_->lock < 0)
+        return writeFailure(file, errno);
+    if (::flock(state_->lock, LOCK_EX | LOCK_NB) != 0)
+        return inputError("another program is at work in the folder " + path_.string() + "; wait for it or name another folder");
+    return {};
+}
+
+Status PartFolder::checkPurpose(const std::string& purpose) {
+    const fs::path file = path_ / kPurpose;
+    std::error_code error;
+    if (fs::exists(file, error)) {
+        TS_ASSIGN(const Bytes bytes, readAll(file));
+        const std::string found(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        if (found != purpose + "\n")
+            return inputError("the folder " + path_.string() + " holds the parts of " + found.substr(0, found.find('\n')) + ", not of " + purpose +
+                              "; go on with those options, name another folder or remove this one to start anew");
+        return {};
+    }
+    TS_ASSIGN(AtomicFile made, AtomicFile::create(file));
+    const std::string line = purpose + "\n";
+    TS_TRY(made.write(std::as_bytes(std::span(line))));
+    return made.commit();
+}
+
+Status PartFolder::takeStock() {
+    TS_ASSIGN(const std::vector<fs::path> files, filesIn(path_));
+    for (const fs::path& file : files) {
+        if (file.extension() != kSuffix)
+            continue;
+        TS_ASSIGN(const Bytes bytes, readAll(file));
+        Footer footer{};
+        const std::size_t size = bytes.size() - std::min(bytes.size(), sizeof(footer));
+        if (bytes.size() >= sizeof(footer))
+            std::memcpy(footer.data(), bytes.data() + size, sizeof(footer));
+        const bool isTemporary = file.filename().string().starts_with('.');
+        if (!isTemporary && footer == footerOf(std::span(bytes).first(size)))
+            state_->sizes[file.stem().string()] = size;
+        else
+            ::unlink(file.c_str());
+    }
+    resumed_ = !state_->sizes.empty();
+    return {};
+}
+
+fs::path PartFolder::file(const std::string& name) const { return path_ / (name + kSuffix); }
+
+bool PartFolder::has(const std::string& name) const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->sizes.contains(name);
+}
+
+std::size_t PartFolder::size(const std::string& name) const {
+    const std::lock_guard lock(state_->mutex);
+    const auto found = state_->sizes.find(name);
+    return found == state_->sizes.end() ? 0 : found->second;
+}
+
+std::size_t PartFolder::bytes() const {
+    const std::lock_guard lock(state_->mutex);
+    std::size_t sum = 0;
+    for (const auto& [name, size] : state_->sizes)
+        sum += size + sizeof(Footer);
+    return sum;
+}
+
+Status PartFolder::write(const std::string& name, std::span<const std::byte> content) {
+    TS_ASSIGN(AtomicFile made, AtomicFile::create(file(name)));
+    TS_TRY(made.write(content));
+    const Footer footer = footerOf(content);
+    TS_TRY(made.write(std::as_bytes(std::span(footer))));
+    TS_TRY(made.commit());
+    const std::lock_guard lock(state_->mutex);
+    state_->sizes[name] = content.size();
+    return {};
+}
+
+Result<Bytes> PartFolder::read(const std::string& name, std::size_t offset, std::size_t count) const { return readRange(file(name), offset, count); }
+
+Status PartFolder::remove() {
+    TS_ASSIGN(const std::vector<fs::path> files, filesIn(path_));
+    std::error_code error;
+    for (const fs::path& file : files)
+        if (isOurs(file) && !fs::remove(file, error) && error)
+            return ioError("the file " + file.string() + " cannot be removed: " + error.message());
+    fs::remove(path_, error); // stays if there is something else in it
+    state_->sizes.clear();
+    return {};
+}
+
+} // namespace tunesmith::substitution

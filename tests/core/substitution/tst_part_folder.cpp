@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "core/substitution/part_folder.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+using namespace tunesmith::substitution;
+
+namespace {
+
+const std::string kPurpose = "a count to ten";
+
+Bytes bytesOf(const char* text) {
+    Bytes bytes;
+    for (; *text; ++text)
+        bytes.push_back(std::byte(*text));
+    return bytes;
+}
+
+} // namespace
+
+class PartFolderTest : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir temporary_;
+    QString folder_;
+
+    std::filesystem::path path() const { return folder_.toStdString(); }
+    QString file(const char* name) const { return folder_ + "/" + name; }
+    PartFolder opened() const { return take(PartFolder::open(path(), kPurpose)); }
+    QString refusal(const std::string& purpose = kPurpose) const {
+        const auto folder = PartFolder::open(path(), purpose);
+        return folder.ok() ? QString() : QString::fromStdString(folder.error().message);
+    }
+
+private slots:
+    void init() {
+        static int number = 0;
+        folder_ = temporary_.filePath("run" + QString::number(number++) + "/parts");
+    }
+
+    void partsAreThereAgain() {
+        {
+            PartFolder folder = opened();
+            QVERIFY(!folder.resumed() && !folder.has("one") && folder.size("one") == 0 && folder.bytes() == 0);
+            QVERIFY(folder.write("one", bytesOf("first")).ok() && folder.write("none", {}).ok());
+            QVERIFY(folder.has("one") && folder.size("one") == 5 && folder.has("none"));
+        }
+        const PartFolder folder = opened();
+        QVERIFY(folder.resumed() && folder.has("one") && folder.has("none") && !folder.has("two"));
+        QCOMPARE(take(folder.read("one")), bytesOf("first"));
+        QCOMPARE(take(folder.read("one", 1, 3)), bytesOf("irs"));
+        QVERIFY(take(folder.read("none")).empty());
+        QVERIFY(!folder.read("one", 3, 100).ok());
+    }
+
+    void whatIsTornIsNotThere_data() {
+        QTest::addColumn<int>("length");
+        QTest::addColumn<int>("changed");
+        QTest::newRow("empty") << 0 << -1;
+        QTest::newRow("without an end") << 5 << -1;
+        QTest::newRow("without the last byte") << 20 << -1;
+        QTest::newRow("another byte") << 21 << 2;
+        QTest::newRow("another checksum") << 21 << 20;
+    }
+    void whatIsTornIsNotThere() {
+        QFETCH(int, length);
+        QFETCH(int, changed);
+        QVERIFY(opened().write("one", bytesOf("first")).ok());
+        QFile part(file("one.part"));
+        QVERIFY(part.open(QIODevice::ReadWrite));
+        QCOMPARE(part.size(), 21);
+        if (changed >= 0) {
+            part.seek(changed);
+            part.write("#");
+        }
+        part.resize(length);
+        part.close();
+        const PartFolder folder = opened();
+        QVERIFY(!folder.has("one") && !folder.resumed());
+        QVERIFY(!part.exists());
+    }
+
+    void whatAKilledProgramLeftGoesAway() {
+        QVERIFY(opened().write("one", bytesOf("first")).ok());
+        QVERIFY(QFile::copy(file("one.part"), file(".tunesmith-1-2.part")));
+        const PartFolder folder = opened();
+        QVERIFY(folder.has("one") && !QFile::exists(file(".tunesmith-1-2.part")));
+    }
+
+    void otherPurposesAreRefused() {
+        QVERIFY(opened().write("one", bytesOf("first")).ok());
+        const QString why = refusal("a count to twelve");
+        QVERIFY2(why.contains(folder_) && why.contains("to ten") && why.contains("to twelve") && why.contains("remove this one to start anew"), qPrintable(why));
+        QVERIFY(opened().has("one"));
+    }
+
+    void foldersOfOthersAreRefused() {
+        QVERIFY(QDir().mkpath(folder_));
+        QFile letter(file("letter.txt"));
+        QVERIFY(letter.open(QIODevice::WriteOnly));
+        letter.close();
+        QVERIFY(refusal().contains("files of something else"));
+        QCOMPARE(QDir(folder_).entryList(QDir::Files), QStringList{"letter.txt"});
+    }
+
+    void oneProgramAtATime() {
+        const PartFolder folder = opened();
+        QVERIFY(refusal().contains("at work"));
+    }
+
+    void removesItsOwnOnly() {
+        PartFolder folder = opened();
+        QVERIFY(folder.write("one", bytesOf("first")).ok());
+        QFile letter(file("letter.txt"));
+        QVERIFY(letter.open(QIODevice::WriteOnly));
+        letter.close();
+        QVERIFY(folder.remove().ok());
+        QCOMPARE(QDir(folder_).entryList(QDir::Files | QDir::Hidden), QStringList{"letter.txt"});
+        QVERIFY(letter.remove());
+        PartFolder again = opened();
+        QVERIFY(again.remove().ok() && !QFile::exists(folder_));
+    }
+
+    void saysWhatCannotBeMade() {
+        QVERIFY(QDir().mkpath(temporary_.filePath("run")));
+        QFile file(temporary_.filePath("run/file"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        folder_ = temporary_.filePath("run/file/parts");
+        QVERIFY(refusal().contains("run/file/parts"));
+    }
+};
+
+QTEST_GUILESS_MAIN(PartFolderTest)
+#include "tst_part_folder.moc"
