@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QFile>
 #include <QJsonArray>
+#include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -37,6 +38,30 @@ private slots:
         QCOMPARE(lines.size(), rules.size() + 1);
         QVERIFY(lines[0].startsWith("# "));
         QVERIFY(lines.contains("v1 = transpose(transpose(v1)) where v1: 2x4"));
+        QVERIFY(made["peak_memory_bytes"].toDouble() > made["bytes"].toDouble());
+        QVERIFY(made["disk_bytes"].toInt(-1) == 0 && !made["resumed"].toBool(true));
+    }
+
+    // Killed before anything is found, for all of four operators take long.
+    void fourOperators() {
+        const QString work = folder_.filePath("work");
+        const QStringList four{"rules", "generate", "--operators", "4", "--work-folder", work};
+        QProcess begun;
+        begun.start(TEST_CLI, four);
+        QTRY_VERIFY(QFile::exists(work + "/purpose.txt"));
+        const CliResult second = runCli(four);
+        QCOMPARE(second.status, 1);
+        QVERIFY2(second.sentence().contains("at work"), second.errors);
+        begun.kill();
+        QVERIFY(begun.waitForFinished());
+        const CliResult other = runCli(four + QStringList{"--seed", "2"});
+        QCOMPARE(other.status, 1);
+        QVERIFY2(other.sentence().contains("start anew"), other.errors);
+        QFile letter(work + "/letter.txt");
+        QVERIFY(letter.open(QIODevice::WriteOnly));
+        const CliResult foreign = runCli(four);
+        QCOMPARE(foreign.status, 1);
+        QVERIFY2(foreign.sentence().contains(work.toUtf8()), foreign.errors);
     }
 
     void otherThreadsAndSeedsFindTheSame() {
@@ -47,7 +72,7 @@ private slots:
     }
 
     void wrongUse() {
-        const CliResult many = runCli({"rules", "generate", "--operators", "9"});
+        const CliResult many = runCli({"rules", "generate", "--operators", "5"});
         QCOMPARE(many.status, 2);
         QVERIFY2(many.errors.contains("--operators"), many.errors);
         QCOMPARE(runCli({"rules"}).status, 2);
