@@ -44,6 +44,13 @@ void KnownRewrites::add(const Rule& rule) {
         reversible.insert(reversible.end(), rewrites.begin(), rewrites.end());
 }
 
+KnownRewrites KnownRewrites::without(const Rule& rule) const {
+    KnownRewrites others = *this;
+    for (std::vector<Rewrite>* rewrites : {&others.all, &others.reversible})
+        std::erase_if(*rewrites, [&](const Rewrite& rewrite) { return rewrite.rule == &rule; });
+    return others;
+}
+
 bool isConsequence(const Rule& rule, const KnownRewrites& known, const DerivationLimits& limits) {
     if (!followsForTheseShapes(rule, known, limits))
         return false;

@@ -8,6 +8,7 @@ namespace tunesmith::substitution {
 struct KnownRewrites {
     std::vector<Rewrite> all, reversible;
     void add(const Rule& rule);
+    KnownRewrites without(const Rule& rule) const; // the object that was added
 };
 
 // Whether a rule says nothing new even if the way is long: for large rules, of which isDerived() would leave too many. Both sides are equal by

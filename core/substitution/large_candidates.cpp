@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/substitution/large_candidates.h"
 
+#include <algorithm>
 #include <cstring>
-#include <set>
+#include <map>
 #include <type_traits>
 
 #include "core/substitution/derivation.h"
@@ -155,7 +156,8 @@ Result<CandidateList> LargeCandidates::merge(std::size_t rulesPerPart, std::size
     std::vector<RuleList> lists;
     for (std::size_t part = 0; part < parts(); ++part) {
         TS_ASSIGN(const Head head, headOf(folder_, nameOf(part)));
-        for (const auto count : {&CandidateCounts::classes, &CandidateCounts::pairs, &CandidateCounts::shared, &CandidateCounts::fromOperands, &CandidateCounts::untrue})
+        for (const auto count : {&CandidateCounts::classes, &CandidateCounts::pairs, &CandidateCounts::shared, &CandidateCounts::fromOperands,
+                                 &CandidateCounts::untrue})
             all.counts.*count += head.counts.*count;
         lists.push_back({nameOf(part), sizeof(Head)});
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/substitution/large_generation.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -120,7 +122,9 @@ private:
         const std::size_t parts = (candidates.rules + options_.rulesPerPart - 1) / options_.rulesPerPart;
         TS_TRY(inParts("judging candidates", parts, [&](std::size_t part) { return pruning.judge(part, stop_); }));
         TS_TRY(pruning.load(parts));
-        const auto tell = [&](const char* phase) { return [this, phase](std::size_t done, std::size_t of, std::size_t rules) { report(phase, done, of, rules); }; };
+        const auto tell = [&](const char* phase) {
+            return [this, phase, &base](std::size_t done, std::size_t of, std::size_t kept) { report(phase, done, of, base.rules.size() + kept); };
+        };
         TS_TRY(pruning.prune(threads_, stop_, tell("leaving out what follows from others")));
         TS_TRY(pruning.dropWhatLaterOnesSay(threads_, stop_, tell("leaving out what follows from later ones")));
         result_.ofFewer = base.rules.size();

@@ -85,41 +85,40 @@ Result<LargePruning::Flags> LargePruning::keptOfBatch(std::size_t begin, std::si
 }
 
 Status LargePruning::dropWhatLaterOnesSay(int threads, const StopToken& stop, const Observer& observer) {
-    std::vector<std::size_t> kept;
+    std::vector<std::size_t> kept, said;
     for (std::size_t i = 0; i < rules_.size(); ++i)
         if (isKept_[i])
             kept.push_back(i);
-    std::vector<std::size_t> said;
     for (std::size_t begin = 0; begin < kept.size(); begin += kBatch) {
-        const std::string name = "said-" + std::to_string(begin / kBatch);
-        if (!folder_.has(name)) {
-            Flags found(std::min(kBatch, kept.size() - begin));
-            TS_TRY(inParallel(found.size(), threads, stop, [&](std::size_t i) {
-                found[i] = std::byte(isConsequence(rules_[kept[begin + i]], knownWithout(kept[begin + i]), kQuick));
-                return Status();
-            }));
-            TS_TRY(folder_.write(name, found));
-        }
-        TS_ASSIGN(const Flags flags, folder_.read(name));
+        const std::span<const std::size_t> batch = std::span(kept).subspan(begin, std::min(kBatch, kept.size() - begin));
+        TS_ASSIGN(const Flags flags, saidByOthers("said-" + std::to_string(begin / kBatch), batch, threads, stop));
         for (std::size_t i = 0; i < flags.size(); ++i)
             if (flags[i] != std::byte(0))
-                said.push_back(kept[begin + i]);
+                said.push_back(batch[i]);
         observer(begin + flags.size(), kept.size(), kept.size() - said.size());
     }
     for (const std::size_t i : said) { // two may follow from each other
         if (stop.stopRequested())
             return cancelledError();
-        isKept_[i] = !isConsequence(rules_[i], knownWithout(i), kQuick);
+        KnownRewrites others = known_.without(rules_[i]);
+        if (!isConsequence(rules_[i], others, kQuick))
+            continue;
+        isKept_[i] = 0;
+        known_ = std::move(others);
     }
     return {};
 }
 
-KnownRewrites LargePruning::knownWithout(std::size_t rule) const {
-    KnownRewrites known = base_;
-    for (std::size_t i = 0; i < rules_.size(); ++i)
-        if (isKept_[i] && i != rule)
-            known.add(rules_[i]);
-    return known;
+Result<LargePruning::Flags> LargePruning::saidByOthers(const std::string& part, std::span<const std::size_t> rules, int threads, const StopToken& stop) {
+    if (folder_.has(part))
+        return folder_.read(part);
+    Flags said(rules.size());
+    TS_TRY(inParallel(said.size(), threads, stop, [&](std::size_t i) {
+        said[i] = std::byte(isConsequence(rules_[rules[i]], known_.without(rules_[rules[i]]), kQuick));
+        return Status();
+    }));
+    TS_TRY(folder_.write(part, said));
+    return said;
 }
 
 std::size_t LargePruning::countKept() const { return static_cast<std::size_t>(std::ranges::count(isKept_, 1)); }

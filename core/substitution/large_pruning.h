@@ -2,6 +2,7 @@
 #pragma once
 #include <deque>
 #include <functional>
+#include <span>
 
 #include "core/base/stop_token.h"
 #include "core/substitution/consequence.h"
@@ -27,12 +28,12 @@ public:
 private:
     using Flags = std::vector<std::byte>; // one for each of some rules
     std::size_t countKept() const;
-    KnownRewrites knownWithout(std::size_t rule) const;
+    Result<Flags> saidByOthers(const std::string& part, std::span<const std::size_t> rules, int threads, const StopToken& stop);
     Result<Flags> keptOfBatch(std::size_t begin, std::size_t end, int threads, const StopToken& stop);
 
     PartFolder& folder_;
     KnownRewrites base_, known_; // known: the kept ones, too
-    std::deque<Rule> rules_;     // rewrites refer to them
+    std::deque<Rule> rules_;     // rewrites refer to them, so they stay where they are
     std::vector<char> isKept_;
 };
 
