@@ -15,7 +15,8 @@
 namespace tunesmith::substitution {
 namespace {
 
-constexpr std::size_t kBytesPerThread = std::size_t(32) << 20; // terms of a part and graphs of what follows
+// What a thread needs beside the terms in memory, and to see what follows: graphs of two thousand nodes with all places where rules fit.
+constexpr std::size_t kBytesPerThread = std::size_t(32) << 20, kBytesToJudge = std::size_t(160) << 20;
 
 class Stopwatch {
 public:
@@ -30,11 +31,13 @@ private:
 
 // What must be the same for parts to be of use. The number is that of this way to make them.
 std::string purposeOf(const LargeGenerationOptions& options) {
-    Hasher inputs;
+    Hasher terms;
     for (const TermInput& input : options.enumeration.inputs)
-        inputs.add(input.name).add(toText(input.shape)).add(input.role);
+        terms.add(input.name).add(toText(input.shape)).add(input.role);
+    for (std::size_t op = 0; op < kTermOps; ++op)
+        terms.add(traits(static_cast<TermOp>(op)).name);
     return "substitutions of " + std::to_string(options.enumeration.operators) + " operators with seed " + std::to_string(options.enumeration.seed) +
-           " (form 1, inputs " + hexHash(inputs.value()) + ", parts of " + std::to_string(options.operandsPerPart) + " and " +
+           " (form 1, inputs and operators " + hexHash(terms.value()) + ", parts of " + std::to_string(options.operandsPerPart) + " and " +
            std::to_string(options.rulesPerPart) + ")";
 }
 
@@ -43,7 +46,7 @@ std::string mebibytes(std::size_t bytes) { return std::to_string((bytes >> 20) +
 class LargeGeneration {
 public:
     LargeGeneration(const LargeGenerationOptions& options, PartFolder& folder, const StopToken& stop, const LargeGenerationObserver& observer)
-        : options_(options), folder_(folder), stop_(stop), observer_(observer), threads_(std::max(1, options.enumeration.threads)) {
+        : options_(options), folder_(folder), stop_(stop), observer_(observer), threads_(options.enumeration.threads) {
         result_.resumed = folder.resumed();
     }
 
@@ -107,8 +110,12 @@ private:
         if (options_.memory < result_.termBytes + kBytesPerThread)
             return inputError("the terms in memory take more than a limit of " + mebibytes(options_.memory - 1) + " allows; " +
                               mebibytes(result_.termBytes + kBytesPerThread) + " is the least for these");
-        threads_ = static_cast<int>(std::min(static_cast<std::size_t>(threads_), (options_.memory - result_.termBytes) / kBytesPerThread));
+        threads_ = threadsWithin((options_.memory - result_.termBytes) / kBytesPerThread);
         return {};
+    }
+
+    int threadsWithin(std::size_t most) const {
+        return static_cast<int>(std::clamp(most, std::size_t(1), static_cast<std::size_t>(std::max(1, options_.enumeration.threads))));
     }
 
     Status makeTerms(const TermEnumeration& all, LargeTerms& terms) {
@@ -118,6 +125,7 @@ private:
     }
 
     Status prune(const BaseRules& base, const CandidateList& candidates) {
+        threads_ = threadsWithin(options_.memory / kBytesToJudge);
         LargePruning pruning(base.rules, folder_);
         const std::size_t parts = (candidates.rules + options_.rulesPerPart - 1) / options_.rulesPerPart;
         TS_TRY(inParts("judging candidates", parts, [&](std::size_t part) { return pruning.judge(part, stop_); }));

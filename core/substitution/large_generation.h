@@ -16,7 +16,7 @@ namespace tunesmith::substitution {
 struct LargeGenerationOptions {
     EnumerationOptions enumeration;
     std::filesystem::path folder; // for the parts; it goes away at the end
-    std::size_t memory = std::size_t(1) << 30;
+    std::size_t memory = std::size_t(2) << 30; // fewer threads work where that is little
     TermId operandsPerPart = 4096; // how much is done again after a kill
     std::size_t rulesPerPart = 256;
 };

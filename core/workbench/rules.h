@@ -11,7 +11,7 @@ struct RuleGenerationOptions {
     int operators = 3; // of each side at most; the terms of four are kept on disk
     int threads = 0;   // 0: all cores
     std::uint64_t seed = 1;
-    std::size_t memoryMebibytes = 1024;   // of four operators
+    std::size_t memoryMebibytes = 2048;   // for four operators: fewer threads work where that is little
     std::filesystem::path workFolder;     // of four operators: what was found so far; empty: beside the default store
 };
 
