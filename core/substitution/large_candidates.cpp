@@ -17,7 +17,7 @@ constexpr const char *kBase = "base", *kMerged = "candidates";
 // What a part says before its rules.
 struct Head {
     CandidateCounts counts;
-    std::size_t rules = 0, terms = 0;
+    std::size_t rules = 0, terms = 0, termBytes = 0;
 };
 static_assert(std::is_trivially_copyable_v<Head>);
 
@@ -52,7 +52,7 @@ public:
         for (const auto& [text, rule] : rules_)
             order.push_back(&rule);
         std::ranges::sort(order, [](const RankedRule* a, const RankedRule* b) { return *a < *b; });
-        Bytes bytes = bytesOf({counts, rules_.size(), 0});
+        Bytes bytes = bytesOf({counts, rules_.size(), 0, 0});
         for (const RankedRule* rule : order)
             append(*rule, bytes);
         return bytes;
@@ -105,7 +105,7 @@ Result<BaseRules> baseRules(const EnumerationOptions& options, PartFolder& folde
         return cancelledError();
     base.rules = std::move(*kept);
     base.candidates = candidates.size();
-    Bytes bytes = bytesOf({base.counts, base.candidates, all.terms().size()});
+    Bytes bytes = bytesOf({base.counts, base.candidates, all.terms().size(), all.bytes()});
     for (const Rule& rule : base.rules)
         append(ranked(rule), bytes);
     TS_TRY(folder.write(kBase, bytes));
@@ -119,7 +119,7 @@ Result<std::optional<CandidateList>> finishedCandidates(const PartFolder& folder
     for (std::size_t part = 0; part * rulesPerPart < head.rules; ++part)
         if (!folder.has(kMerged + ("-" + std::to_string(part))))
             return std::optional<CandidateList>();
-    return std::optional(CandidateList{head.rules, head.counts, head.terms});
+    return std::optional(CandidateList{head.rules, head.counts, head.terms, head.termBytes});
 }
 
 Status LargeCandidates::prepare(std::size_t bucketBytes) {
@@ -164,8 +164,9 @@ Result<CandidateList> LargeCandidates::merge(std::size_t rulesPerPart, std::size
     TS_ASSIGN(all.rules, mergeRules(folder_, lists, kMerged, rulesPerPart, bytes, stop));
     all.counts.renamed = all.counts.pairs + all.counts.shared - all.counts.fromOperands - all.counts.untrue - all.rules;
     all.terms = all_.terms().size() + terms_.count();
+    all.termBytes = termBytes();
     TS_TRY(folder_.write(kMerged, bytesOf(all)));
-    return CandidateList{all.rules, all.counts, all.terms};
+    return CandidateList{all.rules, all.counts, all.terms, all.termBytes};
 }
 
 } // namespace tunesmith::substitution

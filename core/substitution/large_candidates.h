@@ -20,7 +20,7 @@ Result<BaseRules> baseRules(const EnumerationOptions& options, PartFolder& folde
 struct CandidateList {
     std::size_t rules = 0;
     CandidateCounts counts;
-    std::size_t terms = 0; // that were compared, in memory and on disk
+    std::size_t terms = 0, termBytes = 0; // that were compared, in memory and on disk; what those in memory took
 };
 Result<std::optional<CandidateList>> finishedCandidates(const PartFolder& folder, std::size_t rulesPerPart); // none before all parts are there
 
@@ -34,6 +34,7 @@ public:
     std::size_t parts() const;
     Status make(std::size_t part, const StopToken& stop); // unless it is there; for several threads at once
     Result<CandidateList> merge(std::size_t rulesPerPart, std::size_t bytes, const StopToken& stop);
+    std::size_t termBytes() const { return all_.bytes() + smallest_.bytes() + pairs_.bytes(); }
 
 private:
     std::size_t buckets() const { return std::size_t(1) << bits_; }

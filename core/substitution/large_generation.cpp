@@ -56,6 +56,7 @@ public:
         TS_ASSIGN(const CandidateList candidates, makeCandidates());
         result_.comparisonSeconds += watch_.lap();
         result_.terms = candidates.terms;
+        result_.termBytes = candidates.termBytes;
         TS_TRY(prune(base, candidates));
         result_.pruningSeconds = watch_.lap();
         result_.candidates = base.candidates + candidates.rules;
@@ -91,11 +92,12 @@ private:
         const SmallestTerms smallest(all);
         const ResultPairs pairs(all, smallest);
         LargeTerms terms(all, smallest, folder_, options_.operandsPerPart);
-        result_.termBytes = all.bytes() + smallest.bytes() + pairs.bytes();
+        const LargeCandidates search(all, smallest, terms, pairs, folder_);
+        result_.termBytes = search.termBytes();
         TS_TRY(fitThreads());
         TS_TRY(makeTerms(all, terms));
         result_.enumerationSeconds = watch_.lap();
-        return compare(LargeCandidates(all, smallest, terms, pairs, folder_));
+        return compare(search);
     }
 
     Result<CandidateList> compare(LargeCandidates search) {

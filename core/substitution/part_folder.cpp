@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <thread>
 #include <unistd.h>
 
 #include "core/base/atomic_file.h"
@@ -79,9 +81,12 @@ Status PartFolder::lock() {
     state_->lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (state_->lock < 0)
         return writeFailure(file, errno);
-    if (::flock(state_->lock, LOCK_EX | LOCK_NB) != 0)
-        return inputError("another program is at work in the folder " + path_.string() + "; wait for it or name another folder");
-    return {};
+    for (int attempt = 0; attempt < 20; ++attempt) { // a program that was just killed still has it for a moment
+        if (::flock(state_->lock, LOCK_EX | LOCK_NB) == 0)
+            return {};
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return inputError("another program is at work in the folder " + path_.string() + "; wait for it or name another folder");
 }
 
 Status PartFolder::checkPurpose(const std::string& purpose) {

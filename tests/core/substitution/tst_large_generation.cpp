@@ -72,6 +72,7 @@ class LargeGenerationTest : public QObject {
         QVERIFY(std::ranges::equal(other.rules, whole_.rules, {}, &Rule::variables, &Rule::variables));
         QCOMPARE(other.ofFewer, whole_.ofFewer);
         QCOMPARE(other.terms, whole_.terms);
+        QVERIFY(other.termBytes > 0);
         QCOMPARE(other.candidates, whole_.candidates);
         QCOMPARE(other.counts.untrue, whole_.counts.untrue);
         QCOMPARE(other.counts.renamed, whole_.counts.renamed);
