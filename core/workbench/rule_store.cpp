@@ -8,7 +8,7 @@
 #include <span>
 #include <tuple>
 
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 #include "core/substitution/rule_text.h"
 #include "core/substitution/stored_rule.h"
 #include "core/substitution/taso_file.h"

@@ -64,7 +64,7 @@ Result<GeneratedRules> generateRules(const RuleGenerationOptions& options, const
     GeneratedRules made;
     if (options.operators > kMostOperatorsInMemory) {
         TS_ASSIGN(const std::vector<Rule> rules, generateLargeRules(options, threads, work, made));
-        std::ranges::transform(rules, std::back_inserter(made.rules), described);
+        std::ranges::transform(rules, std::back_inserter(made.rules), equationOf);
         return made;
     }
     Stopwatch watch;
