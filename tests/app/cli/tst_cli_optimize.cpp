@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "cli_process.h"
+
+using namespace tunesmith::testing;
+
+class TestCliOptimize : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+
+    QJsonObject optimized(const QStringList& more) const {
+        const CliResult result = runCli(QStringList{"optimize", "encoder", "--cost", "kernels", "--json", "--store", folder_.filePath("s.db")} + more);
+        if (result.status != 0)
+            qWarning("%s", result.errors.constData());
+        return result.json();
+    }
+
+private slots:
+    void saysWhatItGained() {
+        const QString file = folder_.filePath("rewritten.onnx");
+        const QJsonObject made = optimized({"-o", file});
+        for (const char* key : {"cost_before", "cost_after", "measured_before_ms", "measured_after_ms", "nodes_before", "nodes_after", "steps", "expanded", "seconds", "stop_reason", "rules", "check"})
+            QVERIFY2(made.contains(key), key);
+        QVERIFY(made["cost_after"].toDouble() < 0.7 * made["cost_before"].toDouble());
+        QVERIFY(made["nodes_after"].toInt() < made["nodes_before"].toInt());
+        QVERIFY(made["check"].toObject()["max_rel_err"].toDouble() < 1e-4);
+        QCOMPARE(made["stop_reason"].toString(), QString("exhausted"));
+        QVERIFY(made["measured_after_ms"].isNull());
+        QStringList rules;
+        for (const QJsonValue& rule : made["rules"].toArray()) {
+            rules << rule["rule"].toString();
+            QVERIFY(rule["count"].toInt() > 0);
+        }
+        QVERIFY(rules.contains("merge-products") && rules.contains("recognize-layer-norm"));
+
+        const QJsonObject info = runCli({"info", file, "--json"}).json();
+        QCOMPARE(info["nodes"].toInt(), made["nodes_after"].toInt());
+        const CliResult first = runCli({"run", "encoder", "--engine", "reference", "--json"}), second = runCli({"run", file, "--engine", "reference", "--json"});
+        QCOMPARE(first.status, 0);
+        QCOMPARE(second.status, 0);
+    }
+
+    void withoutARule() {
+        const QJsonObject all = optimized({}), without = optimized({"--without", "merge-products"});
+        QVERIFY(without["cost_after"].toDouble() > all["cost_after"].toDouble());
+        for (const QJsonValue& rule : without["rules"].toArray())
+            QVERIFY(rule["rule"].toString() != "merge-products");
+        const CliResult unknown = runCli({"optimize", "encoder", "--cost", "kernels", "--without", "magic"});
+        QCOMPARE(unknown.status, 1);
+        QVERIFY2(unknown.sentence().contains("magic"), unknown.errors);
+    }
+
+    void theSameTrailAgain_data() {
+        QTest::addColumn<QString>("search");
+        for (const char* search : {"greedy", "backtracking", "beam", "mcts", "egraph"})
+            QTest::newRow(search) << search;
+    }
+
+    void theSameTrailAgain() {
+        QFETCH(QString, search);
+        const QStringList options{"--search", search, "--budget", "60", "--seed", "3"};
+        QJsonObject first = optimized(options), second = optimized(options);
+        first.remove("seconds");
+        second.remove("seconds");
+        QCOMPARE(first, second);
+        QVERIFY(first["cost_after"].toDouble() < first["cost_before"].toDouble());
+    }
+
+    void nothingToSpend() {
+        const QJsonObject none = optimized({"--budget", "0"});
+        QCOMPARE(none["expanded"].toInt(), 0);
+        QCOMPARE(none["stop_reason"].toString(), QString("budget_trials"));
+    }
+
+    void wrongUse() {
+        QCOMPARE(runCli({"optimize"}).status, 2);
+        QCOMPARE(runCli({"optimize", "encoder", "--search", "luck"}).status, 2);
+        QCOMPARE(runCli({"optimize", "encoder", "--alpha", "0.5"}).status, 2);
+        const CliResult missing = runCli({"optimize", folder_.filePath("none.onnx"), "--cost", "kernels"});
+        QCOMPARE(missing.status, 1);
+        QVERIFY2(missing.sentence().contains("none.onnx"), missing.errors);
+        const CliResult nowhere = runCli({"optimize", "mlp", "--cost", "kernels", "-o", folder_.filePath("none/x.onnx")});
+        QCOMPARE(nowhere.status, 1);
+        QVERIFY2(nowhere.sentence().contains("none/x.onnx"), nowhere.errors);
+    }
+
+    void measured() {
+        const CliResult result = runCli({"optimize", "mlp", "--cost", "measured", "--threads", "1", "--json", "--store", folder_.filePath("m.db")});
+        QVERIFY2(result.status == 0, result.errors);
+        const QJsonObject made = result.json();
+        QVERIFY(made["measured_before_ms"].toDouble() > 0 && made["measured_after_ms"].toDouble() > 0);
+        QCOMPARE(made["unit"].toString(), QString("ms"));
+        QVERIFY(made["cost_before"].toDouble() > 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliOptimize)
+#include "tst_cli_optimize.moc"
