@@ -152,20 +152,21 @@ private:
     std::map<std::uint32_t, std::pair<std::int64_t, double>> uses_;
 };
 
-// Both graphs on the same random inputs, with the reference kernels.
-Status checkAgainstOriginal(OptimizedModel& told, const OptimizeRequest& request, const Work& work) {
+// Both graphs on the same random inputs, with the reference kernels: the largest difference relative to the outputs' scale.
+Result<double> checkAgainstOriginal(const Graph& before, const Graph& after, std::uint64_t seed, const Work& work) {
     work.report("checking against the original");
-    TS_ASSIGN(const std::vector<Tensor> inputs, randomInputs(told.before, request.seed));
+    TS_ASSIGN(const std::vector<Tensor> inputs, randomInputs(before, seed));
     RunOptions options;
     options.stop = work.stop;
-    TS_ASSIGN(const std::vector<Tensor> expected, Interpreter(told.before).run(inputs, options));
-    TS_ASSIGN(const std::vector<Tensor> got, Interpreter(told.after).run(inputs, options));
+    TS_ASSIGN(const std::vector<Tensor> expected, Interpreter(before).run(inputs, options));
+    TS_ASSIGN(const std::vector<Tensor> got, Interpreter(after).run(inputs, options));
+    double largest = 0;
     for (const Difference& difference : compareTensors(expected, got)) {
         if (!difference.equal)
             return internalError("the rewritten graph computes something else: " + difference.text + "; nothing was written");
-        told.maxRelativeError = std::max(told.maxRelativeError, difference.scale > 0 ? difference.maxAbs / difference.scale : difference.maxAbs);
+        largest = std::max(largest, difference.scale > 0 ? difference.maxAbs / difference.scale : difference.maxAbs);
     }
-    return {};
+    return largest;
 }
 
 Result<Graph> foldedGraph(const rewrite::ModelDraft& model, const rewrite::Draft& draft, const std::string& rule) {
@@ -267,7 +268,7 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     told.nodesAfter = static_cast<std::int64_t>(told.after.nodeCount());
     told.opsBefore = operatorsOf(told.before);
     told.opsAfter = operatorsOf(told.after);
-    TS_TRY(checkAgainstOriginal(told, request, work));
+    TS_ASSIGN(told.maxRelativeError, checkAgainstOriginal(told.before, told.after, request.seed, work));
     if (!request.file.empty())
         TS_TRY(exportOnnx(told.after, request.file));
     if (race) {
@@ -276,6 +277,14 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
         told.measuredAfterMs = times.afterMs;
     }
     return told;
+}
+
+Result<double> exportStep(const OptimizedModel& made, std::size_t steps, const std::filesystem::path& file, const Work& work) {
+    const Graph& step = steps == 0 ? made.before : made.steps[steps - 1].graph;
+    TS_ASSIGN(const Graph graph, foldConstants(step, FoldOptions::weights()));
+    TS_ASSIGN(const double error, checkAgainstOriginal(made.before, graph, 1, work));
+    TS_TRY(exportOnnx(graph, file));
+    return error;
 }
 
 } // namespace tunesmith

@@ -80,4 +80,7 @@ struct OptimizedModel {
 using OptimizeObserver = std::function<void(const OptimizeProgress&)>; // from the thread that works
 Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& work = {}, const OptimizeObserver& observer = {});
 
+// The graph after so many of the steps as any runtime loads it, written once it was compared with the first; the largest relative error.
+Result<double> exportStep(const OptimizedModel& made, std::size_t steps, const std::filesystem::path& file, const Work& work = {});
+
 } // namespace tunesmith

@@ -139,20 +139,7 @@ private:
             computed_.insert(node.outputs.begin(), node.outputs.end());
             return;
         }
-        PictureNode drawn;
-        drawn.title = node.domain.empty() ? node.op : node.domain + "." + node.op;
-        drawn.subtitle = node.name;
-        drawn.category = node.domain.empty() ? categoryOf(node.op) : Category::other;
-        for (const auto& [key, attribute] : node.attributes)
-            drawn.attributes.emplace_back(key, attributeText(attribute));
-        for (const ValueId input : node.inputs)
-            if (input.valid())
-                (isConstant(input) ? drawn.weights : drawn.inputs).push_back(spec(input));
-        for (const ValueId output : node.outputs)
-            if (output.valid())
-                drawn.outputs.push_back(spec(output));
-        if (const auto program = lowerNode(graph_, id); program.ok())
-            drawn.flops = loops::flopCount(*program);
+        PictureNode drawn = tunesmith::drawNode(graph_, id, [this](ValueId value) { return isConstant(value); });
         if (const auto problem = problems_.find(node.name); problem != problems_.end())
             drawn.problem = problem->second;
         if (const auto reason = notCompiled_.find(node.name); reason != notCompiled_.end())
@@ -175,6 +162,26 @@ private:
 };
 
 } // namespace
+
+PictureNode drawNode(const Graph& graph, NodeId id, const std::function<bool(ValueId)>& isWeight) {
+    const Node& node = graph.node(id);
+    const auto spec = [&](ValueId value) { return specOf(graph.value(value).name, graph.value(value).type); };
+    PictureNode drawn;
+    drawn.title = node.domain.empty() ? node.op : node.domain + "." + node.op;
+    drawn.subtitle = node.name;
+    drawn.category = node.domain.empty() ? categoryOf(node.op) : Category::other;
+    for (const auto& [key, attribute] : node.attributes)
+        drawn.attributes.emplace_back(key, attributeText(attribute));
+    for (const ValueId input : node.inputs)
+        if (input.valid())
+            (isWeight(input) ? drawn.weights : drawn.inputs).push_back(spec(input));
+    for (const ValueId output : node.outputs)
+        if (output.valid())
+            drawn.outputs.push_back(spec(output));
+    if (const auto program = lowerNode(graph, id); program.ok())
+        drawn.flops = loops::flopCount(*program);
+    return drawn;
+}
 
 ModelPicture drawModel(const Model& model) {
     return Artist(model).draw();

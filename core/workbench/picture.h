@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,5 +35,8 @@ struct ModelPicture {
 };
 
 ModelPicture drawModel(const Model& model);
+
+// One node of a graph, whose weights are what is given as such.
+PictureNode drawNode(const Graph& graph, NodeId id, const std::function<bool(ValueId)>& isWeight);
 
 } // namespace tunesmith
