@@ -10,17 +10,17 @@
 namespace tunesmith {
 
 EmptyState::EmptyState(const QIcon& icon, const QString& title, const QString& sentence, QWidget* parent)
-    : QWidget(parent), button_(new QPushButton(this)) {
+    : QWidget(parent), heading_(new QLabel(this)), text_(new QLabel(this)), button_(new QPushButton(this)) {
     auto* picture = new QLabel(this);
     picture->setPixmap(icon.pixmap(QSize(48, 48), devicePixelRatioF()));
-    auto* heading = new QLabel(title, this);
-    QFont font = Theme::scaled(heading->font(), 1.4);
+    QFont font = Theme::scaled(heading_->font(), 1.4);
     font.setWeight(QFont::DemiBold);
-    heading->setFont(font);
-    auto* text = new QLabel(sentence, this);
-    text->setWordWrap(true);
-    text->setAlignment(Qt::AlignHCenter);
-    text->setForegroundRole(QPalette::PlaceholderText);
+    heading_->setFont(font);
+    heading_->setTextFormat(Qt::PlainText);
+    text_->setTextFormat(Qt::PlainText);
+    text_->setWordWrap(true);
+    text_->setAlignment(Qt::AlignHCenter);
+    text_->setForegroundRole(QPalette::PlaceholderText);
     button_->setObjectName(QStringLiteral("action"));
     button_->setDefault(true);
     button_->hide();
@@ -28,11 +28,17 @@ EmptyState::EmptyState(const QIcon& icon, const QString& title, const QString& s
     column->setSpacing(10);
     column->addStretch(2);
     column->addWidget(picture, 0, Qt::AlignHCenter);
-    column->addWidget(heading, 0, Qt::AlignHCenter);
-    column->addWidget(text);
+    column->addWidget(heading_, 0, Qt::AlignHCenter);
+    column->addWidget(text_);
     column->addWidget(button_, 0, Qt::AlignHCenter);
     picture->setVisible(!icon.isNull());
     column->addStretch(3);
+    setText(title, sentence);
+}
+
+void EmptyState::setText(const QString& title, const QString& sentence) {
+    heading_->setText(title);
+    text_->setText(sentence);
     setAccessibleName(title);
     setAccessibleDescription(sentence);
 }

@@ -16,10 +16,12 @@ class EmptyState : public QWidget {
 public:
     EmptyState(const QIcon& icon, const QString& title, const QString& sentence, QWidget* parent = nullptr);
 
+    void setText(const QString& title, const QString& sentence);
     void setAction(QAction* action); // borrowed; the button follows its text and its being enabled
     QPushButton* button() const { return button_; }
 
 private:
+    QLabel *heading_, *text_;
     QPushButton* button_;
     QAction* action_ = nullptr;
 };

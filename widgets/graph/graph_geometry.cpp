@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "widgets/base/theme.h"
 
@@ -184,14 +183,18 @@ int SceneIndex::edgeAt(const GraphScene& scene, const QPointF& point, double tol
     return -1;
 }
 
-SceneWalk::SceneWalk(const GraphScene& scene)
-    : edges_(scene.nodes.size()), order_(scene.nodes.size()), rank_(scene.nodes.size()) {
+SceneWalk::SceneWalk(const GraphScene& scene, const GraphPresence& presence)
+    : edges_(scene.nodes.size()), rank_(scene.nodes.size(), -1) {
     for (int i = 0; i < scene.edges.size(); ++i) {
+        if (presence.edge(i) == Presence::absent)
+            continue;
         edges_[scene.edges[i].from].push_back(i);
         if (scene.edges[i].to != scene.edges[i].from)
             edges_[scene.edges[i].to].push_back(i);
     }
-    std::iota(order_.begin(), order_.end(), 0);
+    for (int i = 0; i < scene.nodes.size(); ++i)
+        if (presence.hasNode(i))
+            order_.push_back(i);
     std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) {
         const auto p = scene.nodes[a].rect.center(), q = scene.nodes[b].rect.center();
         return p.y() != q.y() ? p.y() < q.y() : p.x() < q.x();
@@ -218,7 +221,7 @@ int SceneWalk::step(const GraphScene& scene, int node, Direction direction) cons
         }
         return best;
     }
-    for (int other = 0; other < scene.nodes.size(); ++other) {
+    for (const int other : order_) {
         const auto rect = scene.nodes[other].rect;
         const double dx = rect.center().x() - here.center().x();
         const bool side = direction == Direction::left ? dx < 0 : dx > 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include "widgets/graph/graph_scene.h"
+#include "widgets/graph/graph_presence.h"
 #include <QHash>
 #include <QPainterPath>
 
@@ -54,7 +54,7 @@ private:
 class SceneWalk {
 public:
     SceneWalk() = default;
-    explicit SceneWalk(const GraphScene& scene);
+    explicit SceneWalk(const GraphScene& scene, const GraphPresence& presence = {}); // never to what is absent
 
     enum class Direction { up, down, left, right };
     int step(const GraphScene& scene, int node,

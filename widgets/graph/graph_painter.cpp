@@ -13,7 +13,7 @@ namespace tunesmith {
 namespace {
 
 using Role = Theme::Role;
-constexpr double kRadius = 6;
+constexpr double kRadius = 6, kGhost = 0.5;
 
 QColor tone(Role role) {
     return Theme::instance().color(role);
@@ -46,6 +46,10 @@ void drawArrow(QPainter& painter, const QVector<QPointF>& line, const QColor& co
     painter.drawPolygon(QPolygonF({tip, tip + back + side, tip + back * 0.72, tip + back - side}));
 }
 
+QColor changeColor(Presence presence) {
+    return tone(presence == Presence::vanished ? Role::error : Role::success);
+}
+
 QString figure(double value) {
     return QLocale().toString(value, 'g', 3);
 }
@@ -54,6 +58,8 @@ QString figure(double value) {
 
 void GraphPainter::setScene(const GraphScene& scene, const QFont& font) {
     scene_ = &scene;
+    if (presence_.nodes.size() != scene.nodes.size() || presence_.edges.size() != scene.edges.size())
+        presence_ = {};
     title_ = font;
     title_.setWeight(QFont::DemiBold);
     text_ = Theme::scaled(font, 0.9);
@@ -107,6 +113,11 @@ QColor GraphPainter::nodeColor(int node) const {
     return theme.ramp(high_ > low_ ? (value - low_) / (high_ - low_) : 0.5);
 }
 
+QColor GraphPainter::edgeColor(int edge) const {
+    const Presence is = presence_.edge(edge);
+    return is == Presence::kept ? tone(Role::link) : Theme::mix(changeColor(is), tone(Role::canvas), 0.25);
+}
+
 void GraphPainter::paint(QPainter& painter, const ViewTransform& transform, const QRectF& visible,
                          const SceneIndex& index, const Marks& marks) const {
     if (!readable(transform.scale)) {
@@ -121,8 +132,11 @@ void GraphPainter::paint(QPainter& painter, const ViewTransform& transform, cons
     const auto around = visible.adjusted(-12, -12, 12, 12);
     paintEdges(painter, index.edgesIn(around), marks.selected);
     for (const int node : index.nodesIn(around))
-        if (scene_->nodes[node].rect.intersects(around))
+        if (presence_.hasNode(node) && scene_->nodes[node].rect.intersects(around)) {
+            painter.setOpacity(presence_.node(node) == Presence::vanished ? kGhost : 1);
             paintCard(painter, node);
+            paintChange(painter, node);
+        }
     painter.restore();
     paintMarks(painter, transform, marks);
 }
@@ -130,22 +144,30 @@ void GraphPainter::paint(QPainter& painter, const ViewTransform& transform, cons
 void GraphPainter::paintFar(QPainter& painter, const ViewTransform& transform) const {
     painter.save();
     painter.setRenderHint(QPainter::Antialiasing, false);
-    QVector<QLineF> lines;
-    lines.reserve(scene_->edges.size() * 2);
-    for (const auto& edge : scene_->edges)
-        for (const auto* line : {&edge.points, &edge.arrival})
+    std::map<QRgb, QVector<QLineF>> lines;
+    for (int i = 0; i < scene_->edges.size(); ++i) {
+        if (presence_.edge(i) == Presence::absent)
+            continue;
+        auto& pieces = lines[Theme::mix(edgeColor(i), tone(Role::canvas), 0.35).rgb()];
+        for (const auto* line : {&scene_->edges[i].points, &scene_->edges[i].arrival})
             for (int k = 1; k < line->size(); ++k) {
                 const QLineF piece(transform.toView((*line)[k - 1]), transform.toView((*line)[k]));
                 if (std::abs(piece.dx()) + std::abs(piece.dy()) >= 1.5)
-                    lines.push_back(piece);
+                    pieces.push_back(piece);
             }
-    painter.setPen(QPen(Theme::mix(tone(Role::link), tone(Role::canvas), 0.35), 0));
-    painter.drawLines(lines);
+    }
+    for (const auto& [color, pieces] : lines) {
+        painter.setPen(QPen(QColor::fromRgb(color), 0));
+        painter.drawLines(pieces);
+    }
     std::map<QRgb, QVector<QRectF>> boxes;
     for (int i = 0; i < scene_->nodes.size(); ++i) {
+        if (!presence_.hasNode(i))
+            continue;
         auto rect = transform.toView(scene_->nodes[i].rect);
         rect.setSize(rect.size().expandedTo({1, 1}));
-        boxes[nodeColor(i).rgb()].push_back(rect);
+        const Presence is = presence_.node(i);
+        boxes[(is == Presence::kept ? nodeColor(i) : changeColor(is)).rgb()].push_back(rect);
     }
     painter.setPen(Qt::NoPen);
     for (const auto& [color, rects] : boxes) {
@@ -159,10 +181,12 @@ void GraphPainter::paintEdges(QPainter& painter, const QVector<int>& edges, int 
     QVector<int> last;
     for (const int i : edges) {
         const auto& edge = scene_->edges[i];
+        if (presence_.edge(i) == Presence::absent)
+            continue;
         if (selected >= 0 && (edge.from == selected || edge.to == selected))
             last.push_back(i);
         else
-            paintEdge(painter, edge, tone(Role::link), 1.3);
+            paintEdge(painter, edge, edgeColor(i), presence_.edge(i) == Presence::appeared ? 2.0 : 1.3);
     }
     for (const int i : last)
         paintEdge(painter, scene_->edges[i], tone(Role::accent), 2.0);
@@ -209,6 +233,17 @@ void GraphPainter::paintCard(QPainter& painter, int node) const {
     paintHeader(painter, node, header, color);
     if (hasBody)
         paintBody(painter, node, rect.adjusted(0, strip, 0, 0));
+}
+
+// A frame around what changed; dashes say the same to those who do not tell the colours apart.
+void GraphPainter::paintChange(QPainter& painter, int node) const {
+    const Presence is = presence_.node(node);
+    painter.setOpacity(1);
+    if (is == Presence::kept)
+        return;
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(changeColor(is), 2.5, is == Presence::vanished ? Qt::DashLine : Qt::SolidLine));
+    painter.drawPath(rounded(scene_->nodes[node].rect.adjusted(-3, -3, 3, 3), kRadius + 3, kRadius + 3));
 }
 
 void GraphPainter::paintHeader(QPainter& painter, int node, const QRectF& header, const QColor& color) const {

@@ -14,6 +14,7 @@ class GraphPainter {
 public:
     void setScene(const GraphScene& scene, const QFont& font); // borrows the scene
     void setOverlay(const GraphOverlay& overlay);
+    void setPresence(const GraphPresence& presence) { presence_ = presence; }
 
     struct Marks {
         int selected = -1, hovered = -1;
@@ -35,11 +36,13 @@ private:
         QVector<QString> values;
     };
     QColor nodeColor(int node) const;
+    QColor edgeColor(int edge) const;
     void paintEdges(QPainter& painter, const QVector<int>& edges, int selected) const;
     void paintEdge(QPainter& painter, const GraphEdge& edge, const QColor& color, double width) const;
     void paintCard(QPainter& painter, int node) const;
     void paintHeader(QPainter& painter, int node, const QRectF& header, const QColor& color) const;
     void paintBody(QPainter& painter, int node, QRectF body) const;
+    void paintChange(QPainter& painter, int node) const;
     void paintMarks(QPainter& painter, const ViewTransform& transform, const Marks& marks) const;
 
     const GraphScene* scene_ = nullptr;
@@ -47,6 +50,7 @@ private:
     double titleHeight_ = 16, textHeight_ = 14;
     QVector<Texts> texts_;
     GraphOverlay overlay_;
+    GraphPresence presence_;
     double low_ = 0, high_ = 0;
 };
 

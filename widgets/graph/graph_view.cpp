@@ -100,6 +100,8 @@ ViewTransform GraphView::opening() const {
 void GraphView::setScene(GraphScene scene) {
     const qint64 before = selectedId();
     scene_ = std::move(scene);
+    presence_ = {};
+    painter_.setPresence({});
     index_ = SceneIndex(scene_);
     walk_ = SceneWalk(scene_);
     painter_.setScene(scene_, font());
@@ -119,6 +121,28 @@ void GraphView::setScene(GraphScene scene) {
 void GraphView::setOverlay(const GraphOverlay& overlay) {
     painter_.setOverlay(overlay);
     dropCaches();
+}
+
+void GraphView::setPresence(const GraphPresence& presence) {
+    presence_ = presence;
+    painter_.setPresence(presence);
+    walk_ = SceneWalk(scene_, presence);
+    marks_.hovered = -1;
+    if (find_->isVisible())
+        find(find_->text());
+    dropCaches();
+    if (selected_ >= 0 && !presence_.hasNode(selected_))
+        selectIndex(-1, false);
+}
+
+void GraphView::showArea(const QRectF& area) {
+    if (!area.isNull())
+        setTransform(transform_.showing(area, size(), 40));
+}
+
+int GraphView::nodeAt(const QPointF& position) const {
+    const int node = index_.nodeAt(scene_, transform_.toScene(position));
+    return node >= 0 && presence_.hasNode(node) ? node : -1;
 }
 
 void GraphView::setTransform(const ViewTransform& transform) {
@@ -163,6 +187,7 @@ void GraphView::selectIndex(int node, bool show) {
 
 int GraphView::find(const QString& text) {
     marks_.hits = findNodes(scene_, text);
+    marks_.hits.removeIf([this](int node) { return !presence_.hasNode(node); });
     const auto at = marks_.hits.indexOf(selected_);
     find_->setHits(static_cast<int>(at) + 1, static_cast<int>(marks_.hits.size()));
     update();
@@ -205,7 +230,7 @@ bool GraphView::event(QEvent* event) {
 
 QString GraphView::tipAt(const QPoint& position) const {
     const QPointF at = transform_.toScene(position);
-    if (const int node = index_.nodeAt(scene_, at); node >= 0) {
+    if (const int node = nodeAt(position); node >= 0) {
         const auto& entry = scene_.nodes[node];
         QStringList lines{entry.title, entry.subtitle, painter_.overlayText(node)};
         for (const auto& detail : entry.details)
@@ -214,7 +239,7 @@ QString GraphView::tipAt(const QPoint& position) const {
         return lines.join(QLatin1Char('\n'));
     }
     const int edge = index_.edgeAt(scene_, at, 5 / transform_.scale);
-    return edge < 0 ? QString() : scene_.edges[edge].tooltip;
+    return edge < 0 || presence_.edge(edge) == Presence::absent ? QString() : scene_.edges[edge].tooltip;
 }
 
 void GraphView::paintEvent(QPaintEvent*) {

@@ -25,6 +25,10 @@ public:
     void
     setOverlay(const GraphOverlay& overlay); // one value per node of the scene; empty values switch it off
 
+    void setPresence(const GraphPresence& presence); // which nodes and edges of the scene are there; until the next scene
+    const GraphPresence& presence() const { return presence_; }
+    void showArea(const QRectF& area);               // of the scene, with the least movement; null: as it is
+
     qint64 selectedId() const { return selected_ < 0 ? -1 : scene_.nodes[selected_].id; }
     const GraphNode* selectedNode() const { return selected_ < 0 ? nullptr : &scene_.nodes[selected_]; }
     void select(qint64 id, bool show = true); // -1: nothing; unknown ids too
@@ -66,6 +70,7 @@ private:
     ViewTransform opening() const;
     void zoom(double factor);
     void selectIndex(int node, bool show);
+    int nodeAt(const QPointF& position) const; // -1: none that is there
     void stepHit(int by);
     bool moveBy(int key);
     bool walk(int key);
@@ -82,6 +87,7 @@ private:
     GraphScene scene_;
     SceneIndex index_;
     SceneWalk walk_;
+    GraphPresence presence_;
     GraphPainter painter_;
     GraphPainter::Marks marks_;
     ViewTransform transform_;

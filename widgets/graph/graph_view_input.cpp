@@ -33,7 +33,7 @@ void GraphView::wheelEvent(QWheelEvent* event) {
 void GraphView::mousePressEvent(QMouseEvent* event) {
     pressed_ = lastMouse_ = event->position();
     if (event->button() == Qt::RightButton) {
-        if (const int node = index_.nodeAt(scene_, transform_.toScene(event->position())); node >= 0)
+        if (const int node = nodeAt(event->position()); node >= 0)
             selectIndex(node, false);
         return QWidget::mousePressEvent(event);
     }
@@ -62,7 +62,7 @@ void GraphView::mouseMoveEvent(QMouseEvent* event) {
         moved.offset += by;
         return setTransform(moved);
     }
-    const int node = index_.nodeAt(scene_, transform_.toScene(event->position()));
+    const int node = nodeAt(event->position());
     if (node != marks_.hovered) {
         marks_.hovered = node;
         update();
@@ -71,14 +71,14 @@ void GraphView::mouseMoveEvent(QMouseEvent* event) {
 
 void GraphView::mouseReleaseEvent(QMouseEvent* event) {
     if (drag_ == Drag::press && event->button() == Qt::LeftButton)
-        selectIndex(index_.nodeAt(scene_, transform_.toScene(event->position())), false);
+        selectIndex(nodeAt(event->position()), false);
     drag_ = Drag::none;
     unsetCursor();
 }
 
 void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
     if (event->button() == Qt::LeftButton && selected_ >= 0 &&
-        selected_ == index_.nodeAt(scene_, transform_.toScene(event->position())))
+        selected_ == nodeAt(event->position()))
         emit activated(selectedId());
 }
 
