@@ -3,6 +3,13 @@
 #include <QDockWidget>
 
 namespace tunesmith {
+namespace {
+
+bool isColumn(Qt::DockWidgetArea area) {
+    return area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea;
+}
+
+} // namespace
 
 DockedPage::DockedPage(const QString& name, QWidget* parent) : QMainWindow(parent) {
     setObjectName(name);
@@ -30,7 +37,7 @@ void DockedPage::resetLayout() {
         if (places_[i] == Place::tab)
             tabifyDockWidget(docks_[i - 1], docks_[i]);
         else
-            splitDockWidget(docks_[i - 1], docks_[i], Qt::Horizontal);
+            splitDockWidget(docks_[i - 1], docks_[i], isColumn(areas_[i]) ? Qt::Vertical : Qt::Horizontal);
     }
     for (int i = 0; i + 1 < docks_.size(); ++i)
         if (places_[i] == Place::beside && places_[i + 1] == Place::tab)

@@ -17,7 +17,8 @@ public:
     bool recallLayout(const QByteArray& state, int version);
 
 protected:
-    // Docks of one area stand side by side, in the order in which they are added; a tab shares the place of the one before.
+    // Docks of one area stand beside each other, to the left and right below each other, in the order in which they are added; a tab shares
+    // the place of the one before.
     enum class Place { beside, tab };
     QDockWidget* addDock(const char* name, const QString& title, QWidget* widget, Qt::DockWidgetArea area,
                          Place place = Place::beside);

@@ -31,6 +31,18 @@ void paintGraph(QPainter& painter) {
     painter.drawPath(lines);
 }
 
+// Two boxes become one.
+void paintOptimize(QPainter& painter) {
+    painter.drawRoundedRect(QRectF(2.5, 3, 7, 6), 1.2, 1.2);
+    painter.drawRoundedRect(QRectF(2.5, 15, 7, 6), 1.2, 1.2);
+    painter.drawRoundedRect(QRectF(15, 9, 7, 6), 1.2, 1.2);
+    QPainterPath lines(QPointF(9.5, 6));
+    lines.cubicTo(13, 6, 11.5, 12, 15, 12);
+    lines.moveTo(9.5, 18);
+    lines.cubicTo(13, 18, 11.5, 12, 15, 12);
+    painter.drawPath(lines);
+}
+
 void paintTune(QPainter& painter) {
     polyline(painter, {{3.5, 3}, {3.5, 20.5}, {21, 20.5}});
     polyline(painter, {{6.5, 6}, {9.5, 6}, {9.5, 11}, {13.5, 11}, {13.5, 15.5}, {20, 15.5}});
@@ -59,7 +71,7 @@ void paintRecent(QPainter& painter) {
 }
 
 QPixmap drawn(Glyph glyph, const QColor& color) {
-    constexpr void (*kPainters[])(QPainter&) = {paintModels, paintGraph,  paintTune,  paintExport,
+    constexpr void (*kPainters[])(QPainter&) = {paintModels, paintGraph,  paintOptimize, paintTune, paintExport,
                                                 paintOpen,   paintSample, paintRecent};
     constexpr int kScale = 3;
     QPixmap pixmap(24 * kScale, 24 * kScale);

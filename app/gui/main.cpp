@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/main_window.h"
+#include "app/gui/optimize_page.h"
 #include "app/gui/screenshots.h"
 #include "app/gui/settings.h"
 #include "app/gui/tune_page.h"
 #include "core/base/log.h"
 #include "core/workbench/version.h"
+#include "widgets/optimize/optimize_bar.h"
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QIcon>
@@ -21,6 +23,7 @@ void addOptions(QCommandLineParser& options) {
     options.addVersionOption();
     options.addPositionalArgument("FILE", "ONNX models or tensor expressions (FILE.te) to open, one window each.", "[FILE…]");
     options.addOptions({{"sample", "Open the built-in sample NAME.", "NAME"},
+                        {"optimize", "Optimize the graph by COST as soon as the model is open.", "COST"},
                         {"tune", "Start tuning as soon as the model is open."},
                         {"store", "Trial store to use (default: the user's data folder).", "FILE"},
                         {"theme", "light, dark or system (default: as set).", "THEME"},
@@ -49,8 +52,24 @@ void tuneWhenOpen(MainWindow& window) {
         Qt::SingleShotConnection);
 }
 
+void optimizeWhenOpen(MainWindow& window, const QString& cost) {
+    QObject::connect(
+        &window, &MainWindow::modelOpened, &window,
+        [&window, cost] {
+            OptimizePage* page = window.optimizePage();
+            OptimizeChoice choice = page->bar()->choice();
+            choice.cost = cost;
+            page->bar()->setChoice(choice);
+            window.showPage(MainWindow::Page::optimize);
+            page->start();
+        },
+        Qt::SingleShotConnection);
+}
+
 MainWindow& openWindow(const QCommandLineParser& options) {
     auto* window = new MainWindow(options.value("store"));
+    if (options.isSet("optimize"))
+        optimizeWhenOpen(*window, options.value("optimize"));
     if (options.isSet("tune"))
         tuneWhenOpen(*window);
     window->show();

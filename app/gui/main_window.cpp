@@ -3,6 +3,7 @@
 #include "app/gui/export_page.h"
 #include "app/gui/graph_page.h"
 #include "app/gui/models_page.h"
+#include "app/gui/optimize_page.h"
 #include "app/gui/settings.h"
 #include "app/gui/tune_page.h"
 #include "widgets/base/foreign_text.h"
@@ -34,6 +35,8 @@ MainWindow::MainWindow(const QString& store, QWidget* parent)
     statusBar()->setSizeGripEnabled(true);
     for (Job* job : {&opening_, &tune_->runner().job(), &export_->job(), &saving_, &checking_})
         watch(*job);
+    for (Job* job : optimize_->jobs())
+        watch(*job);
     connect(notice_, &NoticeBar::showRequested, this, [this] {
         if (const Remedy remedy = std::exchange(remedy_, nullptr)) {
             notice_->hide();
@@ -51,9 +54,10 @@ MainWindow::MainWindow(const QString& store, QWidget* parent)
 void MainWindow::createPages() {
     models_ = new ModelsPage(openAction_, this);
     graph_ = new GraphPage(openAction_, this);
+    optimize_ = new OptimizePage(openAction_, store_.toStdString(), this);
     tune_ = new TunePage(openAction_, store_.toStdString(), this);
     export_ = new ExportPage(openAction_, store_.toStdString(), this);
-    for (QWidget* page : std::initializer_list<QWidget*>{models_, graph_, tune_, export_})
+    for (QWidget* page : std::initializer_list<QWidget*>{models_, graph_, optimize_, tune_, export_})
         pages_->addWidget(page);
     auto* centre = new QWidget(this);
     auto* column = new QVBoxLayout(centre);
@@ -73,6 +77,10 @@ void MainWindow::connectPages() {
     connect(models_, &ModelsPage::recentShown, this, [this](const QStringList& missing) {
         for (QAction* action : recentMenu_->actions())
             action->setEnabled(!missing.contains(action->data().toString()));
+    });
+    connect(optimize_, &OptimizePage::problem, this, &MainWindow::notifyError);
+    connect(optimize_, &OptimizePage::saved, this, [this](const QString& text, const QString& path) {
+        notify(NoticeBar::Kind::success, text, tr("Open it"), [this, path] { openFile(path); });
     });
     connect(tune_, &TunePage::problem, this, &MainWindow::notifyError);
     connect(tune_, &TunePage::tuned, this, [this](const QString& text, bool faster) {
@@ -162,6 +170,7 @@ void MainWindow::load(const QString& fileOrSample, bool file, const Dimensions& 
 void MainWindow::adopt(const OpenModelPtr& model, bool file, const QString& path) {
     model_ = model;
     graph_->showModel(model);
+    optimize_->showModel(model);
     tune_->showModel(model);
     export_->showModel(model);
     if (file) {
@@ -205,6 +214,7 @@ void MainWindow::closeModel() {
     opening_.stop();
     model_ = nullptr;
     graph_->showModel(nullptr);
+    optimize_->showModel(nullptr);
     tune_->showModel(nullptr);
     export_->showModel(nullptr);
     notice_->hide();

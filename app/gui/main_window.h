@@ -16,6 +16,7 @@ namespace tunesmith {
 class ExportPage;
 class GraphPage;
 class ModelsPage;
+class OptimizePage;
 class TunePage;
 
 // One window, one model at a time. Everything long runs in a Job and shows itself in the status bar; what
@@ -24,8 +25,8 @@ class TunePage;
 class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
-    enum class Page { models, graph, tune, exportModule };
-    static constexpr int kPages = 4;
+    enum class Page { models, graph, optimize, tune, exportModule };
+    static constexpr int kPages = 5;
 
     explicit MainWindow(const QString& store = {}, QWidget* parent = nullptr); // empty: the default store
 
@@ -38,6 +39,7 @@ public:
     bool busyOpening() const { return opening_.running(); }
     ModelsPage* modelsPage() const { return models_; }
     GraphPage* graphPage() const { return graph_; }
+    OptimizePage* optimizePage() const { return optimize_; }
     TunePage* tunePage() const { return tune_; }
     ExportPage* exportPage() const { return export_; }
 
@@ -103,6 +105,7 @@ private:
     QMenu* recentMenu_ = nullptr;
     ModelsPage* models_ = nullptr;
     GraphPage* graph_ = nullptr;
+    OptimizePage* optimize_ = nullptr;
     TunePage* tune_ = nullptr;
     ExportPage* export_ = nullptr;
     bool closing_ = false; // agreed upon: no more questions

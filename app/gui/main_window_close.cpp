@@ -4,6 +4,7 @@
 #include "app/gui/graph_page.h"
 #include "app/gui/main_window.h"
 #include "app/gui/models_page.h"
+#include "app/gui/optimize_page.h"
 #include "app/gui/tune_page.h"
 #include <QCloseEvent>
 #include <QDragEnterEvent>
@@ -62,8 +63,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         return askBeforeClosing();
     }
     rememberState();
-    const QList<Job*> jobs{&opening_,           &saving_, &checking_, &export_->job(), &tune_->runner().job(),
-                           &tune_->historyJob()};
+    const QList<Job*> jobs = QList<Job*>{&opening_,           &saving_, &checking_, &export_->job(), &tune_->runner().job(),
+                                         &tune_->historyJob()} +
+                             optimize_->jobs();
     if (std::none_of(jobs.begin(), jobs.end(), [](const Job* job) { return job->running(); }))
         return event->accept();
     event->ignore(); // out of sight at once; gone when what runs has noticed
@@ -138,6 +140,7 @@ void MainWindow::rememberState() {
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
     settings.setValue(QStringLiteral("window/graph"), graph_->saveState(kStateVersion));
+    settings.setValue(QStringLiteral("window/optimize"), optimize_->saveState(kStateVersion));
     settings.setValue(QStringLiteral("window/tune"), tune_->saveState(kStateVersion));
 }
 
@@ -145,11 +148,13 @@ void MainWindow::recallState() {
     const QSettings settings;
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
     graph_->recallLayout(settings.value(QStringLiteral("window/graph")).toByteArray(), kStateVersion);
+    optimize_->recallLayout(settings.value(QStringLiteral("window/optimize")).toByteArray(), kStateVersion);
     tune_->recallLayout(settings.value(QStringLiteral("window/tune")).toByteArray(), kStateVersion);
 }
 
 void MainWindow::resetLayout() {
     graph_->resetLayout();
+    optimize_->resetLayout();
     tune_->resetLayout();
 }
 

@@ -6,6 +6,7 @@
 #include "app/gui/icons.h"
 #include "app/gui/main_window.h"
 #include "app/gui/models_page.h"
+#include "app/gui/optimize_page.h"
 #include "app/gui/settings.h"
 #include "app/gui/tune_page.h"
 #include "core/workbench/history.h"
@@ -42,7 +43,7 @@ void MainWindow::createPageBar() {
     bar_->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
     bar_->setIconSize({28, 28});
     pageActions_ = new QActionGroup(this);
-    const QString names[kPages] = {tr("&Models"), tr("&Graph"), tr("&Tune"), tr("&Export")};
+    const QString names[kPages] = {tr("&Models"), tr("&Graph"), tr("O&ptimize"), tr("&Tune"), tr("&Export")};
     for (int i = 0; i < kPages; ++i) {
         auto* action = bar_->addAction(names[i]);
         action->setCheckable(true);
@@ -59,7 +60,7 @@ void MainWindow::createPageBar() {
 }
 
 void MainWindow::refreshIcons() {
-    constexpr Glyph kGlyphs[kPages] = {Glyph::models, Glyph::graph, Glyph::tune, Glyph::exportModule};
+    constexpr Glyph kGlyphs[kPages] = {Glyph::models, Glyph::graph, Glyph::optimize, Glyph::tune, Glyph::exportModule};
     for (int i = 0; i < kPages; ++i)
         pageActions_->actions()[i]->setIcon(glyphIcon(kGlyphs[i]));
 }
@@ -69,6 +70,10 @@ void MainWindow::createMenus() {
     createEditMenu();
     createViewMenu();
     auto* run = menuBar()->addMenu(tr("&Run"));
+    run->addActions(optimize_->commands());
+    for (QAction* action : optimize_->commands())
+        connect(action, &QAction::triggered, this, [this] { showPage(Page::optimize); });
+    run->addSeparator();
     run->addActions(tune_->commands());
     for (QAction* action : tune_->commands())
         connect(action, &QAction::triggered, this, [this] { showPage(Page::tune); });
@@ -137,7 +142,7 @@ void MainWindow::createViewMenu() {
         menu->addAction(graph_->view()->action(QLatin1String(name)));
     menu->addSeparator();
     menu->addAction(graph_->propertiesDock()->toggleViewAction());
-    for (QDockWidget* dock : tune_->docks())
+    for (QDockWidget* dock : optimize_->docks() + tune_->docks())
         menu->addAction(dock->toggleViewAction());
     menu->addSeparator();
     addCommand(menu, "fullScreen", tr("F&ull Screen"), QKeySequence(Qt::Key_F11),

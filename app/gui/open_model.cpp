@@ -46,27 +46,6 @@ QVector<QPointF> points(const std::vector<LayoutPoint>& from) {
     return to;
 }
 
-Result<GraphScene> sceneOf(const ModelPicture& picture, const QFont& font, const StopToken& stop) {
-    GraphScene scene;
-    for (const PictureNode& node : picture.nodes) {
-        scene.nodes.push_back(ModelText::card(node));
-        scene.nodes.back().id = scene.nodes.size() - 1;
-    }
-    TS_ASSIGN(const GraphLayout layout, layOut(scene, picture, font, stop));
-    for (int i = 0; i < scene.nodes.size(); ++i) {
-        const LayoutRect& rect = layout.nodes[i];
-        scene.nodes[i].rect = {rect.x, rect.y, rect.width, rect.height};
-    }
-    for (std::size_t i = 0; i < picture.edges.size(); ++i) {
-        const PictureEdge& edge = picture.edges[i];
-        scene.edges.push_back({static_cast<int>(edge.from), static_cast<int>(edge.to),
-                               text(edge.tensor.name) + QLatin1Char('\n') + ModelText::shape(edge.tensor),
-                               points(layout.edges[i].points), points(layout.edges[i].arrival)});
-    }
-    scene.size = {layout.width, layout.height};
-    return scene;
-}
-
 PropertySection tensors(const QString& title, const std::vector<TensorSpec>& list) {
     PropertySection section{title, {}};
     for (std::size_t i = 0; i < std::min(list.size(), kRows); ++i)
@@ -180,6 +159,27 @@ NodeProperties ModelText::properties(const PictureNode& node) {
     return shown;
 }
 
+Result<GraphScene> layOutPicture(const ModelPicture& picture, const QFont& font, const StopToken& stop) {
+    GraphScene scene;
+    for (const PictureNode& node : picture.nodes) {
+        scene.nodes.push_back(ModelText::card(node));
+        scene.nodes.back().id = scene.nodes.size() - 1;
+    }
+    TS_ASSIGN(const GraphLayout layout, layOut(scene, picture, font, stop));
+    for (int i = 0; i < scene.nodes.size(); ++i) {
+        const LayoutRect& rect = layout.nodes[i];
+        scene.nodes[i].rect = {rect.x, rect.y, rect.width, rect.height};
+    }
+    for (std::size_t i = 0; i < picture.edges.size(); ++i) {
+        const PictureEdge& edge = picture.edges[i];
+        scene.edges.push_back({static_cast<int>(edge.from), static_cast<int>(edge.to),
+                               text(edge.tensor.name) + QLatin1Char('\n') + ModelText::shape(edge.tensor),
+                               points(layout.edges[i].points), points(layout.edges[i].arrival)});
+    }
+    scene.size = {layout.width, layout.height};
+    return scene;
+}
+
 Result<OpenModelPtr> loadModel(const std::string& fileOrSample, const Dimensions& dimensions,
                                const QFont& font, const Work& work) {
     auto opened = std::make_shared<OpenModel>();
@@ -187,7 +187,7 @@ Result<OpenModelPtr> loadModel(const std::string& fileOrSample, const Dimensions
     opened->dimensions = dimensions;
     work.report("laying out the graph");
     opened->picture = drawModel(opened->model);
-    TS_ASSIGN(opened->scene, sceneOf(opened->picture, font, work.stop));
+    TS_ASSIGN(opened->scene, layOutPicture(opened->picture, font, work.stop));
     return OpenModelPtr(std::move(opened));
 }
 

@@ -37,6 +37,7 @@ private:
 };
 
 // Off the window's thread; all of it. The font is the view's.
+Result<GraphScene> layOutPicture(const ModelPicture& picture, const QFont& font, const StopToken& stop);
 Result<OpenModelPtr> loadModel(const std::string& fileOrSample, const Dimensions& dimensions,
                                const QFont& font, const Work& work);
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/screenshots.h"
 #include "app/gui/graph_page.h"
+#include "app/gui/optimize_page.h"
 #include "app/gui/tune_page.h"
 #include "widgets/graph/graph_view.h"
+#include "widgets/optimize/plain_table.h"
+#include "widgets/optimize/replay_view.h"
+#include "widgets/optimize/rule_panel.h"
 #include <QApplication>
 #include <QDockWidget>
 #include <QTimer>
@@ -12,7 +16,7 @@ namespace tunesmith {
 namespace {
 
 bool settled(MainWindow& window) {
-    return !window.busyOpening() && !window.tunePage()->running() &&
+    return !window.busyOpening() && !window.optimizePage()->running() && !window.tunePage()->running() &&
            !window.tunePage()->reading();
 }
 
@@ -27,14 +31,24 @@ void selectWidest(MainWindow& window) {
     window.graphPage()->view()->select(busiest - nodes.begin(), false);
 }
 
+// The first rule of the list, at a rewrite early on the way.
+void showARewrite(MainWindow& window) {
+    const OptimizePage* page = window.optimizePage();
+    page->rules()->table()->selectRow(0);
+    page->replay()->setStep(std::min(3, static_cast<int>(page->replay()->replay().steps.size())));
+}
+
 struct Shot {
     MainWindow::Page page;
-    const char* dock; // of the Tune page, to be in front; null: as it is at first
+    const char* dock; // of the page, to be in front; null: as it is at first
     const char* name;
 };
 
 constexpr Shot kShots[] = {{MainWindow::Page::models, nullptr, "models"},
                            {MainWindow::Page::graph, nullptr, "graph"},
+                           {MainWindow::Page::optimize, nullptr, "optimize"},
+                           {MainWindow::Page::optimize, "difference", "optimize-difference"},
+                           {MainWindow::Page::optimize, "refusals", "optimize-refusals"},
                            {MainWindow::Page::tune, nullptr, "tune"},
                            {MainWindow::Page::tune, "roofline", "tune-roofline"},
                            {MainWindow::Page::tune, "kernel", "tune-kernel"},
@@ -45,10 +59,15 @@ constexpr Shot kShots[] = {{MainWindow::Page::models, nullptr, "models"},
 void arrange(MainWindow& window, const Shot& shot) {
     selectWidest(window);
     window.showPage(shot.page);
+    if (shot.page == MainWindow::Page::optimize)
+        showARewrite(window);
     if (!shot.dock)
         return;
     window.tunePage()->selectFirst();
-    if (auto* dock = window.tunePage()->findChild<QDockWidget*>(QLatin1String(shot.dock)))
+    QWidget* page = window.tunePage();
+    if (shot.page == MainWindow::Page::optimize)
+        page = window.optimizePage();
+    if (auto* dock = page->findChild<QDockWidget*>(QLatin1String(shot.dock)))
         dock->raise();
 }
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/optimize_runner.h"
+#include "app/gui/optimize_rows.h"
+#include <mutex>
+
+namespace tunesmith {
+
+// Points of the curve on their way to the window: whenever the best became better.
+class OptimizeRunner::Feed {
+public:
+    void add(const OptimizeProgress& at) {
+        const std::lock_guard lock(mutex_);
+        if (any_ && at.best == best_)
+            return;
+        any_ = true;
+        best_ = at.best;
+        points_.push_back({at.seconds, at.best, at.expanded});
+    }
+    QVector<CostPoint> take() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(points_, {});
+    }
+
+private:
+    std::mutex mutex_;
+    QVector<CostPoint> points_;
+    double best_ = 0;
+    bool any_ = false;
+};
+
+OptimizeRunner::OptimizeRunner(QObject* parent) : QObject(parent) {
+    poll_.setInterval(100);
+    connect(&poll_, &QTimer::timeout, this, &OptimizeRunner::drain);
+}
+
+void OptimizeRunner::start(const Model& model, const OptimizeRequest& request, const QFont& font) {
+    feed_ = std::make_shared<Feed>();
+    poll_.start();
+    job_.start(
+        tr("Optimizing %1").arg(QString::fromStdString(model.name())),
+        [=, feed = feed_](const Work& work) -> Result<OptimizedRunPtr> {
+            auto run = std::make_shared<OptimizedRun>();
+            run->request = request;
+            TS_ASSIGN(run->made, optimizeModel(model, request, work, [feed](const OptimizeProgress& at) { feed->add(at); }));
+            work.report("drawing the rewrites");
+            TS_ASSIGN(run->replay, replayOf(run->made, font, work.stop));
+            return OptimizedRunPtr(std::move(run));
+        },
+        [this](const Result<OptimizedRunPtr>& result) {
+            drain();
+            poll_.stop();
+            emit finished(result);
+        });
+}
+
+void OptimizeRunner::drain() {
+    if (const QVector<CostPoint> points = feed_->take(); !points.isEmpty())
+        emit improved(points);
+}
+
+} // namespace tunesmith

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/optimize_page.h"
+#include "tests/app/gui/tiny_onnx.h"
+#include "tests/app/gui/window_fixture.h"
+#include "tests/widgets/quiet_test.h"
+#include "widgets/base/empty_state.h"
+#include "widgets/graph/graph_view.h"
+#include "widgets/optimize/cost_plot.h"
+#include "widgets/optimize/difference_panel.h"
+#include "widgets/optimize/optimize_bar.h"
+#include "widgets/optimize/replay_view.h"
+#include "widgets/optimize/rule_panel.h"
+#include <QElapsedTimer>
+#include <QFile>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTest>
+#include <qcustomplot.h>
+
+using namespace tunesmith;
+
+namespace {
+
+constexpr int kSoon = 60000;
+
+void choose(OptimizePage* page, const QString& search, const QString& cost = QStringLiteral("kernels")) {
+    OptimizeChoice choice = page->bar()->choice();
+    choice.search = search;
+    choice.cost = cost;
+    page->bar()->setChoice(choice);
+}
+
+// The page of a window with the model open.
+OptimizePage* ready(WindowFixture& fixture, const QString& model, const QString& search = QStringLiteral("backtracking")) {
+    if (!fixture.open(model))
+        return nullptr;
+    fixture.window().showPage(MainWindow::Page::optimize);
+    choose(fixture.window().optimizePage(), search);
+    return fixture.window().optimizePage();
+}
+
+bool finish(OptimizePage* page) {
+    page->start();
+    return QTest::qWaitFor([page] { return !page->running(); }, kSoon);
+}
+
+QString headline(const OptimizePage* page) { return page->findChild<QLabel*>(QStringLiteral("headline"))->text(); }
+
+QString emptyText(const OptimizePage* page) {
+    for (const EmptyState* state : page->findChildren<EmptyState*>())
+        if (state->isVisible())
+            return state->accessibleName() + QLatin1Char('\n') + state->accessibleDescription();
+    return {};
+}
+
+} // namespace
+
+// The Optimize page in the window.
+class TstOptimizeWindow : public QObject {
+    Q_OBJECT
+private slots:
+    void init() { QuietTest::start(); }
+    void cleanup() { QuietTest::finish(); }
+
+    void saysWhatToDoWithoutAModel() {
+        WindowFixture fixture;
+        fixture.window().showPage(MainWindow::Page::optimize);
+        OptimizePage* page = fixture.window().optimizePage();
+        QVERIFY(emptyText(page).startsWith(QStringLiteral("Nothing to optimize yet")));
+        QVERIFY(!page->commands()[0]->isEnabled() && !page->commands()[1]->isEnabled());
+        page->start();
+        QVERIFY(!page->running());
+    }
+
+    void optimizesAndReplays() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("encoder"));
+        QVERIFY(page);
+        QVERIFY(emptyText(page).startsWith(QStringLiteral("Not optimized yet")));
+        QVERIFY(finish(page));
+        QVERIFY2(page->run() != nullptr, qPrintable(fixture.notice()));
+        const OptimizedModel& made = page->run()->made;
+        QVERIFY(emptyText(page).isEmpty());
+        QVERIFY2(headline(page).contains(QStringLiteral("kernels (−")), qPrintable(headline(page)));
+        QCOMPARE(page->replay()->step(), static_cast<int>(made.steps.size()));
+        QCOMPARE(page->replay()->graph()->scene().nodes.size(), page->run()->replay.nodes.size());
+        const GraphView* graph = page->replay()->graph();
+        page->replay()->setStep(0);
+        QVERIFY(!graph->presence().nodes.contains(Presence::appeared) && !graph->presence().nodes.contains(Presence::vanished));
+        page->replay()->setStep(1);
+        QVERIFY(graph->presence().nodes.contains(Presence::appeared) && graph->presence().nodes.contains(Presence::vanished));
+        page->rules()->select(QString::fromStdString(made.rules.front().rule));
+        QVERIFY(page->rules()->cardText().contains(QStringLiteral("Equation")));
+        const auto* difference = page->findChild<DifferencePanel*>();
+        QVERIFY(!difference->operators().isEmpty() && !difference->nodes().isEmpty());
+        qint64 after = 0;
+        for (const OperatorEntry& entry : difference->operators())
+            after += entry.after;
+        QCOMPARE(after, made.nodesAfter);
+        fixture.window().findChild<QAction*>(QStringLiteral("closeModel"))->trigger();
+        QVERIFY(!page->run() && page->replay()->graph()->scene().nodes.isEmpty());
+    }
+
+    void searchesAreCompared() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("encoder"), QStringLiteral("greedy"));
+        QVERIFY(page && finish(page));
+        choose(page, QStringLiteral("beam"));
+        QVERIFY(finish(page));
+        const QCustomPlot* plot = page->findChild<CostPlot*>()->plot();
+        QCOMPARE(plot->graphCount(), 2);
+        QVERIFY(plot->graph(0)->name().startsWith(QStringLiteral("1 · greedy")) && plot->graph(1)->name().startsWith(QStringLiteral("2 · beam")));
+        auto* runs = page->findChild<QComboBox*>(QStringLiteral("runs"));
+        QVERIFY(runs->isVisible() && runs->count() == 2 && runs->currentIndex() == 1);
+        emit runs->activated(0);
+        QCOMPARE(page->run()->request.search, std::string("greedy"));
+    }
+
+    void doesWithoutARule() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("encoder"));
+        QVERIFY(page && finish(page));
+        const QString rule = QString::fromStdString(page->run()->made.rules.front().rule);
+        page->replay()->setStep(1);
+        page->findChild<QPushButton*>(QStringLiteral("withoutRule"))->click();
+        QCOMPARE(page->rules()->without(), QStringList{rule});
+        auto* again = page->findChild<QPushButton*>(QStringLiteral("runAgain"));
+        QVERIFY(again->isVisible());
+        again->click();
+        QTRY_VERIFY_WITH_TIMEOUT(!page->running(), kSoon);
+        QCOMPARE(page->run()->request.without, std::vector<std::string>{rule.toStdString()});
+        for (const RuleUse& use : page->run()->made.rules)
+            QVERIFY(use.rule != rule.toStdString());
+        QCOMPARE(page->rules()->without(), QStringList{rule}); // still in the list, to be allowed again
+        QVERIFY(!again->isVisible());
+    }
+
+    void nothingToImprove() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("mlp"));
+        QVERIFY(page && finish(page));
+        QVERIFY2(headline(page).startsWith(QStringLiteral("Nothing cheaper was found")), qPrintable(headline(page)));
+        QVERIFY(!page->replay()->graph()->scene().nodes.isEmpty());
+        QCOMPARE(page->replay()->step(), 0);
+    }
+
+    void openDimensionsAreSaid() {
+        WindowFixture fixture;
+        QFile file(fixture.path(QStringLiteral("open.onnx")));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(tinyOnnx("Relu", "N"));
+        file.close();
+        OptimizePage* page = ready(fixture, file.fileName());
+        QVERIFY(page && finish(page));
+        QVERIFY(!page->run());
+        QVERIFY2(emptyText(page).contains(QStringLiteral("dimension 'N' is open")), qPrintable(emptyText(page)));
+        QVERIFY(fixture.notice().contains(QStringLiteral("dimension 'N' is open")));
+    }
+
+    // The reference kernels of the check take a while on resnet18.
+    void cancels() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("resnet18"));
+        QVERIFY(page);
+        Job* job = page->jobs().front();
+        for (const int wait : {0, 50, 200}) {
+            page->start();
+            QTest::qWait(wait);
+            QElapsedTimer timer;
+            timer.start();
+            page->cancel();
+            QVERIFY(!page->running() && page->commands()[0]->isEnabled() && timer.elapsed() < 100);
+            QTRY_VERIFY_WITH_TIMEOUT(!job->running(), kSoon);
+            qInfo("after %d ms: the work ended %lld ms after the wish", wait, timer.elapsed());
+            QVERIFY(!page->run());
+        }
+        QVERIFY(fixture.notice().isEmpty());
+        QVERIFY(finish(page) && page->run());
+    }
+
+    void anotherModelEndsTheSearch() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("resnet18"));
+        QVERIFY(page);
+        page->start();
+        QVERIFY(fixture.open(QStringLiteral("mlp")));
+        QVERIFY(!page->running() && !page->run());
+    }
+
+    void savesAndOpens() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("encoder"));
+        QVERIFY(page && finish(page));
+        const auto nodes = page->run()->made.nodesAfter;
+        QSignalSpy saved(page, &OptimizePage::saved), problem(page, &OptimizePage::problem);
+        page->saveTo(fixture.path(QStringLiteral("missing/better.onnx")), 1);
+        QTRY_COMPARE_WITH_TIMEOUT(problem.count(), 1, kSoon);
+        const QString path = fixture.path(QStringLiteral("better.onnx"));
+        page->saveTo(path, static_cast<int>(page->run()->made.steps.size()));
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, kSoon);
+        QVERIFY2(fixture.notice().contains(QStringLiteral("outputs equal to the original's")), qPrintable(fixture.notice()));
+        QVERIFY(fixture.open(path));
+        QCOMPARE(fixture.window().model()->model.info().nodes, nodes);
+    }
+};
+
+int main(int argc, char** argv) {
+    return windowTestMain<TstOptimizeWindow>("tst_optimize_window", argc, argv);
+}
+#include "tst_optimize_window.moc"
