@@ -81,15 +81,15 @@ QWidget* OptimizePage::createHeader() {
     QFont large = Theme::scaled(headline_->font(), 1.35);
     large.setWeight(QFont::DemiBold);
     headline_->setFont(large);
-    headline_->setObjectName(QStringLiteral("headline"));
-    detail_->setObjectName(QStringLiteral("detail"));
+    headline_->setObjectName(QStringLiteral("optimizeHeadline"));
+    detail_->setObjectName(QStringLiteral("optimizeDetail"));
     detail_->setForegroundRole(QPalette::PlaceholderText);
     for (QLabel* label : {headline_, detail_}) {
         label->setTextFormat(Qt::PlainText);
         label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long words must not widen the window
     }
     detail_->setWordWrap(true);
-    runBox_->setObjectName(QStringLiteral("runs"));
+    runBox_->setObjectName(QStringLiteral("optimizeRuns"));
     runBox_->setAccessibleName(tr("Run to show"));
     runBox_->setToolTip(tr("The optimizations of this model since it was opened"));
     runBox_->setMinimumContentsLength(20);
@@ -128,6 +128,7 @@ void OptimizePage::connectParts() {
         const RuleEntry* rule = rules_->current();
         replay_->setMarks(rule ? rule->steps : QVector<int>());
     });
+    connect(rules_, &RulePanel::stepRequested, replay_, &ReplayView::setStep);
     connect(rules_, &RulePanel::runRequested, this, &OptimizePage::start);
     connect(replay_, &ReplayView::withoutRequested, this, [this](const QString& rule) {
         rules_->setWithout(rule, true);

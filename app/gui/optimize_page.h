@@ -20,7 +20,7 @@ class ReplayView;
 class RulePanel;
 
 // The graph of the open model by an equal one that costs less: the search, its rewrites replayed on one picture, the rules behind them, and
-// what came of it. The runs of this session on this model can be compared and looked at again.
+// what came of it. The runs since the model was opened can be compared and looked at again.
 class OptimizePage : public DockedPage {
     Q_OBJECT
 public:

@@ -105,8 +105,8 @@ void OptimizePage::showFinished(const Result<OptimizedRunPtr>& result) {
 void OptimizePage::showRun(int index) {
     shown_ = index;
     const OptimizedRun& shown = *run();
-    replay_->setReplay(shown.replay);
     middle_->setCurrentIndex(1);
+    replay_->setReplay(shown.replay);
     rules_->setRules(ruleEntries(shown), QString::fromStdString(shown.made.unit));
     difference_->setDifference(operatorEntries(shown.made), nodeChanges(shown.replay));
     refusals_->setRefusals(refusalEntries(shown.made), tr("No rule was found at a place where it could not be applied."));

@@ -31,6 +31,7 @@ private:
 OptimizeRunner::OptimizeRunner(QObject* parent) : QObject(parent) {
     poll_.setInterval(100);
     connect(&poll_, &QTimer::timeout, this, &OptimizeRunner::drain);
+    connect(&job_, &Job::finished, &poll_, &QTimer::stop);
 }
 
 void OptimizeRunner::start(const Model& model, const OptimizeRequest& request, const QFont& font) {
@@ -48,7 +49,6 @@ void OptimizeRunner::start(const Model& model, const OptimizeRequest& request, c
         },
         [this](const Result<OptimizedRunPtr>& result) {
             drain();
-            poll_.stop();
             emit finished(result);
         });
 }

@@ -194,8 +194,10 @@ void NodePlaces::giveTheRest() {
         if (like == kNone || !take(i, like))
             take(i, count_++);
     }
-    for (const ValueId id : graph_->outputs())
-        outputs_[id] = terminal(id, false), places_.outputs.push_back(outputs_[id]);
+    for (const ValueId id : graph_->outputs()) {
+        outputs_[id] = terminal(id, false);
+        places_.outputs.push_back(outputs_[id]);
+    }
 }
 
 // What the next graphs may ask for: nodes that rules made.

@@ -58,8 +58,9 @@ private:
     std::map<std::uint64_t, std::size_t> byReaders_;                   // of those in the graph before
     std::vector<bool> before_, here_;                                  // by place: whether the graph before, and this one, has it
 
-    const Graph* graph_ = nullptr; // at hand, and the source of constants' names
-    std::set<std::string> constants_; // of the first graph
+    std::set<std::string> constants_; // names of those of the first graph
+
+    const Graph* graph_ = nullptr; // at hand; what follows is about it
     std::vector<Origin> origins_;
     Places places_;
     std::vector<bool> weights_;

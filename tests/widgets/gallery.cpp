@@ -7,6 +7,9 @@
 #include "widgets/base/theme.h"
 #include "widgets/export/export_form.h"
 #include "widgets/graph/graph_view.h"
+#include "widgets/optimize/cost_plot.h"
+#include "widgets/optimize/replay_view.h"
+#include "widgets/optimize/rule_panel.h"
 #include "widgets/tune/budget_form.h"
 #include "widgets/tune/convergence_plot.h"
 #include "widgets/tune/predicted_plot.h"
@@ -77,6 +80,28 @@ QWidget* tunePage() {
     split->addWidget(table);
     split->addWidget(lower);
     split->setSizes({260, 420});
+    return split;
+}
+
+QWidget* optimizePage() {
+    auto* split = new QSplitter;
+    auto* replay = new ReplayView;
+    replay->setReplay(sampleReplay(replay->font()));
+    auto* column = new QSplitter(Qt::Vertical);
+    auto* rules = new RulePanel;
+    rules->setRules({{"merge-convolutions", "conv(x, v1); conv(x, v2) = split(conv(x, concat(v1, v2)))", {"weights are constants"}, 1, 2, {"concat-of-split"}, {1}, false},
+                     {"merge-products", "matmul(x, v1); matmul(x, v2) = split(matmul(x, concat(v1, v2)))", {}, 3, 4, {}, {2, 3, 4}, false}},
+                    "kernels");
+    rules->setWithout("merge-products", true);
+    rules->select("merge-convolutions");
+    auto* costs = new CostPlot;
+    costs->setCurves({{"1 · greedy", 0, {{0, 38, 0}, {0.1, 30, 3}, {0.4, 27, 8}}}, {"2 · beam", 1, {{0, 38, 0}, {0.2, 33, 2}, {0.5, 22, 7}}}}, "kernels");
+    column->addWidget(rules);
+    column->addWidget(costs);
+    split->addWidget(replay);
+    split->addWidget(column);
+    split->setSizes({820, 460});
+    column->setSizes({440, 320});
     return split;
 }
 
@@ -156,6 +181,7 @@ int main(int argc, char** argv) {
     menu->addAction(CommandPalette::createAction(&window));
     GraphView* graph = nullptr;
     tabs->addTab(graphPage(graph), "Graph");
+    tabs->addTab(optimizePage(), "Optimize");
     tabs->addTab(tunePage(), "Tune");
     tabs->addTab(workloadPage(), "Workload");
     tabs->addTab(basePage(open), "Base");

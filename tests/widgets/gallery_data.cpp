@@ -108,6 +108,23 @@ GraphScene sampleNetwork(const QFont& font) {
     return net.finish(font);
 }
 
+Replay sampleReplay(const QFont& font) {
+    NetworkDrawing net;
+    const int input = net.add(QStringLiteral("input"), GraphCategory::io, shape(16, 56), {});
+    const int left = convolution(net, input, 16, 64, 56, 1, 1), right = convolution(net, input, 16, 64, 56, 3, 1);
+    const int both = net.add(QStringLiteral("Concat"), GraphCategory::shape, shape(128, 56), {left, right});
+    const int merged = convolution(net, input, 16, 128, 56, 3, 1);
+    net.add(QStringLiteral("output"), GraphCategory::io, shape(128, 56), {both, merged});
+    Replay replay;
+    replay.scene = net.finish(font);
+    replay.nodes = {{0}, {0, 1}, {0, 1}, {0, 1}, {1}, {0}};
+    for (const GraphEdge& edge : replay.scene.edges)
+        replay.edges.push_back(edge.from == merged || edge.to == merged ? Turns{1} : Turns{0, 1});
+    replay.steps = {{QStringLiteral("merge-convolutions"), {QStringLiteral("concat-of-split")}, 3, 1, true}};
+    replay.unit = QStringLiteral("kernels");
+    return replay;
+}
+
 GraphScene denseNetwork(const QFont& font) {
     NetworkDrawing net;
     const int constant = net.add(QStringLiteral("scale"), GraphCategory::other, QStringLiteral("1"), {});

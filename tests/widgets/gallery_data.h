@@ -2,6 +2,7 @@
 #pragma once
 #include "widgets/graph/graph_scene.h"
 #include "widgets/graph/properties_panel.h"
+#include "widgets/optimize/optimize_data.h"
 #include "widgets/tune/roofline_plot.h"
 #include "widgets/tune/space_geometry.h"
 #include "widgets/tune/strategy_curves.h"
@@ -11,6 +12,7 @@ namespace tunesmith {
 
 GraphScene sampleNetwork(const QFont& font); // drawn like a ResNet-18
 GraphScene denseNetwork(const QFont& font);  // drawn like a DenseNet block with a shared constant
+Replay sampleReplay(const QFont& font);      // two convolutions become one
 QVector<double> sampleTimes(const GraphScene& scene);
 NodeProperties sampleProperties();
 QVector<WorkloadEntry> sampleWorkloads();

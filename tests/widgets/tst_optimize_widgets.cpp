@@ -185,7 +185,7 @@ private slots:
         QVERIFY(panel.cardText().startsWith(QStringLiteral("Select a rule")));
         panel.select(QStringLiteral("merge"));
         QCOMPARE(panel.current()->steps, QVector<int>({1, 3}));
-        for (const char* part : {"merge", "b<c>", "x < y", "2 times, −2 kernels, in steps 1, 3", "tidy (2)"})
+        for (const char* part : {"merge", "b<c>", "x < y", "times: 2 · cost: −2 kernels · steps: 1, 3", "tidy (2)"})
             QVERIFY2(panel.cardText().contains(QString::fromUtf8(part)), qPrintable(panel.cardText()));
     }
 

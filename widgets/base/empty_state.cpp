@@ -19,6 +19,7 @@ EmptyState::EmptyState(const QIcon& icon, const QString& title, const QString& s
     heading_->setTextFormat(Qt::PlainText);
     text_->setTextFormat(Qt::PlainText);
     text_->setWordWrap(true);
+    text_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long words must not widen the window
     text_->setAlignment(Qt::AlignHCenter);
     text_->setForegroundRole(QPalette::PlaceholderText);
     button_->setObjectName(QStringLiteral("action"));

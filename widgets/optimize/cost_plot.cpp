@@ -42,10 +42,14 @@ CostPlot::CostPlot(QWidget* parent) : QWidget(parent), remark_(new QLabel(this))
     column->setContentsMargins(8, 6, 8, 6);
     column->addLayout(head);
     column->addWidget(plot_, 1);
+    column->addStretch(0);
     setAccessibleName(tr("Best cost so far, one line for each search"));
     plot_->setMinimumHeight(fontMetrics().height() * 6);
-    plot_->legend->setVisible(true);
-    plot_->axisRect()->insetLayout()->setInsetAlignment(0, Qt::AlignBottom | Qt::AlignLeft);
+    plot_->plotLayout()->insertRow(0); // curves begin where a legend within the axes would hide them
+    plot_->plotLayout()->addElement(0, 0, plot_->legend);
+    plot_->plotLayout()->setRowStretchFactor(0, 0.001);
+    plot_->legend->setFillOrder(QCPLegend::foColumnsFirst);
+    plot_->legend->setWrap(2);
     connect(over_, &QComboBox::currentIndexChanged, this, &CostPlot::redraw);
     connect(&Theme::instance(), &Theme::changed, this, &CostPlot::redraw);
     setCurves({}, {});
@@ -54,6 +58,8 @@ CostPlot::CostPlot(QWidget* parent) : QWidget(parent), remark_(new QLabel(this))
 void CostPlot::setCurves(const QVector<CostCurve>& curves, const QString& unit, const QString& remark) {
     curves_ = curves;
     unit_ = unit;
+    plot_->setVisible(!curves.isEmpty());
+    over_->setVisible(!curves.isEmpty());
     remark_->setText(curves.isEmpty() ? tr("Each search of this model draws a line here.") : remark);
     redraw();
 }
@@ -67,7 +73,7 @@ void CostPlot::redraw() {
     plot_->clearGraphs();
     stylePlot(*plot_);
     plot_->legend->setBorderPen(Qt::NoPen);
-    plot_->legend->setVisible(!curves_.isEmpty());
+    plot_->legend->setVisible(true);
     plot_->xAxis->setLabel(seconds ? tr("Seconds") : tr("Graphs expanded"));
     plot_->yAxis->setLabel(unit_.isEmpty() ? tr("Best cost") : tr("Best cost (%1)").arg(unit_));
     for (const CostCurve& curve : std::as_const(curves_)) {

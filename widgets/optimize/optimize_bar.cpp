@@ -51,7 +51,7 @@ OptimizeBar::OptimizeBar(QWidget* parent)
     addField(row, tr("&Alpha:"), alpha_, tr("Alpha"),
              tr("Graphs up to so many times as dear as the best are looked at further: 1 takes only what is better at once, more gets over hills"));
     addField(row, tr("&Budget:"), budget_, tr("Budget of graphs"), tr("So many graphs are expanded, at most"));
-    addField(row, tr("&Time:"), seconds_, tr("Limit of time"), tr("The search takes so many seconds, at most; with a limit, the same search may end elsewhere another time"));
+    addField(row, tr("T&ime:"), seconds_, tr("Limit of time"), tr("The search takes so many seconds, at most; with a limit, the same search may end elsewhere another time"));
     row->addWidget(progress_, 1);
     row->addStretch(0);
     progress_->setAccessibleName(tr("Progress of the optimization"));

@@ -22,8 +22,8 @@ constexpr int kToEnd = 1'000'000'000; // steps
 
 ReplayView::ReplayView(QWidget* parent)
     : QWidget(parent), graph_(new GraphView(this)), slider_(new StepSlider(this)), headline_(new QLabel(this)), legend_(new QLabel(this)),
-      follow_(new QCheckBox(tr("&Follow changes"), this)), save_(new QPushButton(tr("Sa&ve this graph…"), this)),
-      without_(new QPushButton(tr("Do &without this rule"), this)) {
+      follow_(new QCheckBox(tr("Fo&llow changes"), this)), save_(new QPushButton(tr("Save this &graph…"), this)),
+      without_(new QPushButton(tr("&Do without this rule"), this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -114,7 +114,8 @@ void ReplayView::setReplay(Replay replay) {
     }
     slider_->setEnabled(!replay_.steps.isEmpty());
     save_->setEnabled(!replay_.scene.nodes.isEmpty());
-    showStep(presenceAt(replay_.nodes, replay_.edges, step())); // at the top of the picture, wherever the change is
+    showStep(presenceAt(replay_.nodes, replay_.edges, step()));
+    QMetaObject::invokeMethod(this, &ReplayView::followChange, Qt::QueuedConnection); // once the view has the size in which it is seen
 }
 
 int ReplayView::step() const {
@@ -135,10 +136,13 @@ void ReplayView::showNode(qint64 node, bool before) {
 }
 
 void ReplayView::goToStep() {
-    const GraphPresence presence = presenceAt(replay_.nodes, replay_.edges, step());
-    showStep(presence);
-    if (follow_->isChecked())
-        graph_->showArea(changedArea(replay_.scene, presence));
+    showStep(presenceAt(replay_.nodes, replay_.edges, step()));
+    followChange();
+}
+
+void ReplayView::followChange() {
+    if (follow_->isChecked() && graph_->isVisible())
+        graph_->showArea(changedArea(replay_.scene, graph_->presence()));
 }
 
 void ReplayView::showStep(const GraphPresence& presence) {

@@ -39,6 +39,7 @@ private:
     QWidget* createHead();
     QWidget* createFoot();
     void goToStep(); // of the slider
+    void followChange();
     void showStep(const GraphPresence& presence);
     QString headline() const;
     void refreshLegend();

@@ -61,7 +61,7 @@ Qt::ItemFlags RuleModel::flags(const QModelIndex& index) const {
 
 RulePanel::RulePanel(QWidget* parent)
     : QWidget(parent), model_(new RuleModel(this)), table_(new PlainTable(model_, 1, this)), card_(new QTextBrowser(this)), wish_(new QLabel(this)),
-      again_(new QPushButton(tr("&Run again"), this)) {
+      again_(new QPushButton(tr("Ru&n again"), this)) {
     auto* parts = new QSplitter(Qt::Vertical, this);
     parts->setChildrenCollapsible(false);
     parts->addWidget(table_);
@@ -89,6 +89,10 @@ RulePanel::RulePanel(QWidget* parent)
     connect(table_, &PlainTable::currentKeyChanged, this, [this] {
         showCard();
         emit selectionChanged();
+    });
+    connect(table_, &PlainTable::activated, this, [this] {
+        if (current() && !current()->steps.isEmpty())
+            emit stepRequested(current()->steps.front());
     });
     connect(model_, &RuleModel::withoutToggled, this, &RulePanel::refreshWish);
     connect(again_, &QPushButton::clicked, this, &RulePanel::runRequested);
@@ -179,7 +183,7 @@ QString RulePanel::cardHtml(const RuleEntry& rule) const {
     for (const int step : rule.steps.mid(0, 20))
         steps << QString::number(step);
     const QString places = steps.join(QStringLiteral(", ")) + (rule.steps.size() > 20 ? QStringLiteral(" …") : QString());
-    html += section(tr("Used"), tr("%1 times, %2, in steps %3").arg(rule.count).arg(gainText(rule.gain, unit_), places).toHtmlEscaped());
+    html += section(tr("Used"), tr("times: %1 · cost: %2 · steps: %3").arg(rule.count).arg(gainText(rule.gain, unit_), places).toHtmlEscaped());
     return rule.followed.isEmpty() ? html : html + section(tr("Simplifications that followed"), list(rule.followed));
 }
 

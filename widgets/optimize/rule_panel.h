@@ -47,6 +47,7 @@ public:
 
 signals:
     void selectionChanged(); // see current()
+    void stepRequested(int step); // the first of the rule that was double-clicked
     void runRequested();
 
 private:

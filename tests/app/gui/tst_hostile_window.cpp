@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/export_page.h"
 #include "app/gui/graph_page.h"
+#include "app/gui/optimize_page.h"
 #include "core/store/store.h"
 #include "tests/app/bad_models.h"
 #include "tests/app/gui/tuning_fixture.h"
 #include "tests/widgets/quiet_test.h"
 #include "widgets/export/export_form.h"
 #include "widgets/graph/graph_view.h"
+#include "widgets/optimize/optimize_bar.h"
 #include <QAction>
 #include <QDir>
 #include <QFileDialog>
@@ -140,9 +142,19 @@ private slots:
         while (round.another()) {
             EventWatch watch;
             QVERIFY2(fixture.open(file), qPrintable(fixture.notice()));
+            QVERIFY2(fixture.notice().startsWith(QStringLiteral("Warning: ")), qPrintable(fixture.notice()));
             GraphView* view = window.graphPage()->view();
             QMetaObject::invokeMethod(
                 qApp, [view] { view->select(2); }, Qt::QueuedConnection);
+            QTest::qWait(100);
+            window.showPage(MainWindow::Page::optimize);
+            OptimizePage* page = window.optimizePage();
+            OptimizeChoice choice = page->bar()->choice();
+            choice.cost = QStringLiteral("kernels");
+            page->bar()->setChoice(choice);
+            QSignalSpy changed(page, &OptimizePage::stateChanged); // it starts, it ends
+            QMetaObject::invokeMethod(page, &OptimizePage::start, Qt::QueuedConnection);
+            QTRY_VERIFY(changed.count() >= 2);
             QTest::qWait(100);
             window.showPage(MainWindow::Page::tune);
             QTest::qWait(100);
@@ -151,7 +163,7 @@ private slots:
             round.ended(watch);
         }
         QVERIFY2(round.longestMs() < kLongestEventMs || round.tellsNothing(), round.text());
-        QVERIFY2(fixture.notice().startsWith(QStringLiteral("Warning: ")), qPrintable(fixture.notice()));
+        QVERIFY2(fixture.notice().startsWith(QStringLiteral("Error: ")), qPrintable(fixture.notice())); // it cannot be optimized
         QVERIFY2(fixture.notice().size() < kSentence, qPrintable(QString::number(fixture.notice().size())));
         QVERIFY(window.width() <= 1400);
         verifyAlive(fixture);
@@ -174,7 +186,7 @@ private slots:
         save(bad, "nothing");
         QVERIFY2(fixture.open(good), qPrintable(fixture.notice()));
         QVERIFY(!fixture.open(bad));
-        for (const auto page : {MainWindow::Page::models, MainWindow::Page::graph, MainWindow::Page::tune,
+        for (const auto page : {MainWindow::Page::models, MainWindow::Page::graph, MainWindow::Page::optimize, MainWindow::Page::tune,
                                 MainWindow::Page::exportModule}) {
             window.showPage(page);
             QTest::qWait(50);

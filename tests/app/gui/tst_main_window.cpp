@@ -111,7 +111,9 @@ private slots:
         QVERIFY(!window.model());
         QVERIFY(window.page() == MainWindow::Page::models);
         QCOMPARE(window.windowTitle(), QStringLiteral("Tunesmith"));
-        QTest::keyClick(&window, Qt::Key_4, Qt::ControlModifier);
+        QTest::keyClick(&window, Qt::Key_3, Qt::ControlModifier);
+        QVERIFY(window.page() == MainWindow::Page::optimize);
+        QTest::keyClick(&window, Qt::Key_5, Qt::ControlModifier);
         QVERIFY(window.page() == MainWindow::Page::exportModule);
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/optimize_page.h"
+#include "app/gui/optimize_rows.h"
 #include "tests/app/gui/tiny_onnx.h"
 #include "tests/app/gui/window_fixture.h"
 #include "tests/widgets/quiet_test.h"
@@ -8,6 +9,7 @@
 #include "widgets/optimize/cost_plot.h"
 #include "widgets/optimize/difference_panel.h"
 #include "widgets/optimize/optimize_bar.h"
+#include "widgets/optimize/plain_table.h"
 #include "widgets/optimize/replay_view.h"
 #include "widgets/optimize/rule_panel.h"
 #include <QElapsedTimer>
@@ -46,7 +48,7 @@ bool finish(OptimizePage* page) {
     return QTest::qWaitFor([page] { return !page->running(); }, kSoon);
 }
 
-QString headline(const OptimizePage* page) { return page->findChild<QLabel*>(QStringLiteral("headline"))->text(); }
+QString headline(const OptimizePage* page) { return page->findChild<QLabel*>(QStringLiteral("optimizeHeadline"))->text(); }
 
 QString emptyText(const OptimizePage* page) {
     for (const EmptyState* state : page->findChildren<EmptyState*>())
@@ -93,6 +95,9 @@ private slots:
         QVERIFY(graph->presence().nodes.contains(Presence::appeared) && graph->presence().nodes.contains(Presence::vanished));
         page->rules()->select(QString::fromStdString(made.rules.front().rule));
         QVERIFY(page->rules()->cardText().contains(QStringLiteral("Equation")));
+        page->replay()->setStep(0);
+        emit page->rules()->table()->activated(page->rules()->table()->currentIndex());
+        QCOMPARE(page->replay()->step(), 1);
         const auto* difference = page->findChild<DifferencePanel*>();
         QVERIFY(!difference->operators().isEmpty() && !difference->nodes().isEmpty());
         qint64 after = 0;
@@ -112,7 +117,7 @@ private slots:
         const QCustomPlot* plot = page->findChild<CostPlot*>()->plot();
         QCOMPARE(plot->graphCount(), 2);
         QVERIFY(plot->graph(0)->name().startsWith(QStringLiteral("1 · greedy")) && plot->graph(1)->name().startsWith(QStringLiteral("2 · beam")));
-        auto* runs = page->findChild<QComboBox*>(QStringLiteral("runs"));
+        auto* runs = page->findChild<QComboBox*>(QStringLiteral("optimizeRuns"));
         QVERIFY(runs->isVisible() && runs->count() == 2 && runs->currentIndex() == 1);
         emit runs->activated(0);
         QCOMPARE(page->run()->request.search, std::string("greedy"));
@@ -135,6 +140,19 @@ private slots:
             QVERIFY(use.rule != rule.toStdString());
         QCOMPARE(page->rules()->without(), QStringList{rule}); // still in the list, to be allowed again
         QVERIFY(!again->isVisible());
+    }
+
+    void refusalsHaveTheirReasons() {
+        OptimizedModel made;
+        made.refusals = {{"merge-convolutions", "the convolution has groups", 12}, {"merge-convolutions", "pads differ", 3}};
+        RefusalPanel panel;
+        panel.setRefusals(refusalEntries(made), QStringLiteral("none"));
+        const auto* table = panel.findChild<PlainTable*>();
+        QCOMPARE(table->model()->rowCount(), 2);
+        QCOMPARE(table->model()->index(0, 1).data().toLongLong(), 12);
+        QCOMPARE(table->model()->index(1, 2).data().toString(), QStringLiteral("pads differ"));
+        panel.setRefusals({}, QStringLiteral("none"));
+        QVERIFY(table->isHidden());
     }
 
     void nothingToImprove() {

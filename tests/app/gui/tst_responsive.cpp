@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/graph_page.h"
+#include "app/gui/optimize_page.h"
 #include "tests/app/gui/resnet50.h"
 #include "tests/app/gui/tuning_fixture.h"
 #include "tests/widgets/quiet_test.h"
 #include "widgets/graph/graph_view.h"
+#include "widgets/optimize/optimize_bar.h"
+#include "widgets/optimize/replay_view.h"
 #include "widgets/tune/workload_table.h"
 #include <QAction>
 #include <QDockWidget>
@@ -123,6 +126,42 @@ private slots:
             lookAtTheGraph(window);
             lookAtAllPages(window);
             act([&] { window.closeModel(); });
+            round.ended(watch);
+        }
+        report(round);
+    }
+
+    void optimizing_data() {
+        QTest::addColumn<QString>("model");
+        QTest::newRow("encoder") << QStringLiteral("encoder");
+        QTest::newRow("resnet50 from a file") << resnet50_;
+    }
+    void optimizing() {
+        QFETCH(QString, model);
+        WindowFixture fixture;
+        QVERIFY(fixture.open(model));
+        MainWindow& window = fixture.window();
+        lookAtAllPages(window);
+        OptimizePage* page = window.optimizePage();
+        OptimizeChoice choice = page->bar()->choice();
+        choice.cost = QStringLiteral("kernels");
+        page->bar()->setChoice(choice);
+        CalmestRound round;
+        while (round.another()) {
+            EventWatch watch;
+            act([&] { window.showPage(MainWindow::Page::optimize); });
+            act([&] { page->start(); });
+            QTRY_VERIFY_WITH_TIMEOUT(!page->running(), kPatience);
+            QVERIFY2(page->run() != nullptr, qPrintable(fixture.notice()));
+            QTest::qWait(kGlance);
+            for (int step = 0; step <= static_cast<int>(page->run()->made.steps.size()); ++step)
+                act([&] { page->replay()->setStep(step); });
+            act([&] { page->replay()->graph()->fit(); });
+            for (QDockWidget* dock : page->docks())
+                act([&] { dock->raise(); });
+            act([&] { page->start(); });
+            act([&] { page->cancel(); });
+            QTRY_VERIFY_WITH_TIMEOUT(!page->jobs().front()->running(), kPatience);
             round.ended(watch);
         }
         report(round);
