@@ -72,17 +72,18 @@ std::vector<Condition> conditionsOf(const Pattern& pattern) {
                 visit(terms[i], terms[j]);
     };
     pairs(convs, [&](TermId a, TermId b) { all.push_back({Kind::sameGroups, a, b}); });
+    for (const TermId conv : convs)
+        all.push_back({Kind::oneGroup, conv});
     pairs(variables, [&](TermId a, TermId b) {
         for (std::uint8_t axis = 0; axis < 2 && pattern.rank[a] > 1 && pattern.rank[b] > 1; ++axis)
             all.push_back({Kind::sameExtent, a, b, axis});
     });
     pairs(variables, [&](TermId a, TermId b) { all.push_back({Kind::sameShape, a, b}); });
     for (const TermId id : termsOf(pattern, [](const Term& term) { return term.op == TermOp::add || term.op == TermOp::mul; }))
-        all.push_back({Kind::sameShape, pattern.rule.nodes[id].inputs[0], pattern.rule.nodes[id].inputs[1]});
+        if (const auto [a, b] = pattern.rule.nodes[id].inputs; std::ranges::find(all, Condition{Kind::sameShape, a, b}) == all.end())
+            all.push_back({Kind::sameShape, a, b});
     for (const TermId conv : convs)
-        all.push_back({Kind::oneGroup, conv});
-    for (const TermId conv : convs)
-        if (const TermId w = pattern.rule.nodes[conv].inputs[1]; pattern.rule.nodes[w].op == TermOp::input)
+        if (const TermId w = pattern.rule.nodes[conv].inputs[1]; std::ranges::find(all, Condition{Kind::pointwise, w}) == all.end())
             all.insert(all.end(), {{Kind::oddKernel, w}, {Kind::pointwise, w}});
     if (!convs.empty())
         all.insert(all.end(), {{Kind::unitStride}, {Kind::keepsSize}});
@@ -126,6 +127,13 @@ std::string toText(const Condition& condition, const Pattern& pattern) {
     case Kind::poolCountsPads: return "pools count their pads";
     default: return "pools have no pads";
     }
+}
+
+std::optional<Condition> parseCondition(std::string_view text, const Pattern& pattern) {
+    for (const Condition& condition : conditionsOf(pattern))
+        if (toText(condition, pattern) == text)
+            return condition;
+    return std::nullopt;
 }
 
 } // namespace tunesmith::rewrite

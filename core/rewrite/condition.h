@@ -30,9 +30,10 @@ struct Condition {
     bool operator==(const Condition&) const = default;
 };
 
-// Conditions that can be told apart for this pattern, the weaker before the stronger.
+// Conditions that can be told apart for this pattern. Of two that come to the same, what people would say is before the other.
 std::vector<Condition> conditionsOf(const Pattern& pattern);
 bool holds(const Condition& condition, const Pattern& pattern, const Draft& draft, const Binding& binding);
 std::string toText(const Condition& condition, const Pattern& pattern); // "conv(v1, v2) has one group"
+std::optional<Condition> parseCondition(std::string_view text, const Pattern& pattern); // what toText wrote for this pattern
 
 } // namespace tunesmith::rewrite

@@ -2,12 +2,20 @@
 #include <algorithm>
 
 #include "core/rewrite/cuts.h"
+#include "core/rewrite/pattern_constants.h"
 #include "core/rewrite/write_nodes.h"
 
 namespace tunesmith::rewrite {
 namespace {
 
 bool isEnlarge(const Term& term) { return term.op == TermOp::enlarge; }
+
+// What a term is put together with, for what takes its shape from there.
+struct Beside {
+    ValueNo value = kNone;
+    bool isFirst = true; // of the two operands
+    bool isData = false; // of a convolution of which the term is the weights
+};
 
 class Builder {
 public:
@@ -33,10 +41,9 @@ public:
     }
 
 private:
-    // The value of a term; `beside` is what it is put together with, for what takes its shape from there.
-    ValueNo build(TermId id, ValueNo beside = kNone) {
+    ValueNo build(TermId id, const Beside& beside = {}) {
         if (values_[id] == kNone)
-            values_[id] = make(id, beside);
+            values_[id] = make(pattern_.rule.nodes[id], beside);
         return values_[id];
     }
 
@@ -45,29 +52,30 @@ private:
         return kNone;
     }
 
-    ValueNo make(TermId id, ValueNo beside) {
-        const Term& term = pattern_.rule.nodes[id];
+    ValueNo make(const Term& term, const Beside& beside) {
         switch (substitution::traits(term.op).inputs) {
         case 0: return makeConstant(term, beside);
-        case 1: return makeUnary(term, build(term.inputs[0], isEnlarge(term) ? kNone : beside), beside);
-        default: return makeBinary(id, term);
+        case 1: return makeUnary(term, build(term.inputs[0], isEnlarge(term) ? Beside() : beside), beside);
+        default: return makeBinary(term, beside);
         }
     }
 
     // What takes its shape from the other operand is built after that.
-    ValueNo makeBinary(TermId id, const Term& term) {
-        const bool secondFirst = needsBeside(term.inputs[0]) && !needsBeside(term.inputs[1]);
+    ValueNo makeBinary(const Term& term, const Beside& beside) {
+        const auto [first, second] = term.inputs;
+        const bool isConv = term.op == TermOp::conv || term.op == TermOp::convRelu;
         ValueNo a = kNone, b = kNone;
-        if (secondFirst) {
-            b = build(term.inputs[1]);
-            besideIsFirst_ = false;
-            a = b == kNone ? kNone : build(term.inputs[0], b);
+        if (term.op == TermOp::scale || (needsBeside(first) && needsBeside(second))) {
+            a = build(first, beside);
+            b = a == kNone ? kNone : build(second, beside);
+        } else if (needsBeside(first)) {
+            b = build(second);
+            a = b == kNone ? kNone : build(first, {b, false, false});
         } else {
-            a = build(term.inputs[0]);
-            besideIsFirst_ = true;
-            b = a == kNone ? kNone : build(term.inputs[1], a);
+            a = build(first);
+            b = a == kNone ? kNone : build(second, {a, true, isConv});
         }
-        return a == kNone || b == kNone ? kNone : binary(id, term, a, b);
+        return a == kNone || b == kNone ? kNone : binary(term, a, b);
     }
 
     bool needsBeside(TermId id) const {
@@ -75,18 +83,17 @@ private:
         if (values_[id] != kNone || term.op == TermOp::input)
             return false;
         const int inputs = substitution::traits(term.op).inputs;
-        return inputs == 0 || isEnlarge(term) || (inputs == 1 && needsBeside(term.inputs[0])) ||
-               (inputs == 2 && needsBeside(term.inputs[0]) && needsBeside(term.inputs[1]));
+        return inputs == 0 || isEnlarge(term) || (needsBeside(term.inputs[0]) && (inputs == 1 || term.op == TermOp::scale || needsBeside(term.inputs[1])));
     }
 
-    ValueNo binary(TermId, const Term& term, ValueNo a, ValueNo b) {
+    ValueNo binary(const Term& term, ValueNo a, ValueNo b) {
         switch (term.op) {
         case TermOp::matmul: return draft_.add("MatMul", {a, b});
         case TermOp::add: return draft_.add("Add", {a, b});
         case TermOp::mul:
         case TermOp::scale: return draft_.add("Mul", {a, b});
-        case TermOp::conv: return conv(a, b);
-        case TermOp::convRelu: return addRelu(draft_, conv(a, b));
+        case TermOp::conv: return conv(term, a, b);
+        case TermOp::convRelu: return addRelu(draft_, conv(term, a, b));
         case TermOp::concat: {
             const auto axis = axisOf(pattern_, binding_, term.axis, draft_.shape(a).size());
             return axis && draft_.shape(a).size() == draft_.shape(b).size() ? addConcat(draft_, {a, b}, static_cast<std::int64_t>(*axis)) : kNone;
@@ -95,17 +102,20 @@ private:
         }
     }
 
-    ValueNo conv(ValueNo x, ValueNo w) {
+    ValueNo conv(const Term& term, ValueNo x, ValueNo w) {
         const Shape &xs = draft_.shape(x), &ws = draft_.shape(w);
-        if (!binding_.window)
+        const auto window = arePoolWeights(pattern_.rule, term.inputs[1]) ? poolWindow() : binding_.window;
+        if (!window)
             return refuse("no convolution says which stride and pads");
         if (xs.size() != 4 || ws.size() != 4 || ws[1] == 0 || xs[1] % ws[1] != 0)
             return kNone;
-        const OperatorNo op = convOperator(draft_.table(), *binding_.window, ws, xs[1] / ws[1]);
+        const OperatorNo op = convOperator(draft_.table(), *window, ws, xs[1] / ws[1]);
         return op == kNone ? refuse("the pads would be negative") : draft_.add(op, std::array{x, w});
     }
 
-    ValueNo makeUnary(const Term& term, ValueNo x, ValueNo beside) {
+    std::optional<ConvWindow> poolWindow() const { return binding_.averagePool == kNone ? std::nullopt : windowOfPool(draft_.table()[binding_.averagePool]); }
+
+    ValueNo makeUnary(const Term& term, ValueNo x, const Beside& beside) {
         if (x == kNone)
             return kNone;
         switch (term.op) {
@@ -121,18 +131,28 @@ private:
 
     ValueNo pool(OperatorNo op, ValueNo x) { return op == kNone ? refuse("no pool says which window") : draft_.add(op, std::array{x}); }
 
-    ValueNo enlarge(ValueNo w, ValueNo beside) {
-        const Shape& shape = draft_.shape(w);
-        if (shape.size() != 4 || (beside != kNone && draft_.shape(beside).size() != 4))
+    ValueNo enlarge(ValueNo w, const Beside& beside) {
+        const Shape shape = draft_.shape(w), goal = enlargedShape(beside);
+        if (shape.size() != 4 || goal.size() != 4)
             return kNone;
         std::vector<std::int64_t> around(4);
         for (std::size_t d = 2; d < 4; ++d) {
-            const std::int64_t more = (beside == kNone ? std::int64_t(3) : draft_.shape(beside)[d]) - shape[d];
+            const std::int64_t more = goal[d] - shape[d];
             if (more < 0 || more % 2 != 0)
                 return refuse("the kernel cannot grow by as much on both sides");
             around[d] = more / 2;
         }
         return addZeros(draft_, w, around, around);
+    }
+
+    // The kernels that others have beside it, else those of the found side, else 3x3.
+    Shape enlargedShape(const Beside& beside) const {
+        if (beside.value != kNone && !beside.isData)
+            return draft_.shape(beside.value);
+        for (TermId id = 0; id < pattern_.rule.nodes.size(); ++id)
+            if (pattern_.inFrom[id] && isEnlarge(pattern_.rule.nodes[id]))
+                return draft_.shape(binding_.values[id]);
+        return {0, 0, 3, 3};
     }
 
     ValueNo transpose(ValueNo x) {
@@ -158,35 +178,30 @@ private:
         return parts == kNone ? kNone : parts + term.part;
     }
 
-    ValueNo makeConstant(const Term& term, ValueNo beside) {
-        if (beside == kNone)
+    ValueNo makeConstant(const Term& term, const Beside& beside) {
+        const Shape shape = beside.value == kNone ? Shape() : constantShape(term, beside);
+        if (beside.value == kNone || (shape.empty() && term.op != TermOp::ones))
             return refuse("nothing says how large a constant is to be");
-        const Shape& shape = draft_.shape(beside);
+        const auto tensor = constantOf(term, shape, draft_.dtype(beside.value));
+        return tensor ? draft_.constant(*tensor) : refuse("the constant would be too large");
+    }
+
+    Shape constantShape(const Term& term, const Beside& beside) const {
+        const Shape& shape = draft_.shape(beside.value);
         if (term.op == TermOp::ones)
-            return draft_.constant(filled(shape, draft_.dtype(beside)));
+            return shape;
         if (term.op == TermOp::productIdentity && shape.size() >= 2) {
-            const std::int64_t extent = besideIsFirst_ ? shape.back() : shape[shape.size() - 2];
-            return identity({extent, extent}, 1, 0, draft_.dtype(beside));
+            const std::int64_t extent = beside.isFirst ? shape.back() : shape[shape.size() - 2];
+            return {extent, extent};
         }
-        if (term.op == TermOp::convIdentity && shape.size() == 4)
-            return identity({shape[1], shape[1], term.axis, term.part}, term.axis * term.part, term.axis * term.part / 2, draft_.dtype(beside));
-        return refuse("nothing says how large a constant is to be");
-    }
-
-    static Tensor filled(const Shape& shape, DType type) {
-        Tensor ones = Tensor::zeros(DType::f32, shape);
-        std::ranges::fill(ones.mutableData<float>(), 1.0F);
-        return ones.cast(type);
-    }
-
-    // Ones where both channels are the same and the position is the kernel's middle.
-    ValueNo identity(const Shape& shape, std::int64_t taps, std::int64_t middle, DType type) {
-        if (elementCount(shape) > (1 << 22))
-            return refuse("the constant would be too large");
-        Tensor tensor = Tensor::zeros(DType::f32, shape);
-        for (std::int64_t i = 0; i < shape[0]; ++i)
-            tensor.mutableData<float>()[static_cast<std::size_t>((i * shape[1] + i) * taps + middle)] = 1.0F;
-        return draft_.constant(tensor.cast(type));
+        if (shape.size() != 4)
+            return {};
+        if (term.op == TermOp::convIdentity)
+            return beside.isData ? Shape{shape[1], shape[1], term.axis, term.part} : Shape{shape[1], shape[1], shape[2], shape[3]};
+        if (binding_.averagePool == kNone || !beside.isData)
+            return {};
+        const auto kernel = draft_.table()[binding_.averagePool].intsAttr("kernel_shape");
+        return kernel.size() == 2 ? Shape{shape[1], 1, kernel[0], kernel[1]} : Shape();
     }
 
     const Pattern& pattern_;
@@ -194,7 +209,6 @@ private:
     const Binding& binding_;
     Cuts cuts_;
     std::vector<ValueNo> values_; // by term
-    bool besideIsFirst_ = true; // what a constant takes its shape from is the first operand
     std::string_view refusal_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
-#include "core/rewrite/pattern.h"
+#include "core/rewrite/pattern_constants.h"
 
 namespace tunesmith::rewrite {
 namespace {
@@ -97,7 +97,7 @@ private:
         if (term.op == TermOp::input)
             return fitsVariable(id, value) ? solve(goals, results) : void();
         if (substitution::traits(term.op).inputs == 0)
-            return isConstant(term, value) ? solve(goals, results) : void();
+            return draft_.constant(value) && isConstant(term, *draft_.constant(value)) ? solve(goals, results) : void();
         NodeNo node = draft_.value(value).maker;
         if (node == kNone || !draft_.op(node).domain.empty())
             return;
@@ -153,24 +153,6 @@ private:
         }
     }
 
-    bool isConstant(const Term& term, ValueNo value) const {
-        const Tensor* const tensor = draft_.constant(value);
-        if (!tensor || tensor->type() != DType::f32)
-            return false;
-        if (term.op == TermOp::ones)
-            return std::ranges::all_of(tensor->data<float>(), [](float x) { return x == 1; });
-        return term.op == TermOp::productIdentity && tensor->rank() == 2 && tensor->shape()[0] == tensor->shape()[1] && isIdentity(*tensor);
-    }
-
-    static bool isIdentity(const Tensor& tensor) {
-        const std::int64_t n = tensor.shape()[0];
-        const auto data = tensor.data<float>();
-        for (std::int64_t i = 0; i < n * n; ++i)
-            if (data[static_cast<std::size_t>(i)] != (i / n == i % n ? 1.0F : 0.0F))
-                return false;
-        return true;
-    }
-
     // Another result of the same operator as some reader of what is bound already.
     void findResult(std::size_t index) {
         const TermId result = pattern_.from[index];
@@ -213,7 +195,7 @@ private:
         int deepest = 0;
         for (int i = 0; term.op != TermOp::input && i < substitution::traits(term.op).inputs; ++i)
             deepest = std::max(deepest, depthOf(term.inputs[static_cast<std::size_t>(i)]));
-        return term.op == TermOp::input ? 0 : deepest + 1;
+        return term.op == TermOp::input ? 0 : deepest + (term.op == TermOp::convRelu ? 2 : 1);
     }
 
     const Pattern& pattern_;
@@ -238,8 +220,8 @@ private:
     bool bind(const Term& term, ValueNo value) {
         const NodeNo node = value == kNone ? kNone : draft_.value(value).maker;
         switch (term.op) {
-        case TermOp::conv: return bindWindow(node);
-        case TermOp::convRelu: return bindWindow(draft_.value(draft_.operand(node, 0)).maker);
+        case TermOp::conv: return bindConv(term, node);
+        case TermOp::convRelu: return bindConv(term, draft_.value(draft_.operand(node, 0)).maker);
         case TermOp::averagePool: return bindOnce(binding_.averagePool, draft_.node(node).op);
         case TermOp::maxPool: return bindOnce(binding_.maxPool, draft_.node(node).op);
         case TermOp::concat:
@@ -248,8 +230,13 @@ private:
         }
     }
 
-    bool bindWindow(NodeNo conv) {
+    // One with the weights of a pool is that pool.
+    bool bindConv(const Term& term, NodeNo conv) {
         const auto window = windowOf(draft_, conv);
+        if (window && arePoolWeights(pattern_.rule, term.inputs[1])) {
+            const OperatorNo pool = averagePoolOperator(draft_.table(), *window, draft_.shape(draft_.operand(conv, 1)));
+            return pool != kNone && bindOnce(binding_.averagePool, pool);
+        }
         if (!window || (binding_.window && *binding_.window != *window))
             return false;
         binding_.window = window;

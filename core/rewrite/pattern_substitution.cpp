@@ -3,13 +3,24 @@
 
 #include <algorithm>
 
+#include "core/rewrite/pattern_constants.h"
 #include "core/rewrite/pattern_sample.h"
 #include "core/substitution/term_graph.h"
 
 namespace tunesmith::rewrite {
+namespace {
 
-PatternSubstitution::PatternSubstitution(std::string name, Rule rule, bool fromRight, std::vector<Condition> conditions)
-    : Substitution({std::move(name), {}, {}, false}), pattern_(std::move(rule), fromRight), conditions_(std::move(conditions)) {
+bool readsVariables(const Pattern& pattern) {
+    for (TermId id = 0; id < pattern.rule.nodes.size(); ++id)
+        if (pattern.inFrom[id] && pattern.rule.nodes[id].op == TermOp::input)
+            return true;
+    return false;
+}
+
+} // namespace
+
+PatternSubstitution::PatternSubstitution(std::string name, Rule rule, bool fromRight, std::vector<Condition> conditions, Reading reading)
+    : Substitution({std::move(name), {}, {}, false}), pattern_(std::move(rule), fromRight), conditions_(std::move(conditions)), reading_(reading) {
     for (std::size_t i = 0; i < pattern_.from.size(); ++i)
         card_.equation += (i ? "; " : "") + substitution::termText(pattern_.rule, pattern_.from[i]);
     card_.equation += " = ";
@@ -36,12 +47,15 @@ std::string_view PatternSubstitution::apply(Draft& draft, const Match& match) co
     return buildPattern(pattern_, draft, *binding);
 }
 
-std::optional<Draft> PatternSubstitution::sample(const std::shared_ptr<OperatorTable>& table, Rng& rng) const { return samplePattern(pattern_, table, rng); }
+std::optional<Draft> PatternSubstitution::sample(const std::shared_ptr<OperatorTable>& table, Rng& rng) const { return samplePattern(pattern_, reading_, table, rng); }
 
 std::vector<bool> directionsOf(const Rule& rule) {
     std::vector<bool> directions;
+    if (!kernelsAreWeights(rule))
+        return directions;
     for (const substitution::Rewrite& rewrite : substitution::rewritesOf(rule))
-        directions.push_back(rewrite.from == &rule.right);
+        if (const bool fromRight = rewrite.from == &rule.right; readsVariables(Pattern(rule, fromRight)))
+            directions.push_back(fromRight);
     return directions;
 }
 

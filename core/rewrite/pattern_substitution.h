@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include "core/rewrite/condition.h"
+#include "core/rewrite/sample_choices.h"
 #include "core/rewrite/substitution.h"
 
 namespace tunesmith::rewrite {
 
-// A rule of terms as a substitution on models, in one direction, where its conditions hold.
+// A rule of terms as a substitution on models, in one direction, where its conditions hold. The reading is that of sample(): what is tried, not what is found.
 class PatternSubstitution : public Substitution {
 public:
-    PatternSubstitution(std::string name, Rule rule, bool fromRight, std::vector<Condition> conditions = {});
+    PatternSubstitution(std::string name, Rule rule, bool fromRight, std::vector<Condition> conditions = {}, Reading reading = Reading::wide);
 
     const Pattern& pattern() const { return pattern_; }
     const std::vector<Condition>& conditions() const { return conditions_; }
@@ -20,9 +21,11 @@ public:
 private:
     Pattern pattern_;
     std::vector<Condition> conditions_;
+    Reading reading_;
 };
 
-// The directions in which a rule can be read: from no variable, and to nothing that has variables of its own.
+// The directions in which a rule can be read on models: from no variable, to nothing that has variables of its own, and not from constants alone,
+// which folding computes. None where the constants stand for images.
 std::vector<bool> directionsOf(const Rule& rule); // each: from the right
 
 } // namespace tunesmith::rewrite

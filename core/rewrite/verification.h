@@ -20,7 +20,7 @@ struct Verdict {
     bool holds() const { return counterExample.empty(); }
 };
 
-// Until so many were compared, one differs, or the attempts run out at 40 times as many.
+// Until so many were compared, one differs, or too few models come about (Trials::run).
 Verdict verify(const Substitution& substitution, std::int64_t trials, std::uint64_t seed, const StopToken& stop = {});
 
 // A rule with the conditions under which it was not seen to fail, fewest first; those that keep most of the cases in which it is true.
