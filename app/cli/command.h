@@ -74,7 +74,8 @@ void addMachine(CLI::App& app, Session& session);
 void addModels(CLI::App& app, Session& session);
 void addOptimize(CLI::App& app, Session& session);
 void addRules(CLI::App& app, Session& session);
-void addRuleStore(CLI::App& rules, Session& session); // below the command of addRules
+void addRuleStore(CLI::App& rules, Session& session); // these are below the command of addRules
+void addRuleTrials(CLI::App& rules, Session& session);
 void addRun(CLI::App& app, Session& session);
 void addStore(CLI::App& app, Session& session);
 void addTasks(CLI::App& app, Session& session);

@@ -39,15 +39,8 @@ Result<int> show(Session& session, const std::string& name) {
     for (const std::string& precondition : rule.preconditions)
         text += "  if " + precondition + "\n";
     if (!rule.counterExample.empty())
-        text += "  refuted by " + rule.counterExample + "\n";
+        text += (rule.status == "refuted" ? "  refuted by " : "  otherwise ") + rule.counterExample + "\n";
     return session.print(ruleJson(rule), text);
-}
-
-Result<int> importFile(Session& session, const std::string& file) {
-    TS_ASSIGN(const RuleImport done, importRules(session.store, file));
-    return session.print({{"imported", done.imported}, {"distinct", done.distinct}, {"added", done.added}},
-                         "Imported " + std::to_string(done.imported) + " rules, " + std::to_string(done.distinct) + " of them different; the store did not have " +
-                             std::to_string(done.added) + "\n");
 }
 
 Result<int> exportFile(Session& session, const std::string& file) {
@@ -66,7 +59,6 @@ void addRuleStore(CLI::App& rules, Session& session) {
         command.callback([&session, text, run] { session.action = [&session, text, run] { return run(session, *text); }; });
         return command;
     };
-    add("import", "Keep the rules of a file", importFile).add_option("FILE", *text, "Text with a rule in each line, or TASO's graph_subst.pb")->required();
     add("list", "Rules that are kept", [](Session& of, const std::string&) { return list(of); });
     add("show", "What is known of a rule", show).add_option("NAME", *text, "As `rules list` has it")->required();
     add("export", "Write the rules that are kept as text", exportFile).add_option("-o,--output", *text, "File for the rules, one in each line")->required()->type_name("FILE");

@@ -70,7 +70,7 @@ void addRules(CLI::App& app, Session& session) {
         std::string file;
     };
     const auto options = std::make_shared<Options>();
-    CLI::App& rules = *app.add_subcommand("rules", "Substitutions of graphs by equal ones: find them, keep them");
+    CLI::App& rules = *app.add_subcommand("rules", "Substitutions of graphs by equal ones: find them, keep them, try them");
     rules.require_subcommand(1);
     CLI::App& command = *rules.add_subcommand("generate", "Find equations between small graphs of tensor operators by computing all of them");
     command.add_option("--operators", options->generation.operators, "Of each side, at most; four take long, and go on where they were stopped")
@@ -91,6 +91,7 @@ void addRules(CLI::App& app, Session& session) {
         };
     });
     addRuleStore(rules, session);
+    addRuleTrials(rules, session);
 }
 
 } // namespace tunesmith::cli

@@ -88,7 +88,7 @@ private:
 
     ValueNo binary(const Term& term, ValueNo a, ValueNo b) {
         switch (term.op) {
-        case TermOp::matmul: return draft_.add("MatMul", {a, b});
+        case TermOp::matmul: return std::min(draft_.shape(a).size(), draft_.shape(b).size()) < 2 ? refuse("a vector is no matrix") : draft_.add("MatMul", {a, b});
         case TermOp::add: return draft_.add("Add", {a, b});
         case TermOp::mul:
         case TermOp::scale: return draft_.add("Mul", {a, b});

@@ -94,17 +94,18 @@ private:
     }
 
     ValueNo elementwise(const char* op, const Term& term, const Shape& goal) {
-        const int repeated = reading_ == Reading::wide && rng_.chance(0.25) ? static_cast<int>(rng_.below(2)) : -1;
+        const int repeated = reading_ == Reading::wide && rng_.chance(0.4) ? static_cast<int>(rng_.below(2)) : -1;
         const auto operands = both(term, repeated == 0 ? thinned(term.inputs[0], goal) : goal, repeated == 1 ? thinned(term.inputs[1], goal) : goal);
         return operands ? draft_.add(draft_.table().add(op), *operands) : kNone;
     }
 
     // A shape that is repeated to the goal.
     Shape thinned(TermId id, Shape goal) {
-        for (std::int64_t& each : goal)
-            each = rng_.chance(0.4) ? 1 : each;
-        while (pattern_.kind != Pattern::Kind::image && pattern_.rank[id] != 1 && goal.size() > 1 && goal[0] == 1 && rng_.chance(0.5))
+        while (pattern_.kind != Pattern::Kind::image && pattern_.rank[id] != 1 && goal.size() > 1 && rng_.chance(0.4))
             goal.erase(goal.begin());
+        const bool isIdentity = rule_.nodes[id].op == TermOp::productIdentity; // which is square
+        for (std::int64_t& each : goal)
+            each = isIdentity || rng_.chance(0.3) ? 1 : each;
         return goal;
     }
 

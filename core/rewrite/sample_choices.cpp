@@ -22,7 +22,7 @@ SampleChoices::SampleChoices(const Pattern& pattern, Reading reading, OperatorTa
     palette.assign(chosen.begin(), chosen.end());
     const bool plain = rng.chance(0.4) || reading == Reading::taso;
     for (std::size_t d = 0; d < 2; ++d) {
-        small[d] = rng.chance(0.85) ? 1 : 3;
+        small[d] = rng.chance(0.75) ? 1 : 3;
         large[d] = rng.chance(0.6) ? 3 : reading == Reading::taso ? 2 * between(rng, 0, 2) + 1 : between(rng, 1, 4);
     }
     depthwise = rng.chance(0.25);
@@ -42,8 +42,9 @@ void SampleChoices::drawWindow(Rng& rng, bool plain) {
     for (std::size_t d = 0; d < 2 && !plain; ++d) {
         window.strides[d] = between(rng, 1, 2);
         window.dilations[d] = rng.chance(0.8) ? 1 : 2;
-        window.begin[d] = rng.chance(0.5) ? 0 : between(rng, -1, 1);
-        window.end[d] = rng.chance(0.5) ? window.begin[d] : between(rng, -1, 1);
+        window.begin[d] = rng.chance(0.4) ? 0 : between(rng, -1, 1);
+        const std::int64_t shifted = -window.begin[d]; // the size stays
+        window.end[d] = rng.chance(0.4) ? window.begin[d] : rng.chance(0.4) ? shifted : between(rng, -1, 1);
     }
 }
 

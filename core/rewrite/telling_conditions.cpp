@@ -14,7 +14,7 @@ public:
     Choice(const Counts& counts, std::size_t conditions) : counts_(counts), conditions_(conditions) {}
 
     void tryAll(std::size_t size) {
-        least_ = 2 * kept_;
+        least_ = kept_ + kept_ / 4;
         choose(0, size);
     }
 

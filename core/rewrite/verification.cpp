@@ -7,7 +7,8 @@
 namespace tunesmith::rewrite {
 namespace {
 
-constexpr std::uint64_t kMostRounds = 12; // of conditions that turn out to be too few
+constexpr std::uint64_t kMostRounds = 12;    // of conditions that turn out to be too few
+constexpr std::int64_t kTrialsOfAGuess = 4; // times as many for conditions, which are one
 
 std::uint64_t seedOfRound(std::uint64_t seed, std::uint64_t round) { return seed + 0x9e3779b97f4a7c15ull * round; }
 
@@ -28,22 +29,22 @@ public:
         : fromRight_(fromRight), bare_("", rule, fromRight), all_(conditionsOf(bare_.pattern())), trials_(trials), seed_(seed), stop_(stop) {}
 
     NarrowedRule run() {
-        const Verdict bare = look(bare_, seed_);
+        const Verdict bare = look(bare_, trials_, seed_);
         narrowed_.counterExample = bare.counterExample;
         narrowed_.verdict = bare;
         for (std::uint64_t round = 1; round <= kMostRounds && !narrowed_.verdict.holds() && !stop_.stopRequested(); ++round)
             if (!chooseConditions())
                 break;
             else
-                narrowed_.verdict = look(PatternSubstitution("", bare_.pattern().rule, fromRight_, narrowed_.conditions), seedOfRound(seed_, round));
+                narrowed_.verdict = look(PatternSubstitution("", bare_.pattern().rule, fromRight_, narrowed_.conditions), kTrialsOfAGuess * trials_, seedOfRound(seed_, round));
         return narrowed_;
     }
 
 private:
     // Cases are learned from up to the end even when one is false.
-    Verdict look(const PatternSubstitution& substitution, std::uint64_t seed) {
+    Verdict look(const PatternSubstitution& substitution, std::int64_t trials, std::uint64_t seed) {
         Verdict verdict;
-        Trials(substitution, seed).run(trials_, stop_, [&](const Draft* draft, const Match& match, const Attempt& attempt) {
+        Trials(substitution, seed).run(trials, stop_, [&](const Draft* draft, const Match& match, const Attempt& attempt) {
             count(verdict, attempt);
             if (attempt.compared())
                 learn(*draft, match, attempt.outcome == Attempt::equal);

@@ -85,12 +85,19 @@ private:
             rule_.origin = value;
         else if (key == "if")
             rule_.preconditions.push_back(value);
-        else if (key == "refuted by")
-            rule_.counterExample = value;
+        else if (key == "refuted by" || key == "otherwise")
+            return readCounterExample(value, at);
         else if (key == "status")
             return readStatus(value, at);
         else
-            return problem("expected name, origin, status, if or 'refuted by', not '" + std::string(key) + "'", at);
+            return problem("expected name, origin, status, if, otherwise or 'refuted by', not '" + std::string(key) + "'", at);
+        return {};
+    }
+
+    Status readCounterExample(const std::string& value, std::size_t at) {
+        if (!rule_.counterExample.empty())
+            return problem("there are two counter-examples", at);
+        rule_.counterExample = value;
         return {};
     }
 
@@ -135,7 +142,7 @@ std::string storedRuleText(const StoredRule& rule) {
         add("status", std::string(kRuleStatusNames[static_cast<std::size_t>(rule.status)]) + (rule.trials > 0 ? " " + std::to_string(rule.trials) : ""));
     for (const std::string& precondition : rule.preconditions)
         add("if", precondition);
-    add("refuted by", rule.counterExample);
+    add(rule.status == RuleStatus::refuted ? "refuted by" : "otherwise", rule.counterExample);
     return text;
 }
 

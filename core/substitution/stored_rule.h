@@ -24,13 +24,13 @@ struct StoredRule {
     std::string origin;                     // "generated", "taso 98"
     RuleStatus status = RuleStatus::untested;
     std::int64_t trials = 0;                // how many choices of shapes and values it was tested with
-    std::vector<std::string> preconditions; // under which it is said to hold: "group(conv1) = 1"
-    std::string counterExample;             // with which it is refuted
+    std::vector<std::string> preconditions; // under which it is said to hold: "left to right: conv(v1, v2) has one group"
+    std::string counterExample;             // with which it is refuted; of what is not, a case in which it fails without the preconditions
 };
 
 // The rule as a line of text (rule_text.h), and after it what is known, each behind a semicolon:
-//   ... where v1: 2x4; name: taso/98; origin: taso 98; status: tested 1800; if: group(conv1) = 1; if: ...; refuted by: ...
-// What is empty is left out, and so is the status of an untested rule. Within a value, \; \\ and \n stand for a semicolon, a backslash and the
+//   ... where v1: 2x4; name: taso/98; origin: taso 98; status: tested 1800; if: left to right: conv(v1, v2) has one group; otherwise: ...
+// A counter-example is `otherwise`, and `refuted by` of a rule that is refuted; either is read. What is empty is left out, and so is the status of an untested rule. Within a value, \; \\ and \n stand for a semicolon, a backslash and the
 // end of a line. Values have no blanks around them.
 std::string storedRuleText(const StoredRule& rule);
 Result<StoredRule> parseStoredRule(std::string_view line); // errors name the column

@@ -24,14 +24,6 @@ struct KeptRule {
 Result<std::vector<KeptRule>> keptRules(const std::string& store); // in the order in which they came
 Result<KeptRule> keptRule(const std::string& store, const std::string& name);
 
-struct RuleImport {
-    std::size_t imported = 0; // rules of the file
-    std::size_t distinct = 0; // of those; names of variables do not tell rules apart, shapes do
-    std::size_t added = 0;    // that the store did not have
-};
-// Rules of a text (core/substitution/stored_rule.h) or of TASO's graph_subst.pb, whichever the file is. A rule that is there keeps its name and origin,
-// and what is known of it unless the file knows more. One without a name gets the file's and its number, one whose name is taken the next free number.
-Result<RuleImport> importRules(const std::string& store, const std::string& file);
 Result<std::size_t> exportRules(const std::string& store, const std::string& file); // as text, all of them; gives how many
 Result<std::size_t> keepRules(const std::string& store, const GeneratedRules& rules); // gives how many were new
 

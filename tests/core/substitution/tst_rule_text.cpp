@@ -138,7 +138,7 @@ private slots:
         rule.preconditions = {"group(conv1) = 1", "a; b \\ c"};
         rule.counterExample = "v1: 2x4\nv2: 3x4";
         const std::string text = storedRuleText(rule);
-        QCOMPARE(text, kSum + "; name: taso/98; origin: taso 98; status: tested 1800; if: group(conv1) = 1; if: a\\; b \\\\ c; refuted by: v1: 2x4\\nv2: 3x4");
+        QCOMPARE(text, kSum + "; name: taso/98; origin: taso 98; status: tested 1800; if: group(conv1) = 1; if: a\\; b \\\\ c; otherwise: v1: 2x4\\nv2: 3x4");
         const StoredRule again = take(parseStoredRule(text));
         QVERIFY(sameRule(again.rule, rule.rule));
         QCOMPARE(again.name, rule.name);
@@ -147,6 +147,10 @@ private slots:
         QCOMPARE(again.trials, rule.trials);
         QCOMPARE(again.preconditions, rule.preconditions);
         QCOMPARE(again.counterExample, rule.counterExample);
+        rule.status = RuleStatus::refuted;
+        const std::string refuted = storedRuleText(rule);
+        QVERIFY(refuted.ends_with("; refuted by: v1: 2x4\\nv2: 3x4"));
+        QCOMPARE(take(parseStoredRule(refuted)).counterExample, rule.counterExample);
     }
 
     void saysWhatIsWrongWithFields_data() {
@@ -154,9 +158,10 @@ private slots:
         QTest::addColumn<QString>("says");
         const auto row = [](const char* name, const char* fields, const char* says) { QTest::newRow(name) << fields << says; };
         row("no colon", "; name", "column 51: expected 'key: value'");
-        row("other key", "; colour: red", "column 51: expected name, origin, status, if or 'refuted by', not 'colour'");
+        row("other key", "; colour: red", "column 51: expected name, origin, status, if, otherwise or 'refuted by', not 'colour'");
         row("no value", "; name: ; origin: a", "'name' has no value");
         row("twice", "; name: a; name: b", "column 59: 'name' is there twice");
+        row("two counter-examples", "; otherwise: a; refuted by: b", "column 64: there are two counter-examples");
         row("status", "; status: fine", "no status is called 'fine'");
         row("trials", "; status: tested many", "expected how many trials there were, not 'many'");
         row("trials below 0", "; status: tested -1", "expected how many trials");

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/rule_rows.h"
+
+#include "core/substitution/rule_text.h"
+
+namespace tunesmith {
+
+using namespace substitution;
+
+RuleRow rowOf(const StoredRule& rule) {
+    return {ruleText(rule.rule), rule.name, rule.origin, std::string(kRuleStatusNames[static_cast<std::size_t>(rule.status)]), rule.trials, rule.preconditions, rule.counterExample};
+}
+
+Result<StoredRule> storedOf(const RuleRow& row) {
+    StoredRule stored{row.name, {}, row.origin, {}, row.trials, row.preconditions, row.counterExample};
+    auto rule = parseRule(row.text);
+    if (!rule.ok())
+        return rule.error().within("rule " + row.name);
+    stored.rule = std::move(*rule);
+    TS_ASSIGN(stored.status, ruleStatusOf(row.status));
+    return stored;
+}
+
+} // namespace tunesmith
