@@ -45,7 +45,8 @@ std::string verificationText(const RuleVerification& done) {
     table.add({"  sound under conditions", count(done.guarded)});
     table.add({"  refuted", count(done.refuted.size())});
     table.add({"  not applicable to models", count(done.foundShapesOnly)});
-    return table.text() + std::to_string(done.trials) + " trials in " + count(done.directions) + " directions took " + fixed(done.seconds, 1) + " s\n" + examplesText(done.refuted);
+    const std::string trials = std::to_string(done.trials) + " trials in " + count(done.directions) + " directions took " + fixed(done.seconds, 1) + " s\n";
+    return table.text() + trials + examplesText(done.refuted);
 }
 
 Result<int> verify(Session& session, const Options& options) {
@@ -55,7 +56,7 @@ Result<int> verify(Session& session, const Options& options) {
 
 Result<int> importFile(Session& session, const Options& options) {
     TS_ASSIGN(const RuleImport done, importRules(session.store, options.file, options.trials, session.work()));
-    const std::string unsound = done.unsound.empty() ? "All hold for TASO's shapes\n" : std::to_string(done.unsound.size()) + " do not hold for all of TASO's shapes:\n";
+    const std::string unsound = done.unsound.empty() ? "None is unsound\n" : std::to_string(done.unsound.size()) + " are unsound, with shapes that TASO would take:\n";
     return session.print({{"imported", done.imported}, {"distinct", done.distinct}, {"added", done.added}, {"unsound", examplesJson(done.unsound)}},
                          "Imported " + std::to_string(done.imported) + " rules, " + std::to_string(done.distinct) + " of them different; the store did not have " +
                              std::to_string(done.added) + "\n" + unsound + examplesText(done.unsound));
@@ -86,7 +87,8 @@ void addRuleTrials(CLI::App& rules, Session& session) {
     import->add_option("FILE", file->file, "Text with a rule in each line, or TASO's graph_subst.pb")->required();
     const auto [verifying, options] = add("verify", "Try kept rules on random models; find the conditions under which they hold", 500, verify);
     verifying->add_option("NAMES", options->names, "Rules or families, as `rules list` has them; all if none is given");
-    verifying->add_option("--total", options->trials.total, "Trials of all rules together, at least; spread evenly")->check(CLI::Range(std::int64_t(1), std::int64_t(1'000'000'000)));
+    verifying->add_option("--total", options->trials.total, "Trials of all rules together, at least; spread evenly")
+        ->check(CLI::Range(std::int64_t(1), std::int64_t(1'000'000'000)));
 }
 
 } // namespace tunesmith::cli

@@ -112,9 +112,7 @@ private:
     ValueNo matmul(const Term& term, const Shape& goal) {
         if (goal.size() < 2)
             return kNone;
-        const Shape knownA = guess_.of(term.inputs[0]), knownB = guess_.of(term.inputs[1]);
-        std::int64_t inner = term.inputs[0] == term.inputs[1] ? goal.back() : knownA.size() > 1 && knownA.back() != kOpen ? knownA.back() : knownB.size() > 1 ? knownB[knownB.size() - 2] : kOpen;
-        inner = inner == kOpen ? extent() : inner;
+        const std::int64_t inner = innerExtent(term, goal);
         Shape a = goal, b = goal;
         a.back() = inner;
         b[b.size() - 2] = inner;
@@ -122,6 +120,15 @@ private:
             b.erase(b.begin()); // one right side for the whole batch
         const auto operands = both(term, a, b);
         return operands ? draft_.add(draft_.table().add("MatMul"), *operands) : kNone;
+    }
+
+    std::int64_t innerExtent(const Term& term, const Shape& goal) {
+        if (term.inputs[0] == term.inputs[1])
+            return goal.back();
+        const Shape a = guess_.of(term.inputs[0]), b = guess_.of(term.inputs[1]);
+        if (a.size() > 1 && a.back() != kOpen)
+            return a.back();
+        return b.size() > 1 && b[b.size() - 2] != kOpen ? b[b.size() - 2] : extent();
     }
 
     ValueNo conv(const Term& term, const Shape& goal) {

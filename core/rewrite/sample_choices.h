@@ -8,7 +8,8 @@ namespace tunesmith::rewrite {
 // How much a rule is taken to say when models are drawn for it.
 enum class Reading : std::uint8_t {
     wide, // whatever the pattern is found in
-    taso, // what TASO's rules can say: operands of equal shapes, no batch dimensions, odd kernels, stride 1, pads that keep the size and count as zeros; any extents and groups
+    taso, // what TASO's rules can say: operands of equal shapes, no batch dimensions, odd kernels, stride 1, pads that keep the size and
+          // count as zeros; any extents and groups
 };
 
 // What a random model has in common for all of its operators: a few extents, so that those that must agree often do, kernels, windows, ranks, axes.
