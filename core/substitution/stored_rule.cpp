@@ -27,6 +27,12 @@ std::string escaped(std::string_view value) {
     return text;
 }
 
+std::string withoutBlanks(std::string_view text) {
+    std::string rest(text);
+    std::erase_if(rest, [](char c) { return kBlanks.find(c) != std::string_view::npos; });
+    return rest;
+}
+
 Error problem(const std::string& what, std::size_t at) { return inputError("column " + std::to_string(at + 1) + ": " + what); }
 
 // What is known of a rule, one `key: value` after the other.
@@ -151,6 +157,9 @@ Result<StoredRule> parseStoredRule(std::string_view line) {
     std::size_t end = 0;
     TS_ASSIGN(stored.rule, parseRule(line, &end));
     TS_TRY(FieldReader(line, end, stored).read());
+    const std::string canonical = ruleText(stored.rule);
+    if (!stored.preconditions.empty() && withoutBlanks(line.substr(0, end)) != withoutBlanks(canonical + (end < line.size() ? ";" : "")))
+        return inputError("preconditions name variables as they are in '" + canonical + "'; write the rule so");
     return stored;
 }
 

@@ -32,6 +32,7 @@ struct StoredRule {
 //   ... where v1: 2x4; name: taso/98; origin: taso 98; status: tested 1800; if: left to right: conv(v1, v2) has one group; otherwise: ...
 // A counter-example is `otherwise`, and `refuted by` of a rule that is refuted; either is read. What is empty is left out, and so is the status of
 // an untested rule. Within a value, \; \\ and \n stand for a semicolon, a backslash and the end of a line. Values have no blanks around them.
+// Preconditions name terms, so a rule that has some must be written as ruleText() does.
 std::string storedRuleText(const StoredRule& rule);
 Result<StoredRule> parseStoredRule(std::string_view line); // errors name the column
 

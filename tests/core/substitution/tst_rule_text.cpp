@@ -153,6 +153,14 @@ private slots:
         QCOMPARE(take(parseStoredRule(refuted)).counterExample, rule.counterExample);
     }
 
+    void preconditionsNameTermsAsTheTextDoes() {
+        const std::string swapped = "relu(v2) = relu(relu(v2)) where v2: 2x4";
+        QVERIFY(parseStoredRule(swapped + "; name: a").ok());
+        const auto named = parseStoredRule(swapped + "; if: v2 is small");
+        QVERIFY(!named.ok() && named.error().message.find("as they are in 'relu(v1) = relu(relu(v1)) where v1: 2x4'") != std::string::npos);
+        QVERIFY(parseStoredRule("relu( v1)=relu(relu(v1) ) where v1:2x4 ;if: v1 is small").ok());
+    }
+
     void saysWhatIsWrongWithFields_data() {
         QTest::addColumn<QString>("fields");
         QTest::addColumn<QString>("says");
