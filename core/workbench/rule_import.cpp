@@ -6,7 +6,7 @@
 #include <map>
 #include <span>
 
-#include "core/graph/atomic_file.h"
+#include "core/base/atomic_file.h"
 #include "core/substitution/rule_text.h"
 #include "core/substitution/taso_file.h"
 #include "core/workbench/open_store.h"
