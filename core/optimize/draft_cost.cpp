@@ -95,6 +95,39 @@ KernelWork workOf(const Draft& draft, std::span<const NodeNo> kernel) {
     return work;
 }
 
+double addedWeightBytes(const Draft& draft) {
+    std::vector<bool> seen(draft.values(), false);
+    std::vector<ValueNo> waiting;
+    const auto visit = [&](ValueNo value) {
+        if (!draft.isWeight(value) || seen[value])
+            return false;
+        seen[value] = true;
+        waiting.push_back(value);
+        return true;
+    };
+    double read = 0, made = 0;
+    for (const NodeNo node : draft.order())
+        if (!draft.isWeight(draft.output(node)))
+            for (const ValueNo operand : draft.operands(node))
+                read += visit(operand) ? bytesOf(draft, operand) : 0;
+    while (!waiting.empty()) {
+        const ValueNo value = waiting.back();
+        waiting.pop_back();
+        const NodeNo maker = draft.value(value).maker;
+        if (maker == rewrite::kNone)
+            made += bytesOf(draft, value);
+        else
+            for (const ValueNo operand : draft.operands(maker))
+                visit(operand);
+    }
+    return std::max(0.0, read - made);
+}
+
+double LaunchCost::of(const Draft& draft) {
+    constexpr double kBytesOfLaunch = 4 << 20;
+    return KernelSumCost::of(draft) + addedWeightBytes(draft) / kBytesOfLaunch;
+}
+
 double LaunchCost::ofKernel(const Draft& draft, std::span<const NodeNo> kernel) { return 1 + workOf(draft, kernel).weightBytes * 1e-12; }
 
 double RooflineCost::kernel(const Draft& draft, std::span<const NodeNo> nodes) const {

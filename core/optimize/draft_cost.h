@@ -44,10 +44,15 @@ struct KernelWork {
 };
 KernelWork workOf(const Draft& draft, std::span<const NodeNo> kernel);
 
-// How many kernels are launched; of drafts with equally many, the one whose kernels read fewer bytes of weights is cheaper (1e-12 of a launch
-// for each). The same on every machine.
+// Bytes that the weights which run-time nodes read have more than the constants that they are made of: a merge that keeps its parts beside the
+// whole, or that enlarges kernels, wants memory that the model did not.
+double addedWeightBytes(const Draft& draft);
+
+// How many kernels are launched, where 4 MiB of added weights are worth a launch; of drafts that are equal in that, the one whose kernels read
+// fewer bytes of weights is cheaper (1e-12 of a launch for each). The same on every machine.
 class LaunchCost : public KernelSumCost {
 public:
+    double of(const Draft& draft) override;
     std::string unit() const override { return "kernels"; }
 
 protected:

@@ -57,7 +57,7 @@ MadeCost measuredCost(const OptimizeRequest& request, const Work& work) {
 
 const std::vector<Cost>& costs() {
     static const std::vector<Cost> all{
-        {{"kernels", "kernel launches, then bytes of weights that are read: the same on every machine"},
+        {{"kernels", "kernel launches, 4 MiB of added weights for one, then bytes of weights that are read: the same on every machine"},
          [](const OptimizeRequest&, const Work&) -> MadeCost { return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::LaunchCost>()); }},
         {{"roofline", "time by this machine's measured ceilings of arithmetic and memory"}, rooflineCost},
         {{"measured", "time of the kernels that are compiled: records of the store, untuned kernels measured where there are none"}, measuredCost},
@@ -194,9 +194,19 @@ std::vector<StatePtr> finalistsOf(const optimize::GraphSearchResult& found) {
     return distinct;
 }
 
+// The model as it came, not even simplified.
+StatePtr originalOf(const rewrite::ModelDraft& model, const optimize::GraphSearchResult& found) {
+    const double cost = found.start->step.costBefore;
+    return std::make_shared<optimize::State>(optimize::State{model.draft, cost, nullptr, {0, {}, cost, cost}});
+}
+
+bool gainsSomething(const optimize::GraphSearchResult& found, const rewrite::ModelDraft& model) {
+    return found.best->cost < found.start->step.costBefore || found.best->draft.order().size() < model.draft.order().size();
+}
+
 // The finalists as modules, in turns with the original. The fastest wins if it is certainly faster; else the graph stays what it was.
 Status holdFinal(optimize::GraphSearchResult& found, OptimizedModel& told, const rewrite::ModelDraft& draft, const GraphRace& race) {
-    StatePtr winner = found.start;
+    StatePtr winner = originalOf(draft, found);
     double gain = 1;
     for (const StatePtr& state : finalistsOf(found)) {
         TS_ASSIGN(const Graph graph, foldedGraph(draft, state->draft, {}));
@@ -206,7 +216,7 @@ Status holdFinal(optimize::GraphSearchResult& found, OptimizedModel& told, const
         winner = state;
         gain = times.afterMs / times.beforeMs;
     }
-    told.keptOriginal = winner == found.start && found.best != found.start;
+    told.keptOriginal = gain == 1;
     found.best = winner;
     return {};
 }
@@ -260,7 +270,9 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     if (measured || request.measure) {
         TS_ASSIGN(race, GraphRace::make(model, {request.store, threadsOf(request), 0, false, work}, request.seed));
     }
-    if (measured)
+    if (!gainsSomething(found, draft))
+        found.best = originalOf(draft, found);
+    else if (measured)
         TS_TRY(holdFinal(found, told, draft, *race));
     TS_TRY(Teller(draft, rules, told).tell(found));
     TS_ASSIGN(told.after, foldedGraph(draft, found.best->draft, request.search));

@@ -28,8 +28,7 @@ public:
         if (match.values.size() < 2)
             return;
         sortByReaders(draft, match.values);
-        found.push_back(match);
-        addThoseReadAsOften(draft, match, found);
+        addGroups(draft, match, found);
     }
 
     std::string_view apply(Draft& draft, const Match& match) const override {
@@ -62,14 +61,36 @@ public:
     }
 
 private:
-    // Weights that other products share, too, are better not put together with those that only these have: they would be there twice.
-    static void addThoseReadAsOften(const Draft& draft, const Match& all, std::vector<Match>& found) {
-        std::map<std::size_t, std::vector<ValueNo>> byReaders;
-        for (const ValueNo value : all.values)
-            byReaders[draft.consumers(value).size()].push_back(value);
-        for (auto& [readers, values] : byReaders)
-            if (values.size() > 1 && values.size() < all.values.size())
+    // Large weights that other products share, too, are put together with those that the same products share: with any others they would be
+    // there twice. Only what is left of that, one product for each such group, is put together whatever shares it.
+    static void addGroups(const Draft& draft, const Match& all, std::vector<Match>& found) {
+        constexpr double kMayBeTwice = 1 << 20; // bytes
+        double shared = 0;
+        std::map<std::vector<ValueNo>, std::vector<ValueNo>> groups;
+        for (const ValueNo value : all.values) {
+            const NodeNo product = draft.maker(value, "MatMul");
+            const std::vector<ValueNo> sharers = sharersOf(draft, product);
+            const ValueNo weights = draft.operand(product, 1);
+            shared += sharers.empty() ? 0 : static_cast<double>(elementCount(draft.shape(weights))) * static_cast<double>(byteSize(draft.dtype(weights)));
+            groups[sharers].push_back(value);
+        }
+        if (shared <= kMayBeTwice || groups.size() == all.values.size()) {
+            found.push_back(all);
+            return;
+        }
+        for (auto& [sharers, values] : groups)
+            if (values.size() > 1)
                 found.push_back({all.anchor, std::move(values)});
+    }
+
+    // What else the product's weights are multiplied with.
+    static std::vector<ValueNo> sharersOf(const Draft& draft, NodeNo product) {
+        std::vector<ValueNo> sharers;
+        for (const NodeNo other : draft.consumers(draft.operand(product, 1)))
+            if (other != product && !draft.isWeight(draft.output(other)))
+                sharers.push_back(draft.operand(other, 0));
+        std::ranges::sort(sharers);
+        return sharers;
     }
 
     // What is read alike becomes neighbours, so that operators on the parts can be one on all of those.

@@ -44,6 +44,16 @@ private slots:
         QCOMPARE(second.status, 0);
     }
 
+    void keepsWhatItCannotImprove() {
+        const CliResult result = runCli({"optimize", "mlp", "--cost", "kernels", "--json", "--store", folder_.filePath("s.db")});
+        QCOMPARE(result.status, 0);
+        const QJsonObject made = result.json();
+        QCOMPARE(made["nodes_after"], made["nodes_before"]); // not even simplified
+        QCOMPARE(made["cost_after"], made["cost_before"]);
+        QCOMPARE(made["steps"].toInt(), 0);
+        QVERIFY(made["rules"].toArray().isEmpty());
+    }
+
     void withoutARule() {
         const QJsonObject all = optimized({}), without = optimized({"--without", "merge-products"});
         QVERIFY(without["cost_after"].toDouble() > all["cost_after"].toDouble());

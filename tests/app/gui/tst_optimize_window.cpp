@@ -21,6 +21,8 @@
 #include <QTest>
 #include <qcustomplot.h>
 
+#include <algorithm>
+
 using namespace tunesmith;
 
 namespace {
@@ -49,6 +51,12 @@ bool finish(OptimizePage* page) {
 }
 
 QString headline(const OptimizePage* page) { return page->findChild<QLabel*>(QStringLiteral("optimizeHeadline"))->text(); }
+
+// The first step that the rule was applied in, not to simplify.
+int firstStepOf(const OptimizedModel& made, const std::string& rule) {
+    const auto found = std::ranges::find(made.steps, rule, &GraphStep::rule);
+    return static_cast<int>(found - made.steps.begin()) + 1;
+}
 
 QString emptyText(const OptimizePage* page) {
     for (const EmptyState* state : page->findChildren<EmptyState*>())
@@ -97,7 +105,7 @@ private slots:
         QVERIFY(page->rules()->cardText().contains(QStringLiteral("Equation")));
         page->replay()->setStep(0);
         emit page->rules()->table()->activated(page->rules()->table()->currentIndex());
-        QCOMPARE(page->replay()->step(), 1);
+        QCOMPARE(page->replay()->step(), firstStepOf(made, made.rules.front().rule));
         const auto* difference = page->findChild<DifferencePanel*>();
         QVERIFY(!difference->operators().isEmpty() && !difference->nodes().isEmpty());
         qint64 after = 0;
@@ -128,7 +136,7 @@ private slots:
         OptimizePage* page = ready(fixture, QStringLiteral("encoder"));
         QVERIFY(page && finish(page));
         const QString rule = QString::fromStdString(page->run()->made.rules.front().rule);
-        page->replay()->setStep(1);
+        page->replay()->setStep(firstStepOf(page->run()->made, rule.toStdString()));
         page->findChild<QPushButton*>(QStringLiteral("withoutRule"))->click();
         QCOMPARE(page->rules()->without(), QStringList{rule});
         auto* again = page->findChild<QPushButton*>(QStringLiteral("runAgain"));

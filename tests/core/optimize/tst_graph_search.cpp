@@ -75,6 +75,29 @@ private slots:
         requireSame(before, after);
     }
 
+    void largeWeightsAreNotKeptTwice() {
+        const Graph before = recurrentCell(3, 256), after = optimized(before);
+        QCOMPARE(countOf(after, "MatMul"), 4); // the first state's weights are those of the others, and not beside the input's
+        const rewrite::ModelDraft small = take(rewrite::draftOf(after));
+        QCOMPARE(addedWeightBytes(small.draft), 0.0);
+        std::int64_t bytes = 0;
+        for (const auto& value : after.values())
+            bytes += value->isConstant() ? static_cast<std::int64_t>(value->constant.byteCount()) : 0;
+        QVERIFY(bytes - 16 * 256 * 256 * 4 < 100); // and where to split
+        requireSame(before, after);
+    }
+
+    void addedWeightsAreCounted() {
+        GraphBuilder builder("twice");
+        builder.setOpset({}, 13);
+        const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{4, 8}));
+        const ValueId a = builder.addConstant("a", Tensor::zeros(DType::f32, {8, 2})), b = builder.addConstant("b", Tensor::zeros(DType::f32, {8, 6}));
+        const ValueId both = builder.add("Concat", {a, b}, {{"axis", Attribute(std::int64_t(1))}});
+        builder.setOutputs({builder.add("MatMul", {x, both}), builder.add("MatMul", {builder.add("Relu", {x}), b})});
+        const rewrite::ModelDraft model = take(rewrite::draftOf(take(builder.build())));
+        QCOMPARE(addedWeightBytes(model.draft), 8.0 * 6 * 4); // b, beside the whole
+    }
+
     void queriesKeysAndValuesBecomeOneProduct() {
         const Graph before = attention(2), after = optimized(before);
         QCOMPARE(countOf(before, "MatMul"), 12);
