@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <cmath>
+
 #include "app/cli/command.h"
 #include "app/cli/text.h"
 #include "core/workbench/optimize.h"
@@ -24,11 +26,21 @@ Json optimizedJson(const OptimizedModel& made) {
     json["stop_reason"] = stopReasonName(made.stopReason);
     json["rules"] = rules;
     json["kept_original"] = made.keptOriginal;
+    if (!made.timed.empty()) {
+        Json graphs = Json::array();
+        for (const TimedGraph& graph : made.timed)
+            graphs.push_back({{"predicted_ms", graph.predictedMs}, {"measured_ms", graph.measuredMs}});
+        const Prediction prediction = predictionOf(made.timed);
+        json["prediction"] = {{"error", prediction.error}, {"kendall_tau", prediction.kendallTau}, {"graphs", graphs}};
+    }
     json["check"] = {{"max_rel_err", made.maxRelativeError}};
     return json;
 }
 
-std::string costText(const OptimizedModel& made, double cost) { return fixed(cost, made.unit == "kernels" ? 0 : 3) + " " + made.unit; }
+std::string costText(const OptimizedModel& made, double cost) {
+    const bool whole = std::round(10 * cost) == 10 * std::round(cost);
+    return fixed(cost, made.unit != "kernels" ? 3 : whole ? 0 : 1) + " " + made.unit;
+}
 
 std::string scientific(double value) {
     char text[32];
@@ -48,8 +60,13 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
             std::string(stopReasonSentence(made.stopReason)) + "\n";
     if (made.measuredAfterMs > 0)
         text += "Measured " + fixed(made.measuredBeforeMs, 3) + " ms -> " + fixed(made.measuredAfterMs, 3) + " ms\n";
+    if (!made.timed.empty()) {
+        const Prediction prediction = predictionOf(made.timed);
+        text += "Times of kernels predict those of " + std::to_string(made.timed.size()) + " modules within " + fixed(100 * prediction.error, 1) +
+                " % on the average; their order: Kendall's tau " + fixed(prediction.kendallTau, 2) + "\n";
+    }
     if (made.keptOriginal)
-        text += "What was found is not certainly faster as a module: the graph stays as it was, but for what simplifies it\n";
+        text += "What was found is not certainly faster as a module: the graph stays as it was\n";
     text += "Equal to the original on random inputs: at most " + scientific(made.maxRelativeError) + " of the outputs' scale off\n";
     return file.empty() ? text : text + "Wrote " + file + "\n";
 }

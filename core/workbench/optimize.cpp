@@ -2,10 +2,12 @@
 #include "core/workbench/optimize.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/check/equivalence.h"
 #include "core/check/random_inputs.h"
+#include "core/cost/rank_metrics.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/ops/interpreter.h"
@@ -211,6 +213,9 @@ Status holdFinal(optimize::GraphSearchResult& found, OptimizedModel& told, const
     for (const StatePtr& state : finalistsOf(found)) {
         TS_ASSIGN(const Graph graph, foldedGraph(draft, state->draft, {}));
         TS_ASSIGN(const GraphRace::Times times, race.time(graph, kRaceSeconds));
+        if (told.timed.empty())
+            told.timed.push_back({found.start->step.costBefore, times.beforeMs});
+        told.timed.push_back({state->cost, times.afterMs / times.beforeMs * told.timed[0].measuredMs}); // machines change their speed
         if (times.verdict != VerdictKind::faster || times.afterMs / times.beforeMs >= gain)
             continue;
         winner = state;
@@ -222,6 +227,18 @@ Status holdFinal(optimize::GraphSearchResult& found, OptimizedModel& told, const
 }
 
 } // namespace
+
+Prediction predictionOf(const std::vector<TimedGraph>& timed) {
+    Prediction prediction;
+    std::vector<float> predicted, measured;
+    for (const TimedGraph& graph : timed) {
+        prediction.error += std::abs(graph.predictedMs / graph.measuredMs - 1) / static_cast<double>(timed.size());
+        predicted.push_back(static_cast<float>(graph.predictedMs));
+        measured.push_back(static_cast<float>(graph.measuredMs));
+    }
+    prediction.kendallTau = kendallTau(measured, predicted);
+    return prediction;
+}
 
 std::vector<NamedText> graphSearches() {
     std::vector<NamedText> all;

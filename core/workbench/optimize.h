@@ -59,6 +59,17 @@ struct RuleRefusal {
     std::int64_t count = 0; // places, in all graphs that were expanded
 };
 
+// A graph that was timed as a module: what the kernels' times promised, and what it took.
+struct TimedGraph {
+    double predictedMs = 0, measuredMs = 0;
+};
+
+// How far times of kernels tell those of modules.
+struct Prediction {
+    double error = 0;      // mean of |predicted / measured - 1|
+    double kendallTau = 0; // between both orders
+};
+
 struct OptimizedModel {
     Graph before, after; // constants folded
     std::string unit;    // of costs: "kernels", "ms"
@@ -75,7 +86,9 @@ struct OptimizedModel {
     double maxRelativeError = 0; // of outputs on random inputs, relative to their scale
     double measuredBeforeMs = 0, measuredAfterMs = 0; // 0: not measured
     bool keptOriginal = false; // what the search found was not certainly faster as a module
+    std::vector<TimedGraph> timed; // the original first, then those that raced it; empty unless the cost is "measured"
 };
+Prediction predictionOf(const std::vector<TimedGraph>& timed);
 
 using OptimizeObserver = std::function<void(const OptimizeProgress&)>; // from the thread that works
 Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& work = {}, const OptimizeObserver& observer = {});

@@ -6,10 +6,11 @@
 namespace tunesmith {
 namespace {
 
-// Launches are whole ones; the rest is below a millionth and only breaks ties.
+// Launches are whole ones, but for weights that a graph has more than its model; what is below that only breaks ties.
 QString number(double value, const QString& unit) {
+    const double tenth = std::round(10 * value) / 10;
     if (unit == QLatin1String("kernels"))
-        return QLocale().toString(static_cast<qint64>(std::llround(value)));
+        return QLocale().toString(tenth, 'f', tenth == std::round(tenth) ? 0 : 1);
     return QLocale().toString(value, 'g', 4);
 }
 

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTemporaryDir>
+#include <QTest>
+#include <cmath>
+
+#include "core/check/random_inputs.h"
+#include "core/workbench/compile.h"
+#include "core/workbench/machine.h"
+#include "core/workbench/optimize.h"
+#include "core/workbench/tune.h"
+#include "tests/bench/model_subjects.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+using bench::ModuleSubject, bench::RuntimeSubject;
+
+// What substitutions gain: models rewritten by measured costs (TUNESMITH_BENCH_SEARCH, else backtracking) against the same models as they came,
+// both tuned, as exported modules on one thread and on all cores; and ONNX Runtime on both files where it is there. p5 of alternating
+// blocks. Environment variables as for bench_models; graphs are chosen before anything is tuned, so that no kernel is ahead of others.
+class BenchRewriting : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+    std::vector<double> gains_;
+
+    QString path(const QString& name) const { return folder_.filePath(name); }
+    std::string store(int threads) const { return path(QString("trials%1.db").arg(threads)).toStdString(); }
+
+    OptimizedModel rewritten(const Model& model, int threads, const QString& file) const {
+        OptimizeRequest request;
+        request.search = qEnvironmentVariable("TUNESMITH_BENCH_SEARCH", "backtracking").toStdString();
+        request.cost = "measured";
+        request.store = store(threads);
+        request.threads = threads;
+        request.file = file.toStdString();
+        return take(optimizeModel(model, request));
+    }
+
+    std::filesystem::path tuned(const Model& model, int threads, const QString& name) const {
+        TuneRequest tuning;
+        tuning.store = store(threads);
+        tuning.threads = threads;
+        tuning.budget.trialsPerWorkload = bench::trialsPerWorkload();
+        tuning.measureModel = false;
+        take(tuneModel(model, tuning));
+        CompileRequest request;
+        request.folder = path(name).toStdString();
+        request.store = store(threads);
+        request.threads = threads;
+        return take(compileModel(model, request)).folder;
+    }
+
+    void tell(const Model& model, const OptimizedModel& made, int threads) const {
+        const Prediction prediction = predictionOf(made.timed);
+        qInfo("%s, threads %d: %.0f expanded in %.1f s, predicted %.3f -> %.3f ms; %zu graphs timed, error %.3f, Kendall's tau %.2f%s", model.name().c_str(), threads,
+              static_cast<double>(made.expanded), made.seconds, made.costBefore, made.costAfter, made.timed.size(), prediction.error, prediction.kendallTau,
+              made.keptOriginal ? "; the original is kept" : "");
+        for (const TimedGraph& graph : made.timed)
+            qInfo("    predicted %.3f, measured %.3f ms", graph.predictedMs, graph.measuredMs);
+        for (const RuleUse& use : made.rules)
+            qInfo("    %s %lld times, %.3f ms", use.rule.c_str(), static_cast<long long>(use.count), use.gain);
+    }
+
+    // Without and with rewriting; 1 where the graph is the same.
+    void compare(const Model& before, int threads) {
+        const QString name = QString::fromStdString(before.name()), file = path(QString("%1-%2.onnx").arg(name).arg(threads));
+        const OptimizedModel made = rewritten(before, threads, file);
+        tell(before, made, threads);
+        const Model after = take(openModel(file.toStdString()));
+        const std::vector<Tensor> inputs = take(randomInputs(before.graph(), 1));
+        ModuleSubject off(tuned(before, threads, name + "-off"), threads, inputs), on(tuned(after, threads, name + "-on"), threads, inputs);
+        std::vector<bench::Subject*> subjects{&off, &on};
+        std::vector<std::unique_ptr<RuntimeSubject>> runtimes;
+        if (RuntimeSubject::isThere())
+            for (const Model* model : {&before, &after}) {
+                const QString list = bench::writeInputs(*model, inputs, folder_.path());
+                runtimes.push_back(std::make_unique<RuntimeSubject>(QString::fromStdString(model->source()), threads, list));
+                QVERIFY2(runtimes.back()->isReady(), "ONNX Runtime does not run this model");
+                subjects.push_back(runtimes.back().get());
+            }
+        const std::vector<double> lows = bench::lowTimes(subjects);
+        qInfo("%s, threads %d: off %.3f ms, on %.3f ms: %.3f times as fast", before.name().c_str(), threads, lows[0], lows[1], lows[0] / lows[1]);
+        if (lows.size() > 2)
+            qInfo("%s, threads %d: ONNX Runtime on the original %.3f ms, on the rewritten model %.3f ms", before.name().c_str(), threads, lows[2], lows[3]);
+        gains_.push_back(lows[0] / lows[1]);
+        QVERIFY2(gains_.back() >= 0.98, "slower than without rewriting");
+    }
+
+private slots:
+    void models_data() { bench::addModelRows(); }
+    void models() {
+        if (qEnvironmentVariableIsEmpty("TUNESMITH_BENCH_MODELS"))
+            QSKIP("needs TUNESMITH_BENCH_MODELS");
+        QFETCH(QString, dimensions);
+        const Model model = take(openModel(QTest::currentDataTag(), take(parseDimensions(dimensions.toStdString()))));
+        compare(model, 1);
+        if (usableCores() > 1)
+            compare(model, usableCores());
+    }
+
+    void cleanupTestCase() {
+        double sum = 0;
+        for (const double gain : gains_)
+            sum += std::log(gain);
+        if (!gains_.empty())
+            qInfo("geometric mean of %zu comparisons: rewriting makes modules %.3f times as fast", gains_.size(), std::exp(sum / static_cast<double>(gains_.size())));
+    }
+};
+
+QTEST_GUILESS_MAIN(BenchRewriting)
+#include "bench_rewriting.moc"
