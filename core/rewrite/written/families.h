@@ -17,5 +17,6 @@ void addPartsMotionSubstitutions(std::vector<SubstitutionPtr>& all);
 void addTransposeSubstitutions(std::vector<SubstitutionPtr>& all);
 void addRecognitionSubstitutions(std::vector<SubstitutionPtr>& all);
 void addGroupSubstitutions(std::vector<SubstitutionPtr>& all);
+void addSliceSubstitutions(std::vector<SubstitutionPtr>& all);
 
 } // namespace tunesmith::rewrite

@@ -20,6 +20,7 @@ std::vector<SubstitutionPtr> writtenSubstitutions() {
     addTransposeSubstitutions(all);
     addRecognitionSubstitutions(all);
     addGroupSubstitutions(all);
+    addSliceSubstitutions(all);
     addConvolutionMerging(all);
     addProductMerging(all);
     addSplitMotion(all);
