@@ -56,7 +56,8 @@ struct Extraction {
 };
 // Each class takes what is cheapest as a tree: quick, and dearer than need be where results are shared.
 Extraction extractGreedily(const EqualNodes& nodes, const std::vector<EqualNodes::ClassNo>& results);
-// By integer linear programming (GLPK), cycles forbidden one by one as they turn up. The greedy one where time runs out first.
+// By integer linear programming (GLPK), cycles forbidden one by one as they turn up. The greedy one where time or the limit of work
+// comes first.
 Extraction extractExactly(const EqualNodes& nodes, const std::vector<EqualNodes::ClassNo>& results, double seconds, const StopToken& stop);
 
 } // namespace tunesmith::optimize

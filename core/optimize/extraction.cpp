@@ -58,18 +58,17 @@ public:
                 addNeed(i, nodes.root(operand));
     }
 
-    // Solved until the answer has no cycle; nothing where time or the search itself is up.
+    // Solved until the answer has no cycle; nothing where the limits or the search's own end come first.
     std::optional<Extraction> solve(double seconds, const StopToken& stop) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-        for (;;) {
-            const double left = std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count();
-            if (left <= 0 || stop.stopRequested() || !solveOnce(left, stop))
-                return std::nullopt;
+        const std::chrono::duration<double> most(std::min(seconds, 1e6));
+        limit_ = {std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(most), stop};
+        while (relax() && branch()) {
             const std::vector<std::size_t> cycle = findCycle();
             if (cycle.empty())
                 return answer();
             forbid(cycle);
         }
+        return std::nullopt;
     }
 
 private:
@@ -100,17 +99,42 @@ private:
         addRow(terms, reader ? 0 : 1);
     }
 
-    bool solveOnce(double seconds, const StopToken& stop) {
+    // Work is limited by counts, so that the same search finds the same; time and the wish to stop end it sooner.
+    struct Limit {
+        std::chrono::steady_clock::time_point end;
+        StopToken stop;
+        std::int64_t pivots = 200'000, branches = 5'000;
+        bool reached() const { return stop.stopRequested() || pivots <= 0 || branches <= 0 || std::chrono::steady_clock::now() >= end; }
+        double seconds() const { return std::chrono::duration<double>(end - std::chrono::steady_clock::now()).count(); }
+    };
+
+    // Without the need for whole numbers. No cost is negative, so taking nothing is where the dual method can begin; it goes on from there
+    // when rows are added.
+    bool relax() {
+        constexpr int kPivots = 200; // until the limits are looked at again
+        glp_smcp options;
+        glp_init_smcp(&options);
+        options.meth = GLP_DUAL;
+        options.msg_lev = GLP_MSG_OFF;
+        options.it_lim = kPivots;
+        int outcome = GLP_EITLIM;
+        for (; outcome == GLP_EITLIM && !limit_.reached(); limit_.pivots -= kPivots)
+            outcome = glp_simplex(problem_.get(), &options);
+        return outcome == 0 && glp_get_status(problem_.get()) == GLP_OPT;
+    }
+
+    bool branch() {
         glp_iocp options;
         glp_init_iocp(&options);
-        options.presolve = GLP_ON;
         options.msg_lev = GLP_MSG_OFF;
-        options.tm_lim = std::max(1, static_cast<int>(seconds * 1000));
-        options.cb_func = [](glp_tree* tree, void* token) {
-            if (static_cast<const StopToken*>(token)->stopRequested())
+        options.tm_lim = static_cast<int>(std::clamp(limit_.seconds() * 1000, 1.0, 1e9));
+        options.cb_func = [](glp_tree* tree, void* limit) {
+            auto& limits = *static_cast<Limit*>(limit);
+            limits.branches -= glp_ios_reason(tree) == GLP_ISELECT ? 1 : 0;
+            if (limits.reached())
                 glp_ios_terminate(tree);
         };
-        options.cb_info = const_cast<StopToken*>(&stop);
+        options.cb_info = &limit_;
         return glp_intopt(problem_.get(), &options) == 0 && glp_mip_status(problem_.get()) == GLP_OPT;
     }
 
@@ -163,6 +187,7 @@ private:
     const std::vector<ClassNo>& results_;
     std::vector<std::vector<std::size_t>> makers_;
     std::unique_ptr<glp_prob, void (*)(glp_prob*)> problem_;
+    Limit limit_;
 };
 
 } // namespace

@@ -8,7 +8,6 @@
 namespace tunesmith::optimize {
 namespace {
 
-constexpr double kExtractionSeconds = 5;
 constexpr std::size_t kFrontier = 4; // drafts beside the planned ones whose moves are added in each round
 
 // Rewrites add their nodes to an e-graph, extraction plans the cheapest draft that its nodes can be put together to, and the plan is walked to from
@@ -23,7 +22,7 @@ public:
         std::set<std::vector<std::size_t>> planned;
         while (!run_.stopped()) {
             const std::vector<EqualNodes::ClassNo> results = nodes_.resultsOf(run_.start()->draft);
-            Extraction plan = extractExactly(nodes_, results, kExtractionSeconds, run_.stop());
+            Extraction plan = extractExactly(nodes_, results, run_.secondsLeft(), run_.stop());
             if (!planned.insert(plan.makers).second && !widen())
                 return;
             walkTo(plan);

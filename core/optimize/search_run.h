@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -38,6 +39,7 @@ public:
     // All of them, in the order of the moves; fewer when the search must end. Counts as one expansion.
     std::vector<StatePtr> expand(const StatePtr& parent, Seen seen = Seen::skip);
     void countExpansion();
+    double secondsLeft() const { return options_.seconds > 0 ? options_.seconds - seconds() : std::numeric_limits<double>::infinity(); }
 
 private:
     double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }

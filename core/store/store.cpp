@@ -58,14 +58,17 @@ Result<std::unique_ptr<Connection>> openForWriting(const std::string& path, cons
     return connection;
 }
 
-Status checkReadable(Connection& connection) {
+// Readers want the tables of today: a store that an earlier version of the program left is brought up first.
+Status checkReadable(Connection& connection, const StoreOptions& options) {
     TS_ASSIGN(const auto identity, schema::identify(connection, schema::currentVersion()));
     if (identity.empty)
         return inputError("the store " + connection.path() +
                           " is empty; tune a model or keep rules in it first, or choose another file with --store");
-    if (identity.version < schema::currentVersion())
-        return inputError("the store " + connection.path() +
-                          " is of an older version; open it once for writing to upgrade it");
+    if (identity.version == schema::currentVersion())
+        return {};
+    const auto upgraded = openForWriting(connection.path(), options);
+    if (!upgraded.ok())
+        return inputError("the store " + connection.path() + " is of an older version and cannot be upgraded: " + upgraded.error().message);
     return {};
 }
 
@@ -75,7 +78,7 @@ Result<OpenFlags> readableWith(const std::string& path, const StoreOptions& opti
     OpenFlags flags{false, false, false, options.busyTimeoutMs};
     const auto attempt = [&]() -> Status {
         TS_ASSIGN(auto connection, Connection::open(path, flags));
-        return checkReadable(*connection);
+        return checkReadable(*connection, options);
     };
     Status status = attempt();
     std::error_code code;

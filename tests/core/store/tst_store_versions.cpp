@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QFile>
+#include <QFileInfo>
 #include <QTemporaryDir>
 #include <QTest>
 #include <filesystem>
@@ -49,6 +50,26 @@ private slots:
                  *samples::trial(RunId(1), 0, 0).p5Ms < *samples::trial(RunId(1), 0, 1).p5Ms
                      ? *samples::trial(RunId(1), 0, 0).p5Ms
                      : *samples::trial(RunId(1), 0, 1).p5Ms);
+    }
+
+    void readersUpgradeToo() {
+        const auto path = file("read.db");
+        makeVersion(1, path);
+        const auto store = Store::open(path, StoreMode::readOnly);
+        REQUIRE_OK(store);
+        QCOMPARE(store.value()->stats().value().version, schema::currentVersion());
+    }
+
+    void readersSayWhyTheyCannotUpgrade() {
+        const auto path = file("locked.db");
+        makeVersion(1, path);
+        std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+        if (QFileInfo(QString::fromStdString(path)).isWritable())
+            QSKIP("permissions do not hold this user back");
+        const auto store = Store::open(path, StoreMode::readOnly);
+        QVERIFY(!store.ok());
+        const std::string& why = store.error().message;
+        QVERIFY2(why.find("older version and cannot be upgraded") != std::string::npos && why.find("not writable") != std::string::npos, why.c_str());
     }
 
     // The machinery with versions of the future: only what is missing runs, a failing step leaves the old version
