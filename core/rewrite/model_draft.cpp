@@ -105,10 +105,12 @@ private:
         if (!windows.ok() || x.size() != kernel.size() + 2)
             return node;
         const auto geometry = ops::windowGeometry(*windows, {x.begin() + 2, x.end()});
-        return geometry.ok() ? explicitly(std::move(node), *geometry, conv) : node;
+        const std::int64_t opset = graph_.opset();
+        const bool dilated = conv || node.has("dilations") || (node.op == "MaxPool" && opset >= 10);
+        return geometry.ok() ? explicitly(std::move(node), *geometry, conv, dilated) : node;
     }
 
-    static Node explicitly(Node node, const ops::WindowGeometry& geometry, bool conv) {
+    static Node explicitly(Node node, const ops::WindowGeometry& geometry, bool conv, bool dilated) {
         std::vector<std::int64_t> strides, dilations, pads(2 * geometry.rank());
         for (std::size_t d = 0; d < geometry.rank(); ++d) {
             strides.push_back(geometry.dims[d].stride);
@@ -119,7 +121,7 @@ private:
         node.attributes.erase("auto_pad");
         node.attributes["strides"] = strides;
         node.attributes["pads"] = pads;
-        if (conv || node.op == "MaxPool" || node.has("dilations"))
+        if (dilated)
             node.attributes["dilations"] = dilations;
         if (conv) {
             node.attributes.erase("kernel_shape");
