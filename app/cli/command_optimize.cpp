@@ -57,7 +57,7 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
     if (!made.rules.empty())
         text += table.text();
     text += std::to_string(made.expanded) + " graphs expanded, " + std::to_string(made.generated) + " made in " + fixed(made.seconds, 2) + " s; " +
-            std::string(stopReasonSentence(made.stopReason)) + "\n";
+            (made.stopReason == StopReason::cancelled ? "ended when it was asked to" : std::string(stopReasonSentence(made.stopReason))) + "\n";
     if (made.measuredAfterMs > 0)
         text += "Measured " + fixed(made.measuredBeforeMs, 3) + " ms -> " + fixed(made.measuredAfterMs, 3) + " ms\n";
     if (!made.timed.empty()) {
@@ -94,7 +94,7 @@ void addOptimize(CLI::App& app, Session& session) {
     };
     const auto options = std::make_shared<Options>();
     OptimizeRequest& request = options->request;
-    CLI::App& command = *app.add_subcommand("optimize", "An equal graph that costs less: search among substitutions");
+    CLI::App& command = *app.add_subcommand("optimize", "An equal graph that costs less: search among substitutions. Ctrl-C ends the search with the best so far");
     command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     command.add_option("-o,--output", options->file, "File for the rewritten model")->type_name("OUT.onnx");
     command.add_option("--search", request.search, listed(graphSearches()))->capture_default_str()->check(CLI::IsMember(names(graphSearches())));
@@ -116,6 +116,7 @@ void addOptimize(CLI::App& app, Session& session) {
             asked.threads = session.threads;
             asked.seed = session.seed;
             asked.store = session.store;
+            asked.enough = session.stop;
             TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
             TS_ASSIGN(const OptimizedModel made, optimizeModel(model, asked, session.work()));
             return session.print(optimizedJson(made), summary(made, options->file));

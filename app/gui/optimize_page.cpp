@@ -68,6 +68,8 @@ void OptimizePage::createActions() {
         return action;
     };
     start_ = add("startOptimizing", tr("&Optimize"), Qt::Key_F7, tr("Search for an equal graph that costs less (F7)"), &OptimizePage::start);
+    enough_ = add("takeBest", tr("Take the &Best So Far"), Qt::CTRL | Qt::Key_F7, tr("End the search and show the best graph that it found (Ctrl+F7)"), &OptimizePage::takeBest);
+    enough_->setIconText(tr("Take best"));
     cancel_ = add("cancelOptimizing", tr("Cancel Opti&mization"), Qt::SHIFT | Qt::Key_F7, tr("End the search; nothing of it is kept (Shift+F7)"), &OptimizePage::cancel);
     cancel_->setIconText(tr("Cancel"));
 }

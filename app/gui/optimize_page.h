@@ -28,7 +28,7 @@ public:
 
     void showModel(const OpenModelPtr& model); // null: none; ends what runs and forgets the runs
     bool running() const { return running_; }
-    QList<QAction*> commands() const { return {start_, cancel_}; }
+    QList<QAction*> commands() const { return {start_, enough_, cancel_}; }
     QList<Job*> jobs() { return {&runner_.job(), &saving_}; }
     OptimizeBar* bar() const { return bar_; }
     ReplayView* replay() const { return replay_; }
@@ -38,6 +38,7 @@ public:
 
 public slots:
     void start();
+    void takeBest(); // the search ends, and what it found is shown
     void cancel();
 
 signals:
@@ -70,7 +71,7 @@ private:
     bool running_ = false;
 
     QStackedWidget *stack_, *middle_;
-    QAction *start_, *cancel_;
+    QAction *start_, *enough_, *cancel_;
     QLabel *headline_, *detail_;
     QComboBox* runBox_;
     QPushButton* save_;

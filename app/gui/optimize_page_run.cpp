@@ -64,6 +64,11 @@ void OptimizePage::start() {
     runner_.start(model_->model, requestOf(bar_->choice(), rules_->without(), store_), replay_->graph()->font());
 }
 
+void OptimizePage::takeBest() {
+    runner_.takeBest();
+    enough_->setEnabled(false);
+}
+
 // At once for the person; the thread ends at its next look.
 void OptimizePage::cancel() {
     if (!running_)
@@ -147,6 +152,7 @@ void OptimizePage::showCurves() {
 void OptimizePage::refresh() {
     const OptimizedRunPtr shown = run();
     start_->setEnabled(model_ && !running_);
+    enough_->setEnabled(running_);
     cancel_->setEnabled(running_);
     save_->setEnabled(shown && improves(shown->made));
     save_->setVisible(shown != nullptr);

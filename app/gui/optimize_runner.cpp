@@ -34,8 +34,11 @@ OptimizeRunner::OptimizeRunner(QObject* parent) : QObject(parent) {
     connect(&job_, &Job::finished, &poll_, &QTimer::stop);
 }
 
-void OptimizeRunner::start(const Model& model, const OptimizeRequest& request, const QFont& font) {
+void OptimizeRunner::start(const Model& model, const OptimizeRequest& asked, const QFont& font) {
     feed_ = std::make_shared<Feed>();
+    enough_ = {};
+    OptimizeRequest request = asked;
+    request.enough = enough_.token();
     poll_.start();
     job_.start(
         tr("Optimizing %1").arg(QString::fromStdString(model.name())),

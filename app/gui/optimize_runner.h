@@ -23,6 +23,7 @@ public:
 
     void start(const Model& model, const OptimizeRequest& request, const QFont& font); // the font of the picture
     void stop() { job_.stop(); }
+    void takeBest() { enough_.requestStop(); } // ends the search only
     Job& job() { return job_; }
 
 signals:
@@ -34,6 +35,7 @@ private:
     void drain();
 
     std::shared_ptr<Feed> feed_;
+    StopSource enough_;
     QTimer poll_;
     Job job_; // last: it ends before what it talks to
 };

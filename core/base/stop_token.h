@@ -11,12 +11,22 @@ namespace tunesmith {
 class StopToken {
 public:
     StopToken() = default;
-    bool stopRequested() const { return flag_ && flag_->load(std::memory_order_relaxed); }
+    bool stopRequested() const { return (flag_ && flag_->load(std::memory_order_relaxed)) || (other_ && other_->stopRequested()); }
+
+    // Stops when either does.
+    friend StopToken operator|(StopToken a, const StopToken& b) {
+        if (a.other_)
+            a.other_ = std::make_shared<const StopToken>(*a.other_ | b);
+        else
+            a.other_ = std::make_shared<const StopToken>(b);
+        return a;
+    }
 
 private:
     friend class StopSource;
     explicit StopToken(std::shared_ptr<const std::atomic<bool>> flag) : flag_(std::move(flag)) {}
     std::shared_ptr<const std::atomic<bool>> flag_;
+    std::shared_ptr<const StopToken> other_;
 };
 
 class StopSource {

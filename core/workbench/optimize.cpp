@@ -260,7 +260,8 @@ std::vector<NamedText> graphRules() {
     return all;
 }
 
-Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& work, const OptimizeObserver& observer) {
+Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& asked, const OptimizeObserver& observer) {
+    Work work = asked;
     if (!model.info().openDimensions.empty())
         return inputError(model.name() + ": dimension '" + model.info().openDimensions[0] + "' is open; give it a value with --dims, for costs are those of shapes");
     TS_ASSIGN(const optimize::RuleSet rules, makeRules(request));
@@ -281,8 +282,10 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
         if (observer)
             observer({at.expanded, at.generated, at.best, at.seconds});
     };
-    TS_ASSIGN(optimize::GraphSearchResult found, optimize::searchGraph(draft.draft, rules, *cost, options, work.stop, watch));
-    const bool measured = request.cost == "measured" && !work.stop.stopRequested();
+    TS_ASSIGN(optimize::GraphSearchResult found, optimize::searchGraph(draft.draft, rules, *cost, options, work.stop | request.enough, watch));
+    if (request.enough.stopRequested())
+        work.stop = {}; // the same wish, perhaps, and it is fulfilled
+    const bool measured = request.cost == "measured" && !request.enough.stopRequested();
     std::optional<GraphRace> race;
     if (measured || request.measure) {
         TS_ASSIGN(race, GraphRace::make(model, {request.store, threadsOf(request), 0, false, work}, request.seed));

@@ -23,6 +23,7 @@ struct OptimizeRequest {
     std::string store;                   // empty: the default one
     std::vector<std::string> without;    // rules that are not to be used, by name
     std::filesystem::path file;          // where the model is written to; empty: nowhere
+    StopToken enough;                    // ends the search and keeps what it found: that is still checked and written
     bool measure = false;                // time both as modules, in turns; cost "measured" does so in any case, to choose
 };
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
 #include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
+#include <csignal>
 
 #include "cli_process.h"
 
@@ -84,6 +89,23 @@ private slots:
         const QJsonObject none = optimized({"--budget", "0"});
         QCOMPARE(none["expanded"].toInt(), 0);
         QCOMPARE(none["stop_reason"].toString(), QString("budget_trials"));
+    }
+
+    void interruptedKeepsTheBest() {
+        const QString file = folder_.filePath("best.onnx");
+        QProcess process;
+        process.start(TEST_CLI, {"optimize", "mobilenet_v2", "--cost", "kernels", "--search", "mcts", "--alpha", "10", "--budget", "1000000000", "-o", file, "--json",
+                                 "--store", folder_.filePath("s.db")});
+        QVERIFY(process.waitForStarted());
+        QTest::qWait(3000);
+        QCOMPARE(process.state(), QProcess::Running);
+        ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+        QVERIFY(process.waitForFinished(60'000));
+        QCOMPARE(process.exitCode(), 0);
+        const QJsonObject made = QJsonDocument::fromJson(process.readAllStandardOutput()).object();
+        QCOMPARE(made["stop_reason"].toString(), QString("cancelled"));
+        QVERIFY(made["expanded"].toInt() > 0 && QFile::exists(file));
+        QVERIFY(made["check"].toObject()["max_rel_err"].toDouble() < 1e-4);
     }
 
     void wrongUse() {

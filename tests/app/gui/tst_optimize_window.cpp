@@ -206,6 +206,26 @@ private slots:
         QVERIFY(finish(page) && page->run());
     }
 
+    void takesTheBestSoFar() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("mobilenet_v2"));
+        QVERIFY(page);
+        OptimizeChoice choice = page->bar()->choice();
+        choice.search = QStringLiteral("mcts");
+        choice.budget = 100'000'000;
+        choice.alpha = 10;
+        page->bar()->setChoice(choice);
+        QAction* enough = page->commands()[1];
+        QVERIFY(!enough->isEnabled());
+        page->start();
+        QVERIFY(enough->isEnabled());
+        QTest::qWait(300);
+        enough->trigger();
+        QTRY_VERIFY_WITH_TIMEOUT(!page->running(), kSoon);
+        QVERIFY2(page->run() && improves(page->run()->made), qPrintable(fixture.notice()));
+        QVERIFY(page->run()->made.expanded > 0);
+    }
+
     void anotherModelEndsTheSearch() {
         WindowFixture fixture;
         OptimizePage* page = ready(fixture, QStringLiteral("resnet18"));

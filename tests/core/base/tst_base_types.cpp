@@ -71,6 +71,17 @@ private slots:
         QVERIFY(!unrelated.stopRequested());
     }
 
+    void eitherOfSeveralStops() {
+        for (int which = 0; which < 3; ++which) {
+            StopSource sources[3];
+            const StopToken any = sources[0].token() | sources[1].token() | StopToken() | sources[2].token();
+            const StopToken grouped = sources[0].token() | (sources[1].token() | sources[2].token());
+            QVERIFY(!any.stopRequested() && !grouped.stopRequested());
+            sources[which].requestStop();
+            QVERIFY(any.stopRequested() && grouped.stopRequested());
+        }
+    }
+
     void aTokenOutlivesItsSource() {
         StopToken token;
         {
