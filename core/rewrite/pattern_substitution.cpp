@@ -17,10 +17,31 @@ bool readsVariables(const Pattern& pattern) {
     return false;
 }
 
+// The operator of models whose results a term can be; empty where it may be any.
+std::string_view operatorOf(TermOp op) {
+    switch (op) {
+    case TermOp::matmul: return "MatMul";
+    case TermOp::add: return "Add";
+    case TermOp::mul:
+    case TermOp::scale: return "Mul";
+    case TermOp::conv: return "Conv";
+    case TermOp::averagePool: return "AveragePool";
+    case TermOp::maxPool: return "MaxPool";
+    case TermOp::enlarge: return "Pad";
+    case TermOp::relu:
+    case TermOp::convRelu: return "Relu";
+    case TermOp::concat: return "Concat";
+    case TermOp::split: return "Split";
+    case TermOp::transpose: return "Transpose";
+    default: return {};
+    }
+}
+
 } // namespace
 
 PatternSubstitution::PatternSubstitution(std::string name, Rule rule, bool fromRight, std::vector<Condition> conditions, Reading reading)
-    : Substitution({std::move(name), {}, {}, false}), pattern_(std::move(rule), fromRight), conditions_(std::move(conditions)), reading_(reading) {
+    : Substitution({std::move(name), {}, {}, false}), pattern_(std::move(rule), fromRight), conditions_(std::move(conditions)), reading_(reading),
+      anchor_(operatorOf(pattern_.rule.nodes[pattern_.from[0]].op)) {
     for (std::size_t i = 0; i < pattern_.from.size(); ++i)
         card_.equation += (i ? "; " : "") + substitution::termText(pattern_.rule, pattern_.from[i]);
     card_.equation += " = ";
@@ -31,6 +52,8 @@ PatternSubstitution::PatternSubstitution(std::string name, Rule rule, bool fromR
 }
 
 void PatternSubstitution::find(const Draft& draft, NodeNo anchor, std::vector<Match>& found) const {
+    if (!anchor_.empty() && !draft.is(anchor, anchor_))
+        return;
     std::vector<std::vector<ValueNo>> values;
     findPattern(pattern_, draft, anchor, values);
     for (auto& each : values)

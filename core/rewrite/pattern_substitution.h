@@ -22,6 +22,7 @@ private:
     Pattern pattern_;
     std::vector<Condition> conditions_;
     Reading reading_;
+    std::string_view anchor_; // the operator that makes the first result
 };
 
 // The directions in which a rule can be read on models: from no variable, to nothing that has variables of its own, and not from constants alone,

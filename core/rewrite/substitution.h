@@ -16,6 +16,7 @@ namespace tunesmith::rewrite {
 struct Match {
     NodeNo anchor = kNone;
     std::vector<ValueNo> values;
+    std::uint32_t way = 0; // of a substitution that has several: a number of its own
     bool operator==(const Match&) const = default;
 };
 
