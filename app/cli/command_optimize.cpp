@@ -11,7 +11,7 @@ namespace {
 Json optimizedJson(const OptimizedModel& made) {
     Json rules = Json::array();
     for (const RuleUse& use : made.rules)
-        rules.push_back({{"rule", use.rule}, {"count", use.count}, {"gain", use.gain}});
+        rules.push_back({{"rule", use.rule}, {"equation", use.equation}, {"conditions", use.conditions}, {"count", use.count}, {"gain", use.gain}});
     Json json{{"cost_before", made.costBefore}, {"cost_after", made.costAfter}, {"unit", made.unit}};
     json["measured_before_ms"] = made.measuredBeforeMs > 0 ? Json(made.measuredBeforeMs) : Json();
     json["measured_after_ms"] = made.measuredAfterMs > 0 ? Json(made.measuredAfterMs) : Json();
@@ -103,7 +103,8 @@ void addOptimize(CLI::App& app, Session& session) {
     command.add_option("--budget", request.budget, "Graphs that are expanded, at most")->capture_default_str()->check(CLI::Range(std::int64_t(0), std::int64_t(1) << 40));
     command.add_option("--time", request.seconds, "Seconds that the search takes, at most")->check(CLI::NonNegativeNumber);
     command.add_flag("--measure", request.measure, "Time the original and the result as modules, in turns");
-    command.add_option("--without", request.without, "Rules that are not to be used")->delimiter(',');
+    command.add_option("--rules", request.rules, listed(graphRuleSets()))->capture_default_str()->check(CLI::IsMember(names(graphRuleSets())));
+    command.add_option("--without", request.without, "Rules that are not to be used, as `rules list` names them")->delimiter(',');
     session.addDimensions(command);
     session.addThreads(command);
     session.addSeed(command);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/workbench/optimize.h"
 #include "core/workbench/rule_store.h"
 
 namespace tunesmith::cli {
@@ -32,6 +33,21 @@ Result<int> list(Session& session) {
     return session.print({{"rules", json}}, rules.empty() ? "The store has no rules\n" : table.text());
 }
 
+// Those that are in the program.
+Result<int> listWritten(Session& session) {
+    TS_ASSIGN(const std::vector<GraphRule> rules, graphRules({}));
+    Json json = Json::array();
+    Table table({{"name"}, {"rule", false, 100}, {"if", false, 100}});
+    for (const GraphRule& rule : rules) {
+        json.push_back({{"name", rule.name}, {"equation", rule.equation}, {"conditions", rule.conditions}});
+        std::string conditions;
+        for (const std::string& condition : rule.conditions)
+            conditions += (conditions.empty() ? "" : "; ") + condition;
+        table.add({rule.name, rule.equation, conditions});
+    }
+    return session.print({{"rules", json}}, table.text());
+}
+
 Result<int> show(Session& session, const std::string& name) {
     TS_ASSIGN(const KeptRule rule, keptRule(session.store, name));
     std::string text = rule.text + "\n" + rule.name + ", from " + rule.origin + "; " + rule.status;
@@ -59,7 +75,8 @@ void addRuleStore(CLI::App& rules, Session& session) {
         command.callback([&session, text, run] { session.action = [&session, text, run] { return run(session, *text); }; });
         return command;
     };
-    add("list", "Rules that are kept", [](Session& of, const std::string&) { return list(of); });
+    add("list", "Rules that are kept", [](Session& of, const std::string& which) { return which.empty() ? list(of) : listWritten(of); })
+        .add_flag_callback("--written", [text] { *text = "written"; }, "Those written by hand instead, which every search has");
     add("show", "What is known of a rule", show).add_option("NAME", *text, "As `rules list` has it")->required();
     add("export", "Write the rules that are kept as text", exportFile).add_option("-o,--output", *text, "File for the rules, one in each line")->required()->type_name("FILE");
 }

@@ -30,8 +30,10 @@ OptimizePage::OptimizePage(QAction* open, std::string store, QWidget* parent)
     bar_ = new OptimizeBar(this);
     bar_->setSearches(choicesOf(graphSearches()));
     bar_->setCosts(choicesOf(graphCosts()));
+    bar_->setRuleSets(choicesOf(graphRuleSets()));
     const OptimizeRequest usual;
-    bar_->setChoice({QString::fromStdString(usual.search), QString::fromStdString(usual.cost), usual.alpha, usual.budget, usual.seconds});
+    bar_->setChoice({QString::fromStdString(usual.search), QString::fromStdString(usual.cost), usual.alpha, usual.budget, usual.seconds,
+                     QString::fromStdString(usual.rules)});
     idle_ = new EmptyState(glyphIcon(Glyph::optimize), {}, {}, this);
     idle_->setAction(start_);
     middle_->addWidget(idle_);

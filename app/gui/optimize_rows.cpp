@@ -42,12 +42,16 @@ bool isRuleOf(const OptimizedModel& made, const std::string& name) {
     return std::any_of(made.rules.begin(), made.rules.end(), [&](const RuleUse& use) { return use.rule == name; });
 }
 
+void tell(RuleEntry& entry, const std::string& equation, const std::vector<std::string>& conditions) {
+    entry.equation = text(equation);
+    for (const std::string& condition : conditions)
+        entry.conditions << text(condition);
+}
+
 RuleEntry entryOf(const OptimizedModel& made, const RuleUse& use) {
     RuleEntry entry;
     entry.key = text(use.rule);
-    entry.equation = text(use.equation);
-    for (const std::string& condition : use.conditions)
-        entry.conditions << text(condition);
+    tell(entry, use.equation, use.conditions);
     entry.count = use.count;
     entry.gain = use.gain;
     std::vector<std::string> followed;
@@ -72,6 +76,7 @@ OptimizeRequest requestOf(const OptimizeChoice& choice, const QStringList& witho
     request.alpha = choice.alpha;
     request.budget = choice.budget;
     request.seconds = choice.seconds;
+    request.rules = choice.rules.toStdString();
     request.store = store;
     for (const QString& rule : without)
         request.without.push_back(rule.toStdString());
@@ -101,14 +106,13 @@ QVector<RuleEntry> ruleEntries(const OptimizedRun& run) {
     QVector<RuleEntry> entries;
     for (const RuleUse& use : run.made.rules)
         entries.push_back(entryOf(run.made, use));
-    const std::vector<NamedText> known = run.request.without.empty() ? std::vector<NamedText>() : graphRules();
     for (const std::string& name : run.request.without) {
         RuleEntry entry;
         entry.key = text(name);
         entry.without = true;
-        for (const NamedText& rule : known)
+        for (const GraphRule& rule : run.rules)
             if (rule.name == name)
-                entry.equation = text(rule.text);
+                tell(entry, rule.equation, rule.conditions);
         entries.push_back(entry);
     }
     return entries;

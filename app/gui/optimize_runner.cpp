@@ -46,6 +46,9 @@ void OptimizeRunner::start(const Model& model, const OptimizeRequest& asked, con
             auto run = std::make_shared<OptimizedRun>();
             run->request = request;
             TS_ASSIGN(run->made, optimizeModel(model, request, work, [feed](const OptimizeProgress& at) { feed->add(at); }));
+            if (!request.without.empty()) {
+                TS_ASSIGN(run->rules, graphRules(request));
+            }
             work.report("drawing the rewrites");
             TS_ASSIGN(run->replay, replayOf(run->made, font, work.stop));
             return OptimizedRunPtr(std::move(run));

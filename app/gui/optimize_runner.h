@@ -11,6 +11,7 @@ namespace tunesmith {
 struct OptimizedRun {
     OptimizeRequest request;
     OptimizedModel made;
+    std::vector<GraphRule> rules; // of the request's set; none where it does without none of them
     Replay replay; // laid out
 };
 using OptimizedRunPtr = std::shared_ptr<const OptimizedRun>;

@@ -16,10 +16,10 @@
 #include "core/optimize/measured_cost.h"
 #include "core/rewrite/model_draft.h"
 #include "core/rewrite/raise_opset.h"
-#include "core/rewrite/written/written.h"
 #include "core/workbench/graph_race.h"
 #include "core/workbench/kernel_times.h"
 #include "core/workbench/machine.h"
+#include "core/workbench/optimize_rules.h"
 
 namespace tunesmith {
 namespace {
@@ -78,10 +78,7 @@ Result<std::unique_ptr<optimize::DraftCost>> makeCost(const OptimizeRequest& req
 }
 
 Result<optimize::RuleSet> makeRules(const OptimizeRequest& request) {
-    std::vector<rewrite::SubstitutionPtr> rules = rewrite::writtenSubstitutions();
-    for (const std::string& name : request.without)
-        if (std::erase_if(rules, [&](const rewrite::SubstitutionPtr& rule) { return rule->card().name == name; }) == 0)
-            return inputError("there is no rule '" + name + "' to do without; `rules list --written` names them");
+    TS_ASSIGN(std::vector<rewrite::SubstitutionPtr> rules, substitutionsOf(request));
     return optimize::RuleSet(std::move(rules));
 }
 
@@ -250,13 +247,6 @@ std::vector<NamedText> graphSearches() {
 std::vector<NamedText> graphCosts() {
     std::vector<NamedText> all;
     std::ranges::transform(costs(), std::back_inserter(all), &Cost::info);
-    return all;
-}
-
-std::vector<NamedText> graphRules() {
-    std::vector<NamedText> all;
-    for (const rewrite::SubstitutionPtr& rule : rewrite::writtenSubstitutions())
-        all.push_back({rule->card().name, rule->card().equation});
     return all;
 }
 

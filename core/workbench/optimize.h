@@ -20,8 +20,9 @@ struct OptimizeRequest {
     double seconds = 0;                  // 0: no limit of time
     std::uint64_t seed = 1;
     int threads = 0;                     // of the target: 0: all cores
+    std::string rules = "written";       // of graphRuleSets()
     std::string store;                   // empty: the default one
-    std::vector<std::string> without;    // rules that are not to be used, by name
+    std::vector<std::string> without;    // rules that are not to be used, by name; some may be of another set
     std::filesystem::path file;          // where the model is written to; empty: nowhere
     StopToken enough;                    // ends the search and keeps what it found: that is still checked and written
     bool measure = false;                // time both as modules, in turns; cost "measured" does so in any case, to choose
@@ -32,7 +33,14 @@ struct NamedText {
 };
 std::vector<NamedText> graphSearches();
 std::vector<NamedText> graphCosts();
-std::vector<NamedText> graphRules(); // with their equations
+std::vector<NamedText> graphRuleSets();
+
+// What a search chooses from, and what it applies wherever it can.
+struct GraphRule {
+    std::string name, equation;
+    std::vector<std::string> conditions; // under which it holds
+};
+Result<std::vector<GraphRule>> graphRules(const OptimizeRequest& request); // of its set, also those that it does without
 
 // What a search says while it runs.
 struct OptimizeProgress {

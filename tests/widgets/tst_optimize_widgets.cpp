@@ -193,12 +193,17 @@ private slots:
         OptimizeBar bar;
         bar.setSearches({{QStringLiteral("greedy"), QStringLiteral("downhill")}, {QStringLiteral("beam"), QStringLiteral("some")}});
         bar.setCosts({{QStringLiteral("kernels"), {}}, {QStringLiteral("roofline"), {}}});
-        bar.setChoice({QStringLiteral("beam"), QStringLiteral("roofline"), 1.25, 77, 12});
+        bar.setRuleSets({{QStringLiteral("written"), QStringLiteral("by hand")}, {QStringLiteral("all"), QStringLiteral("both")}});
+        bar.setChoice({QStringLiteral("beam"), QStringLiteral("roofline"), 1.25, 77, 12, QStringLiteral("all")});
         QCOMPARE(bar.choice().search, QStringLiteral("beam"));
         QCOMPARE(bar.choice().cost, QStringLiteral("roofline"));
         QCOMPARE(bar.choice().alpha, 1.25);
         QCOMPARE(bar.choice().budget, 77);
         QCOMPARE(bar.choice().seconds, 12.0);
+        QCOMPARE(bar.choice().rules, QStringLiteral("all"));
+        for (const QComboBox* box : bar.findChildren<QComboBox*>())
+            if (box->accessibleName() == QStringLiteral("Rules"))
+                QVERIFY(box->toolTip().contains(QStringLiteral("both")) && box->accessibleDescription() == QStringLiteral("both") && box->focusPolicy() != Qt::NoFocus);
         bar.setBusy(true);
         bar.setProgress(QStringLiteral("searching"), 0.5);
         QVERIFY(!bar.findChild<QComboBox*>()->isEnabled());

@@ -31,7 +31,7 @@ void tellChoice(QComboBox* box, const QString& help) {
 } // namespace
 
 OptimizeBar::OptimizeBar(QWidget* parent)
-    : QWidget(parent), search_(new QComboBox(this)), cost_(new QComboBox(this)), alpha_(new QDoubleSpinBox(this)),
+    : QWidget(parent), search_(new QComboBox(this)), cost_(new QComboBox(this)), rules_(new QComboBox(this)), alpha_(new QDoubleSpinBox(this)),
       seconds_(new QDoubleSpinBox(this)), budget_(new QSpinBox(this)), progress_(new QProgressBar(this)) {
     alpha_->setRange(1, 10);
     alpha_->setSingleStep(0.05);
@@ -45,9 +45,11 @@ OptimizeBar::OptimizeBar(QWidget* parent)
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(8);
-    const QString searchHelp = tr("How the graphs that rules lead to are searched"), costHelp = tr("What makes a graph cheaper than another");
+    const QString searchHelp = tr("How the graphs that rules lead to are searched"), costHelp = tr("What makes a graph cheaper than another"),
+                  rulesHelp = tr("Which rules the search chooses from");
     addField(row, tr("&Search:"), search_, tr("Search"), searchHelp);
     addField(row, tr("&Cost:"), cost_, tr("Cost"), costHelp);
+    addField(row, tr("R&ules:"), rules_, tr("Rules"), rulesHelp);
     addField(row, tr("&Alpha:"), alpha_, tr("Alpha"),
              tr("Graphs up to so many times as dear as the best are looked at further: 1 takes only what is better at once, more gets over hills"));
     addField(row, tr("&Budget:"), budget_, tr("Budget of graphs"), tr("So many graphs are expanded, at most"));
@@ -59,6 +61,7 @@ OptimizeBar::OptimizeBar(QWidget* parent)
     progress_->setMaximumWidth(fontMetrics().averageCharWidth() * 60);
     connect(search_, &QComboBox::currentIndexChanged, this, [=, this] { tellChoice(search_, searchHelp); });
     connect(cost_, &QComboBox::currentIndexChanged, this, [=, this] { tellChoice(cost_, costHelp); });
+    connect(rules_, &QComboBox::currentIndexChanged, this, [=, this] { tellChoice(rules_, rulesHelp); });
     setBusy(false);
 }
 
@@ -79,20 +82,25 @@ void OptimizeBar::setCosts(const QVector<NamedChoice>& costs) {
     fill(cost_, costs);
 }
 
+void OptimizeBar::setRuleSets(const QVector<NamedChoice>& sets) {
+    fill(rules_, sets);
+}
+
 void OptimizeBar::setChoice(const OptimizeChoice& choice) {
     search_->setCurrentText(choice.search);
     cost_->setCurrentText(choice.cost);
     alpha_->setValue(choice.alpha);
     budget_->setValue(static_cast<int>(std::min<qint64>(choice.budget, budget_->maximum())));
     seconds_->setValue(choice.seconds);
+    rules_->setCurrentText(choice.rules);
 }
 
 OptimizeChoice OptimizeBar::choice() const {
-    return {search_->currentText(), cost_->currentText(), alpha_->value(), budget_->value(), seconds_->value()};
+    return {search_->currentText(), cost_->currentText(), alpha_->value(), budget_->value(), seconds_->value(), rules_->currentText()};
 }
 
 void OptimizeBar::setBusy(bool busy) {
-    for (QWidget* field : std::initializer_list<QWidget*>{search_, cost_, alpha_, seconds_, budget_})
+    for (QWidget* field : std::initializer_list<QWidget*>{search_, cost_, rules_, alpha_, seconds_, budget_})
         field->setEnabled(!busy);
     progress_->setVisible(busy);
     setProgress({}, -1);

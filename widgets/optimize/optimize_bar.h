@@ -19,6 +19,7 @@ public:
 
     void setSearches(const QVector<NamedChoice>& searches);
     void setCosts(const QVector<NamedChoice>& costs);
+    void setRuleSets(const QVector<NamedChoice>& sets);
     void setChoice(const OptimizeChoice& choice);
     OptimizeChoice choice() const;
     void setBusy(bool busy);                                  // the choice waits meanwhile
@@ -27,7 +28,7 @@ public:
 private:
     void addField(QHBoxLayout* row, const QString& label, QWidget* field, const QString& name, const QString& help);
 
-    QComboBox *search_, *cost_;
+    QComboBox *search_, *cost_, *rules_;
     QDoubleSpinBox *alpha_, *seconds_;
     QSpinBox* budget_;
     QProgressBar* progress_;

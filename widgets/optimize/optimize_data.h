@@ -20,6 +20,7 @@ struct OptimizeChoice {
     double alpha = 1.05;
     qint64 budget = 1000;
     double seconds = 0; // 0: no limit
+    QString rules;
 };
 
 // A rule that was applied, or that is not to be.

@@ -18,7 +18,8 @@ class TestCliOptimize : public QObject {
     QTemporaryDir folder_;
 
     QJsonObject optimized(const QStringList& more) const {
-        const CliResult result = runCli(QStringList{"optimize", "encoder", "--cost", "kernels", "--json", "--store", folder_.filePath("s.db")} + more);
+        const CliResult result = runCli(QStringList{"optimize", "encoder", "--cost", "kernels", "--json"} + more +
+                                        (more.contains("--store") ? QStringList() : QStringList{"--store", folder_.filePath("s.db")}));
         if (result.status != 0)
             qWarning("%s", result.errors.constData());
         return result.json();
@@ -67,6 +68,39 @@ private slots:
         const CliResult unknown = runCli({"optimize", "encoder", "--cost", "kernels", "--without", "magic"});
         QCOMPARE(unknown.status, 1);
         QVERIFY2(unknown.sentence().contains("magic"), unknown.errors);
+    }
+
+    void rulesOfTheStore() {
+        QFile file(folder_.filePath("rules.txt"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("matmul(v1, v2); matmul(v1, v3) = split1a(matmul(v1, concat1(v2, v3))); split1b(matmul(v1, concat1(v2, v3)))"
+                   " where v1: 2x4, v2: 4x4, v3: 4x4; name: mine/1\n");
+        file.close();
+        const QString store = folder_.filePath("rules.db");
+        for (const char* set : {"stored", "all"}) {
+            const CliResult none = runCli({"optimize", "encoder", "--cost", "kernels", "--rules", set, "--store", store});
+            QCOMPARE(none.status, 1);
+            QVERIFY2(none.sentence().contains("rules generate --store") && none.sentence().contains("rules verify --store"), none.errors);
+        }
+        QCOMPARE(runCli({"rules", "import", file.fileName(), "--store", store}).status, 0);
+        const QJsonObject all = optimized({"--rules", "all", "--store", store}), written = optimized({});
+        QVERIFY(all["cost_after"].toDouble() <= written["cost_after"].toDouble());
+        QVERIFY(all["generated"].toInt() > written["generated"].toInt());
+        QVERIFY(optimized({"--rules", "stored", "--store", store})["generated"].toInt() > 0);
+        const QJsonObject without = optimized({"--rules", "all", "--without", "mine/1", "--store", store});
+        QCOMPARE(without["generated"].toInt(), written["generated"].toInt());
+        QCOMPARE(runCli({"optimize", "encoder", "--rules", "luck"}).status, 2);
+    }
+
+    void writtenRulesAreListed() {
+        const QJsonArray rules = runCli({"rules", "list", "--written", "--json"}).json()["rules"].toArray();
+        QVERIFY(rules.size() > 30);
+        QStringList names;
+        for (const QJsonValue& rule : rules) {
+            names << rule["name"].toString();
+            QVERIFY(!rule["equation"].toString().isEmpty() && rule["conditions"].isArray());
+        }
+        QVERIFY(names.contains("merge-products"));
     }
 
     void theSameTrailAgain_data() {

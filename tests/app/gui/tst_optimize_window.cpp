@@ -116,6 +116,21 @@ private slots:
         QVERIFY(!page->run() && page->replay()->graph()->scene().nodes.isEmpty());
     }
 
+    void rulesOfAStoreWithoutAny() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("mlp"));
+        QVERIFY(page);
+        OptimizeChoice choice = page->bar()->choice();
+        QCOMPARE(choice.rules, QStringLiteral("written"));
+        choice.rules = QStringLiteral("stored");
+        page->bar()->setChoice(choice);
+        QVERIFY(finish(page));
+        QVERIFY(!page->run());
+        QVERIFY2(emptyText(page).startsWith(QStringLiteral("Could not be optimized")), qPrintable(emptyText(page)));
+        for (const char* word : {"has no verified rules", "rules generate", "rules verify"})
+            QVERIFY2(emptyText(page).contains(QLatin1String(word)), qPrintable(emptyText(page)));
+    }
+
     void searchesAreCompared() {
         WindowFixture fixture;
         OptimizePage* page = ready(fixture, QStringLiteral("encoder"), QStringLiteral("greedy"));

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/rewrite/substitution.h"
+#include "core/workbench/optimize.h"
+
+namespace tunesmith {
+
+// Inside core/workbench only. The substitutions of a request: of its set, without those that it does without. Those written by hand come first, so
+// that among equals they win.
+Result<std::vector<rewrite::SubstitutionPtr>> substitutionsOf(const OptimizeRequest& request);
+
+} // namespace tunesmith
