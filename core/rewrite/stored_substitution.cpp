@@ -49,6 +49,34 @@ bool isLarger(const std::map<TermOp, int>& built, const std::map<TermOp, int>& f
            std::ranges::any_of(built, [&](const auto& each) { return each.second > count(found, each.first); });
 }
 
+// How far from the anchor finding looks, in nodes that share a value.
+int reachOf(const Pattern& pattern) {
+    std::vector<std::set<TermId>> nodes; // what each makes and reads
+    std::set<TermId> near;
+    const auto add = [&](TermId made, std::set<TermId> values) {
+        values.insert(made);
+        if (made == pattern.from[0])
+            near = values;
+        nodes.push_back(std::move(values));
+    };
+    for (const TermId id : termsOf(pattern.rule, pattern.from)) {
+        const Term& term = pattern.rule.nodes[id];
+        const TermId between = static_cast<TermId>(pattern.rule.nodes.size()) + id; // the nodes of a convRelu
+        if (term.op == TermOp::convRelu)
+            add(id, {between});
+        if (term.op != TermOp::input && !isConstant(term))
+            add(term.op == TermOp::convRelu ? between : id, {term.inputs.begin(), term.inputs.begin() + traits(term.op).inputs});
+    }
+    for (int steps = 0;; ++steps) {
+        const std::set<TermId> before = near;
+        for (const std::set<TermId>& node : nodes)
+            if (std::ranges::any_of(node, [&](TermId id) { return before.contains(id); }))
+                near.insert(node.begin(), node.end());
+        if (near == before)
+            return steps;
+    }
+}
+
 bool sameButForOrder(const Rule& rule, TermId a, TermId b) {
     const Term &s = rule.nodes[a], &t = rule.nodes[b];
     const int inputs = s.op == TermOp::input ? 0 : traits(s.op).inputs;
@@ -98,6 +126,8 @@ DirectionUse useOf(const Pattern& pattern) {
     const Rule& rule = pattern.rule;
     const std::set<TermId> found = termsOf(rule, pattern.from), built = termsOf(rule, pattern.to);
     const auto isFound = [&](TermId id) { return found.contains(id); };
+    if (reachOf(pattern) > Substitution::kReach)
+        return DirectionUse::none;
     if (std::ranges::all_of(pattern.to, isFound))
         return DirectionUse::simplification;
     const bool invents = std::ranges::any_of(built, [&](TermId id) { return isConstant(rule.nodes[id]) && !isFound(id); });
