@@ -57,7 +57,7 @@ OptimizeBar::OptimizeBar(QWidget* parent)
     row->addWidget(progress_, 1);
     row->addStretch(0);
     progress_->setAccessibleName(tr("Progress of the optimization"));
-    progress_->setMinimumWidth(fontMetrics().averageCharWidth() * 14);
+    progress_->setMinimumWidth(fontMetrics().averageCharWidth() * 10);
     progress_->setMaximumWidth(fontMetrics().averageCharWidth() * 60);
     connect(search_, &QComboBox::currentIndexChanged, this, [=, this] { tellChoice(search_, searchHelp); });
     connect(cost_, &QComboBox::currentIndexChanged, this, [=, this] { tellChoice(cost_, costHelp); });
