@@ -23,7 +23,9 @@ constexpr int kMostElements = 512;
 
 TermShape withExtents(std::uint8_t rank, std::array<std::uint16_t, 4> extents) { return {rank, extents, {}}; }
 
-TermShape limited(const TermShape& shape) { return shape.count() <= kMostElements ? shape : TermShape(); }
+bool mayGrow(TermOp op) {
+    return op == TermOp::matmul || op == TermOp::conv || op == TermOp::convRelu || op == TermOp::enlarge || op == TermOp::concat;
+}
 
 // A cut stays where both operands have it, or where one of them has none.
 std::uint16_t commonCut(std::uint16_t a, std::uint16_t b) { return a == b || b == 0 ? a : a == 0 ? b : std::uint16_t(0); }
@@ -33,7 +35,7 @@ TermShape matmulShape(const TermShape& a, const TermShape& b) {
         return {};
     TermShape shape = withExtents(2, {a.extents[0], b.extents[1]});
     shape.cuts = {a.cuts[0], b.cuts[1]};
-    return limited(shape);
+    return shape;
 }
 
 TermShape elementwiseShape(const TermShape& a, const TermShape& b) {
@@ -54,7 +56,7 @@ TermShape convShape(const TermShape& x, const TermShape& w) {
         return {};
     TermShape shape = withExtents(4, {x.extents[0], w.extents[0], x.extents[2], x.extents[3]});
     shape.cuts = {x.cuts[0], w.cuts[0], 0, 0};
-    return limited(shape);
+    return shape;
 }
 
 TermShape enlargedShape(const TermShape& w) {
@@ -63,7 +65,7 @@ TermShape enlargedShape(const TermShape& w) {
         return {};
     TermShape shape = withExtents(4, {w.extents[0], w.extents[1], 3, 3});
     shape.cuts = {w.cuts[0], w.cuts[1], 0, 0};
-    return limited(shape);
+    return shape;
 }
 
 TermShape concatShape(std::size_t axis, const TermShape& a, const TermShape& b) {
@@ -77,7 +79,7 @@ TermShape concatShape(std::size_t axis, const TermShape& a, const TermShape& b) 
     }
     shape.extents[axis] = static_cast<std::uint16_t>(a.extents[axis] + b.extents[axis]);
     shape.cuts[axis] = a.extents[axis];
-    return limited(shape);
+    return shape;
 }
 
 TermShape splitShape(const Term& term, const TermShape& x) {
@@ -119,6 +121,13 @@ std::string toText(const TermShape& shape) {
 }
 
 TermShape shapeOf(const Term& term, const TermShape& a, const TermShape& b) {
+    if ((term.op == TermOp::scale || term.op == TermOp::relu) && a.count() == 1)
+        return {};
+    const TermShape shape = anyShapeOf(term, a, b);
+    return mayGrow(term.op) && shape.count() > kMostElements ? TermShape() : shape;
+}
+
+TermShape anyShapeOf(const Term& term, const TermShape& a, const TermShape& b) {
     switch (term.op) {
     case TermOp::matmul: return matmulShape(a, b);
     case TermOp::add:
@@ -128,8 +137,8 @@ TermShape shapeOf(const Term& term, const TermShape& a, const TermShape& b) {
     case TermOp::averagePool:
     case TermOp::maxPool: return a.rank == 4 ? a : TermShape();
     case TermOp::enlarge: return enlargedShape(a);
-    case TermOp::scale: return a.count() > 1 && b.count() == 1 ? a : TermShape();
-    case TermOp::relu: return a.count() > 1 ? a : TermShape();
+    case TermOp::scale: return b.count() == 1 ? a : TermShape();
+    case TermOp::relu: return a;
     case TermOp::concat: return concatShape(term.axis, a, b);
     case TermOp::split: return splitShape(term, a);
     case TermOp::transpose: return transposedShape(a);

@@ -59,6 +59,9 @@ struct Term {
 // The shape of a term, or rank 0 where the operator does not take such operands.
 TermShape shapeOf(const Term& term, const TermShape& a, const TermShape& b);
 
+// The same for tensors of any size; shapeOf() has a limit, and takes no relu and no multiple of a single number.
+TermShape anyShapeOf(const Term& term, const TermShape& a, const TermShape& b);
+
 // What a tensor of a network is, as far as convolutions care: data are convolved with weights, not with other data; numbers go with both.
 enum class TensorRole : std::uint8_t { data, weights, number };
 
