@@ -19,7 +19,9 @@ Json ruleJson(const KeptRule& rule) {
             {"status", rule.status},
             {"trials", rule.trials},
             {"preconditions", rule.preconditions},
-            {"counter_example", rule.counterExample}};
+            {"counter_example", rule.counterExample},
+            {"proof_conditions", rule.proofConditions},
+            {"why_not_proved", rule.whyNotProved}};
 }
 
 Result<int> list(Session& session) {
@@ -54,6 +56,10 @@ Result<int> show(Session& session, const std::string& name) {
     text += rule.trials > 0 ? " in " + std::to_string(rule.trials) + " trials\n" : "\n";
     for (const std::string& precondition : rule.preconditions)
         text += "  if " + precondition + "\n";
+    for (const std::string& condition : rule.proofConditions)
+        text += "  proved if " + condition + "\n";
+    if (!rule.whyNotProved.empty())
+        text += "  not proved: " + rule.whyNotProved + "\n";
     if (!rule.counterExample.empty())
         text += (rule.status == "refuted" ? "  refuted by " : "  otherwise ") + rule.counterExample + "\n";
     return session.print(ruleJson(rule), text);

@@ -185,6 +185,8 @@ struct RuleRow {
     std::vector<std::string> preconditions;
     std::string counterExample;
     std::int64_t createdAt = 0; // ms since 1970; 0 in addRules means now
+    std::vector<std::string> proofConditions; // of what is proved
+    std::string whyNotProved;
 };
 
 struct StoreCheck {

@@ -75,7 +75,13 @@ CREATE TABLE rule(
     created_at INTEGER NOT NULL) STRICT;
 )sql";
 
-const Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
+// What a rule's proof needs, or why there is none.
+const char* const kVersion4 = R"sql(
+ALTER TABLE rule ADD COLUMN proof_conditions TEXT NOT NULL DEFAULT '[]';
+ALTER TABLE rule ADD COLUMN why_not_proved TEXT NOT NULL DEFAULT '';
+)sql";
+
+const Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}};
 
 Error notOurs(const std::string& path) {
     return inputError("the store " + path +

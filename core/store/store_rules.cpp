@@ -9,10 +9,11 @@ namespace {
 using sqlite::Connection;
 using sqlite::Statement;
 
-#define RULE_COLUMNS "text, name, origin, status, trials, preconditions, counter_example, created_at"
+#define RULE_COLUMNS "text, name, origin, status, trials, preconditions, counter_example, created_at, proof_conditions, why_not_proved"
 
 RuleRow ruleOf(Statement& row) {
-    return {row.text(0), row.text(1), row.text(2), row.text(3), row.integer(4), encoding::texts(row.text(5)), row.text(6), row.integer(7)};
+    return {row.text(0), row.text(1), row.text(2), row.text(3), row.integer(4), encoding::texts(row.text(5)), row.text(6), row.integer(7),
+            encoding::texts(row.text(8)), row.text(9)};
 }
 
 Status requireFreeName(Connection& connection, const RuleRow& rule) {
@@ -26,12 +27,14 @@ Status requireFreeName(Connection& connection, const RuleRow& rule) {
 
 Status addRule(Connection& connection, const RuleRow& rule) {
     TS_TRY(requireFreeName(connection, rule));
-    TS_ASSIGN(auto insert, connection.prepare("INSERT INTO rule(" RULE_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(text) DO UPDATE SET "
+    TS_ASSIGN(auto insert, connection.prepare("INSERT INTO rule(" RULE_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(text) DO UPDATE SET "
                                               "name = excluded.name, origin = excluded.origin, status = excluded.status, trials = excluded.trials, "
-                                              "preconditions = excluded.preconditions, counter_example = excluded.counter_example"));
+                                              "preconditions = excluded.preconditions, counter_example = excluded.counter_example, "
+                                              "proof_conditions = excluded.proof_conditions, why_not_proved = excluded.why_not_proved"));
     insert.bind(rule.text).bind(rule.name).bind(rule.origin).bind(rule.status).bind(rule.trials);
     insert.bind(encoding::texts(rule.preconditions)).bind(rule.counterExample);
-    return insert.bind(rule.createdAt > 0 ? rule.createdAt : millisecondsSince1970()).run();
+    insert.bind(rule.createdAt > 0 ? rule.createdAt : millisecondsSince1970());
+    return insert.bind(encoding::texts(rule.proofConditions)).bind(rule.whyNotProved).run();
 }
 
 } // namespace

@@ -56,7 +56,7 @@ private:
         TS_ASSIGN(const std::string value, readValue());
         if (value.empty())
             return problem("'" + std::string(key) + "' has no value", begin);
-        if (key != "if" && !seen_.insert(std::string(key)).second)
+        if (key != "if" && key != "proved if" && !seen_.insert(std::string(key)).second)
             return problem("'" + std::string(key) + "' is there twice", begin);
         return assign(key, value, begin);
     }
@@ -91,12 +91,16 @@ private:
             rule_.origin = value;
         else if (key == "if")
             rule_.preconditions.push_back(value);
+        else if (key == "proved if")
+            rule_.proofConditions.push_back(value);
+        else if (key == "not proved")
+            rule_.whyNotProved = value;
         else if (key == "refuted by" || key == "otherwise")
             return readCounterExample(value, at);
         else if (key == "status")
             return readStatus(value, at);
         else
-            return problem("expected name, origin, status, if, otherwise or 'refuted by', not '" + std::string(key) + "'", at);
+            return problem("expected name, origin, status, if, 'proved if', 'not proved', otherwise or 'refuted by', not '" + std::string(key) + "'", at);
         return {};
     }
 
@@ -148,6 +152,9 @@ std::string storedRuleText(const StoredRule& rule) {
         add("status", std::string(kRuleStatusNames[static_cast<std::size_t>(rule.status)]) + (rule.trials > 0 ? " " + std::to_string(rule.trials) : ""));
     for (const std::string& precondition : rule.preconditions)
         add("if", precondition);
+    for (const std::string& condition : rule.proofConditions)
+        add("proved if", condition);
+    add("not proved", rule.whyNotProved);
     add(rule.status == RuleStatus::refuted ? "refuted by" : "otherwise", rule.counterExample);
     return text;
 }
@@ -157,8 +164,10 @@ Result<StoredRule> parseStoredRule(std::string_view line) {
     std::size_t end = 0;
     TS_ASSIGN(stored.rule, parseRule(line, &end));
     TS_TRY(FieldReader(line, end, stored).read());
+    if ((stored.status == RuleStatus::proved && !stored.whyNotProved.empty()) || (stored.status != RuleStatus::proved && !stored.proofConditions.empty()))
+        return inputError("'not proved' and the status 'proved' exclude each other, and 'proved if' needs that status");
     const std::string canonical = ruleText(stored.rule);
-    if (!stored.preconditions.empty() && withoutBlanks(line.substr(0, end)) != withoutBlanks(canonical + (end < line.size() ? ";" : "")))
+    if (!(stored.preconditions.empty() && stored.proofConditions.empty()) && withoutBlanks(line.substr(0, end)) != withoutBlanks(canonical + (end < line.size() ? ";" : "")))
         return inputError("preconditions name variables as they are in '" + canonical + "'; write the rule so");
     return stored;
 }

@@ -48,7 +48,7 @@ Result<std::vector<StoredRule>> parseRuleFile(const std::string& content, const 
     TS_ASSIGN(std::vector<Rule> parsed, parseTasoFile(content));
     for (std::size_t i = 0; i < parsed.size(); ++i) {
         const std::string number = std::to_string(i);
-        rules.push_back({"taso/" + number, std::move(parsed[i]), "taso " + number, {}, 0, {}, {}});
+        rules.push_back({"taso/" + number, std::move(parsed[i]), "taso " + number, {}, 0, {}, {}, {}, {}});
     }
     return rules;
 }

@@ -18,7 +18,10 @@ std::tuple<int, std::int64_t> knowledge(const RuleRow& row) {
     return {rank, rank == 2 ? 0 : row.trials};
 }
 
-bool saysSomething(const RuleRow& row) { return row.status != "untested" || row.trials > 0 || !row.preconditions.empty() || !row.counterExample.empty(); }
+bool saysSomething(const RuleRow& row) {
+    return row.status != "untested" || row.trials > 0 || !row.preconditions.empty() || !row.counterExample.empty() ||
+           !row.whyNotProved.empty();
+}
 
 // What the store has and what comes in, for as long as rules are added.
 class Keeper {

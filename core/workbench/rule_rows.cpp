@@ -8,11 +8,12 @@ namespace tunesmith {
 using namespace substitution;
 
 RuleRow rowOf(const StoredRule& rule) {
-    return {ruleText(rule.rule), rule.name, rule.origin, std::string(kRuleStatusNames[static_cast<std::size_t>(rule.status)]), rule.trials, rule.preconditions, rule.counterExample};
+    const std::string status(kRuleStatusNames[static_cast<std::size_t>(rule.status)]);
+    return {ruleText(rule.rule), rule.name, rule.origin, status, rule.trials, rule.preconditions, rule.counterExample, 0, rule.proofConditions, rule.whyNotProved};
 }
 
 Result<StoredRule> storedOf(const RuleRow& row) {
-    StoredRule stored{row.name, {}, row.origin, {}, row.trials, row.preconditions, row.counterExample};
+    StoredRule stored{row.name, {}, row.origin, {}, row.trials, row.preconditions, row.counterExample, row.proofConditions, row.whyNotProved};
     auto rule = parseRule(row.text);
     if (!rule.ok())
         return rule.error().within("rule " + row.name);

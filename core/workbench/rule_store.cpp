@@ -17,7 +17,8 @@ using namespace substitution;
 
 Result<KeptRule> keptOf(const RuleRow& row) {
     TS_ASSIGN(const StoredRule stored, storedOf(row));
-    return KeptRule{row.name, equationOf(stored.rule), row.text, row.origin, row.status, row.trials, row.preconditions, row.counterExample};
+    return KeptRule{row.name, equationOf(stored.rule), row.text, row.origin, row.status, row.trials, row.preconditions, row.counterExample,
+                    row.proofConditions, row.whyNotProved};
 }
 
 } // namespace
@@ -60,7 +61,7 @@ Result<std::size_t> keepRules(const std::string& store, const GeneratedRules& ge
     std::vector<StoredRule> rules;
     for (const RuleEquation& equation : generated.rules) {
         TS_ASSIGN(Rule rule, parseRule(equation.text()));
-        rules.push_back({"generated/" + std::to_string(rules.size() + 1), std::move(rule), "generated", {}, 0, {}, {}});
+        rules.push_back({"generated/" + std::to_string(rules.size() + 1), std::move(rule), "generated", {}, 0, {}, {}, {}, {}});
     }
     TS_ASSIGN(const auto opened, openStore(store, StoreMode::readWrite));
     return keepIn(*opened, rules);

@@ -20,6 +20,8 @@ struct KeptRule {
     std::int64_t trials = 0;
     std::vector<std::string> preconditions;
     std::string counterExample;
+    std::vector<std::string> proofConditions; // under which it is proved of terms
+    std::string whyNotProved;                 // empty: it is, or nobody has tried
 };
 Result<std::vector<KeptRule>> keptRules(const std::string& store); // in the order in which they came
 Result<KeptRule> keptRule(const std::string& store, const std::string& name);

@@ -310,7 +310,8 @@ void TestStoreFiles::brokenPromisesAreFound_data() {
     row("workload lost", "PRAGMA foreign_keys = 0; DELETE FROM workload", "refers to a missing row");
     row("state ahead", "UPDATE run_state SET next_idx = 300", "accounts for 300 trials");
     row("no JSON", "UPDATE run SET options = 'x'", "not JSON");
-    row("no JSON of a rule", "INSERT INTO rule VALUES (1, 'a = a', 'a', '', 'untested', 0, 'x', '', 0)", "the rule 1 holds text that is not JSON");
+    row("no JSON of a rule", "INSERT INTO rule VALUES (1, 'a = a', 'a', '', 'untested', 0, 'x', '', 0, '[]', '')", "the rule 1 holds text that is not JSON");
+    row("no JSON of a proof", "INSERT INTO rule VALUES (1, 'a = a', 'a', '', 'proved', 0, '[]', '', 0, 'x', '')", "the rule 1 holds text that is not JSON");
     row("index dropped", "DROP INDEX trial_fastest", "missing or changed: index trial_fastest");
     row("foreign trigger", "CREATE TRIGGER evil AFTER INSERT ON trial BEGIN DELETE FROM run; END",
         "foreign or changed: trigger evil");

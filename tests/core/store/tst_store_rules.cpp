@@ -12,7 +12,8 @@ namespace {
 
 RuleRow rule(int number) {
     const std::string digits = std::to_string(number);
-    return {"a" + digits + " = b", "generated/" + digits, "generated", "tested", 1800, {"group(conv1) = 1", "caf\xc3\xa9 \"x\""}, "", 1'700'000'000'000 + number};
+    const std::vector<std::string> proof{"a; b", "c"};
+    return {"a" + digits + " = b", "generated/" + digits, "generated", "tested", 1800, {"group(conv1) = 1", "caf\xc3\xa9 \"x\""}, "", 1'700'000'000'000 + number, proof, "no \"proof\""};
 }
 
 } // namespace
@@ -51,6 +52,8 @@ private slots:
         QCOMPARE(row.preconditions, expected.preconditions);
         QCOMPARE(row.counterExample, expected.counterExample);
         QCOMPARE(row.createdAt, expected.createdAt);
+        QCOMPARE(row.proofConditions, expected.proofConditions);
+        QCOMPARE(row.whyNotProved, expected.whyNotProved);
         QVERIFY(!store_->rule("generated/3").value());
         QCOMPARE(store_->stats().value().rules, std::int64_t(2));
         REQUIRE_CLEAN(*store_);
@@ -63,6 +66,8 @@ private slots:
         again.status = "refuted";
         again.counterExample = "v1: 1x1";
         again.preconditions.clear();
+        again.proofConditions.clear();
+        again.whyNotProved = "z3 is not installed";
         again.createdAt = 5;
         REQUIRE_OK(store_->addRules({again}));
         const auto rows = store_->rules().value();
@@ -70,7 +75,8 @@ private slots:
         QCOMPARE(rows[0].name, std::string("taso/98"));
         QCOMPARE(rows[0].status, std::string("refuted"));
         QCOMPARE(rows[0].counterExample, std::string("v1: 1x1"));
-        QVERIFY(rows[0].preconditions.empty());
+        QVERIFY(rows[0].preconditions.empty() && rows[0].proofConditions.empty());
+        QCOMPARE(rows[0].whyNotProved, std::string("z3 is not installed"));
         QCOMPARE(rows[0].createdAt, rule(1).createdAt);
         REQUIRE_CLEAN(*store_);
     }

@@ -72,6 +72,20 @@ private slots:
         QVERIFY2(why.find("older version and cannot be upgraded") != std::string::npos && why.find("not writable") != std::string::npos, why.c_str());
     }
 
+    // A rule of version 3 says nothing of proofs but that there is one.
+    void rulesOfVersion3() {
+        const auto path = file("rules.db");
+        makeVersion(3, path);
+        const auto store = Store::open(path);
+        REQUIRE_OK(store);
+        const auto rules = store.value()->rules().value();
+        QCOMPARE(rules.size(), std::size_t(2));
+        QCOMPARE(rules[0].status, std::string("proved"));
+        QCOMPARE(rules[1].preconditions, std::vector<std::string>{"left to right: pools count their pads"});
+        for (const RuleRow& rule : rules)
+            QVERIFY(rule.proofConditions.empty() && rule.whyNotProved.empty());
+    }
+
     // The machinery with versions of the future: only what is missing runs, a failing step leaves the old version
     // whole.
     void migratesForward() {

@@ -153,11 +153,32 @@ private slots:
         QCOMPARE(take(parseStoredRule(refuted)).counterExample, rule.counterExample);
     }
 
+    void keepsWhatIsKnownOfProofs() {
+        StoredRule rule;
+        rule.rule = take(parseRule(kSum));
+        rule.status = RuleStatus::proved;
+        rule.trials = 7;
+        rule.preconditions = {"c"};
+        rule.proofConditions = {"a; b", "v1 is 1x1"};
+        const std::string text = storedRuleText(rule);
+        QCOMPARE(text, kSum + "; status: proved 7; if: c; proved if: a\\; b; proved if: v1 is 1x1");
+        const StoredRule again = take(parseStoredRule(text));
+        QVERIFY(again.status == RuleStatus::proved);
+        QCOMPARE(again.proofConditions, rule.proofConditions);
+        QVERIFY(again.whyNotProved.empty());
+        rule = {};
+        rule.rule = take(parseRule(kSum));
+        rule.whyNotProved = "z3 is not installed";
+        QCOMPARE(storedRuleText(rule), kSum + "; not proved: z3 is not installed");
+        QCOMPARE(take(parseStoredRule(storedRuleText(rule))).whyNotProved, rule.whyNotProved);
+    }
+
     void preconditionsNameTermsAsTheTextDoes() {
         const std::string swapped = "relu(v2) = relu(relu(v2)) where v2: 2x4";
         QVERIFY(parseStoredRule(swapped + "; name: a").ok());
         const auto named = parseStoredRule(swapped + "; if: v2 is small");
         QVERIFY(!named.ok() && named.error().message.find("as they are in 'relu(v1) = relu(relu(v1)) where v1: 2x4'") != std::string::npos);
+        QVERIFY(!parseStoredRule(swapped + "; status: proved; proved if: v2 is small").ok());
         QVERIFY(parseStoredRule("relu( v1)=relu(relu(v1) ) where v1:2x4 ;if: v1 is small").ok());
     }
 
@@ -166,13 +187,15 @@ private slots:
         QTest::addColumn<QString>("says");
         const auto row = [](const char* name, const char* fields, const char* says) { QTest::newRow(name) << fields << says; };
         row("no colon", "; name", "column 51: expected 'key: value'");
-        row("other key", "; colour: red", "column 51: expected name, origin, status, if, otherwise or 'refuted by', not 'colour'");
+        row("other key", "; colour: red", "column 51: expected name, origin, status, if, 'proved if', 'not proved', otherwise or 'refuted by', not 'colour'");
         row("no value", "; name: ; origin: a", "'name' has no value");
         row("twice", "; name: a; name: b", "column 59: 'name' is there twice");
         row("two counter-examples", "; otherwise: a; refuted by: b", "column 64: there are two counter-examples");
         row("status", "; status: fine", "no status is called 'fine'");
         row("trials", "; status: tested many", "expected how many trials there were, not 'many'");
         row("trials below 0", "; status: tested -1", "expected how many trials");
+        row("proof without", "; status: tested 5; proved if: v1 is small", "'proved if' needs that status");
+        row("proof and none", "; status: proved; not proved: z3 is not installed", "exclude each other");
         row("escape", "; name: a\\b", "after a backslash");
         row("escape at the end", "; name: a\\", "after a backslash");
     }
