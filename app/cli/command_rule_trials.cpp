@@ -34,6 +34,9 @@ Json verificationJson(const RuleVerification& done) {
             {"guarded", done.guarded},
             {"not_applicable", done.foundShapesOnly},
             {"refuted", examplesJson(done.refuted)},
+            {"proved", done.proved},
+            {"proved_under_conditions", done.provedIf},
+            {"why_not_proved", done.whyNotProved},
             {"seconds", done.seconds}};
 }
 
@@ -45,8 +48,11 @@ std::string verificationText(const RuleVerification& done) {
     table.add({"  sound under conditions", count(done.guarded)});
     table.add({"  refuted", count(done.refuted.size())});
     table.add({"  not applicable to models", count(done.foundShapesOnly)});
+    table.add({"  proved from axioms, for all shapes", count(done.proved)});
+    table.add({"    under conditions", count(done.provedIf)});
     const std::string trials = std::to_string(done.trials) + " trials in " + count(done.directions) + " directions took " + fixed(done.seconds, 1) + " s\n";
-    return table.text() + trials + examplesText(done.refuted);
+    const std::string why = done.whyNotProved.empty() ? "" : "Not all are proved: " + done.whyNotProved + "\n";
+    return table.text() + trials + why + examplesText(done.refuted);
 }
 
 Result<int> verify(Session& session, const Options& options) {
@@ -85,7 +91,7 @@ void addRuleTrials(CLI::App& rules, Session& session) {
     };
     const auto [import, file] = add("import", "Keep the rules of a file, and try them", 500, importFile);
     import->add_option("FILE", file->file, "Text with a rule in each line, or TASO's graph_subst.pb")->required();
-    const auto [verifying, options] = add("verify", "Try kept rules on random models; find the conditions under which they hold", 500, verify);
+    const auto [verifying, options] = add("verify", "Prove kept rules, and try them on random models; find the conditions under which they hold", 500, verify);
     verifying->add_option("NAMES", options->names, "Rules or families, as `rules list` has them; all if none is given");
     verifying->add_option("--total", options->trials.total, "Trials of all rules together, at least; spread evenly")
         ->check(CLI::Range(std::int64_t(1), std::int64_t(1'000'000'000)));

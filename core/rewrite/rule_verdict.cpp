@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/hash.h"
+#include "core/rewrite/proof_conditions.h"
 #include "core/rewrite/stated_conditions.h"
 #include "core/substitution/rule_text.h"
 
@@ -32,12 +33,14 @@ std::string counterExampleWhereFound(const Rule& rule, std::uint64_t seed) {
 
 DirectionVerdict verifyDirection(const Rule& rule, bool fromRight, std::int64_t trials, std::uint64_t seed, const StopToken& stop) {
     NarrowedRule narrowed = narrow(rule, fromRight, trials, seed, stop);
+    if (narrowed.usable())
+        narrowed.conditions = enoughForProof(rule, fromRight, narrowed.conditions, stop).value_or(narrowed.conditions);
     return {fromRight, narrowed.usable(), std::move(narrowed.conditions), narrowed.verdict.counts.compared, std::move(narrowed.counterExample)};
 }
 
 Outcome outcomeOf(const RuleVerdict& verdict, bool holdsWhereFound) {
     const auto usable = [](const DirectionVerdict& direction) { return direction.forModels; };
-    const auto failed = [](const DirectionVerdict& direction) { return !direction.counterExample.empty(); };
+    const auto failed = [](const DirectionVerdict& direction) { return !direction.counterExample.empty() || !direction.conditions.empty(); };
     if (!holdsWhereFound)
         return Outcome::refuted;
     if (std::ranges::any_of(verdict.directions, usable))

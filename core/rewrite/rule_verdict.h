@@ -9,7 +9,7 @@ namespace tunesmith::rewrite {
 struct DirectionVerdict {
     bool fromRight = false;
     bool forModels = false;            // it was applied, and is true under the conditions
-    std::vector<Condition> conditions; // of what is for models
+    std::vector<Condition> conditions; // of what is for models: those that trials tell, and what a proof needs besides
     std::int64_t trials = 0;           // comparisons under those
     std::string counterExample;        // to the direction without conditions; empty: none was found
 };

@@ -76,8 +76,7 @@ public:
 
     void demand(const ShapeCondition& condition) {
         if (condition.kind == ShapeCondition::Kind::oneGroup) {
-            const Term& conv = rule_.nodes[condition.a];
-            system_.same(nodes_[conv.inputs[0]][1], nodes_[conv.inputs[1]][1]);
+            demandOneGroup(rule_.nodes[condition.a]);
         } else if (condition.kind == ShapeCondition::Kind::pointwise) {
             for (const std::size_t axis : {2, 3})
                 system_.same(nodes_[condition.a][axis], LinearExtents::number(1));
@@ -105,6 +104,22 @@ public:
 
 private:
     using Sum = LinearExtents::Sum;
+
+    // Where parts of the data are convolved with parts of the weights, too, those have one group each: none has less than one, and all together have
+    // as many channels as one each.
+    void demandOneGroup(const Term& conv) {
+        const Term &data = rule_.nodes[conv.inputs[0]], &weights = rule_.nodes[conv.inputs[1]];
+        const auto sameChannels = [&](TermId x, TermId w) { system_.same(nodes_[x][1], nodes_[w][1]); };
+        sameChannels(conv.inputs[0], conv.inputs[1]);
+        const auto areConvolved = [&](std::size_t part) {
+            const std::array parts{data.inputs[part], weights.inputs[part]};
+            return std::ranges::any_of(rule_.nodes, [&](const Term& term) { return isConv(term) && term.inputs == parts; });
+        };
+        const auto areChannels = [](const Term& term) { return term.op == TermOp::concat && term.axis == 1; };
+        if (areChannels(data) && areChannels(weights) && areConvolved(0) && areConvolved(1))
+            for (const std::size_t part : {0, 1})
+                sameChannels(data.inputs[part], weights.inputs[part]);
+    }
 
     Extents<Sum> extentsOfNode(TermId id) {
         const Term& term = rule_.nodes[id];

@@ -68,4 +68,17 @@ Result<RuleProof> proveRule(const Rule& rule, Z3Prover& z3, const StopToken& sto
     return proof;
 }
 
+void state(const RuleProof& proof, StoredRule& rule) {
+    if (rule.status == RuleStatus::refuted) {
+        rule.proofConditions.clear();
+        rule.whyNotProved.clear();
+    } else if (proof.isProved) {
+        rule.status = RuleStatus::proved;
+        rule.proofConditions = proof.conditions;
+        rule.whyNotProved.clear();
+    } else if (rule.status != RuleStatus::proved) {
+        rule.whyNotProved = proof.whyNot;
+    }
+}
+
 } // namespace tunesmith::substitution

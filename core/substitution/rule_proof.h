@@ -5,6 +5,7 @@
 
 #include "core/substitution/proof_problem.h"
 #include "core/substitution/rule_extents.h"
+#include "core/substitution/stored_rule.h"
 #include "core/substitution/z3_prover.h"
 
 namespace tunesmith::substitution {
@@ -37,5 +38,8 @@ struct RuleProof {
 };
 // Nothing but a `cancelled` error is one: what else goes wrong says why there is no proof.
 Result<RuleProof> proveRule(const Rule& rule, Z3Prover& z3, const StopToken& stop = {});
+
+// Writes down what came of it. What is refuted is not proved, and a proof that was there stays.
+void state(const RuleProof& proof, StoredRule& rule);
 
 } // namespace tunesmith::substitution

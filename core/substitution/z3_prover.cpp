@@ -24,7 +24,7 @@ Status Z3Prover::start() {
     const auto path = programOf(options_.program);
     std::error_code unreadable;
     if (!path || !std::filesystem::exists(*path, unreadable))
-        return unsupportedError("z3 is not installed");
+        return unsupportedError(kNoZ3);
     const std::string memory = "-memory:" + std::to_string(options_.mebibytes), time = "-t:" + std::to_string(options_.milliseconds);
     const auto limit = 2 * static_cast<std::uint64_t>(options_.mebibytes) << 20;
     TS_ASSIGN(program_, TextProgram::start({*path, {"-in", "-smt2", memory, time}, limit}));

@@ -9,6 +9,8 @@
 
 namespace tunesmith::substitution {
 
+inline constexpr const char* kNoZ3 = "z3 is not installed";
+
 // The solver that has the last word on proofs: the program `z3` (de Moura and Bjørner, TACAS 2008), which need not be there. One process answers for
 // many rules; one that is killed, runs out of memory or takes too long is replaced for the next. For one thread at a time.
 class Z3Prover {

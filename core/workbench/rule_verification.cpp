@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/substitution/z3_prover.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/rule_trials.h"
 
@@ -23,8 +24,13 @@ Result<std::vector<RuleRow>> rowsNamed(const Store& store, const std::vector<std
     return rows;
 }
 
-void count(RuleVerification& done, const RuleRow& row, const rewrite::RuleVerdict& verdict) {
+void count(RuleVerification& done, const RuleRow& row, const VerifiedRule& verified) {
+    const auto& [verdict, rule] = verified;
     ++done.rules;
+    done.proved += rule.status == substitution::RuleStatus::proved;
+    done.provedIf += !rule.proofConditions.empty();
+    if (rule.whyNotProved == substitution::kNoZ3)
+        done.whyNotProved = rule.whyNotProved;
     done.directions += verdict.directions.size();
     done.trials += verdict.trials;
     switch (verdict.outcome) {
@@ -42,11 +48,11 @@ Result<RuleVerification> verifyRules(const std::string& store, const std::vector
     TS_TRY(openStore(store, StoreMode::readOnly)); // it is not made for this
     TS_ASSIGN(const auto opened, openStore(store, StoreMode::readWrite));
     TS_ASSIGN(const std::vector<RuleRow> rows, rowsNamed(*opened, names));
-    TS_ASSIGN(const auto verdicts, verifyRows(*opened, rows, options, work));
+    TS_ASSIGN(const auto verified, verifyRows(*opened, rows, options, work));
     RuleVerification done;
     for (std::size_t i = 0; i < rows.size(); ++i)
-        if (verdicts[i])
-            count(done, rows[i], *verdicts[i]);
+        if (verified[i])
+            count(done, rows[i], *verified[i]);
     if (work.stop.stopRequested())
         return cancelledError();
     done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();

@@ -29,12 +29,16 @@ struct RuleVerification {
     std::size_t guarded = 0;        // true under conditions
     std::size_t foundShapesOnly = 0; // true with the shapes that they were found with; there is no model for them
     std::vector<RuleCounterExample> refuted;
+    std::size_t proved = 0;      // of terms, for all shapes
+    std::size_t provedIf = 0;    // of those under conditions
+    std::string whyNotProved;    // of the first that is not, if it is for want of the solver
     double seconds = 0;
 };
 
-// Tries rules of the store on random models: different shapes, batch dimensions, broadcasting, groups, strides, pads. Writes down what came of it:
-// status, number of trials, conditions under which the rule holds and a counter-example without them. Names are of rules ("taso/98") or of families
-// ("taso"); none means all rules. What is done when the work is stopped is kept.
+// Proves rules of the store from axioms (the program z3 has the last word; without it nothing is proved), and tries them on random models:
+// different shapes, batch dimensions, broadcasting, groups, strides, pads. Writes down what came of it: status, number of trials, conditions under
+// which the rule holds, a counter-example without them, and what the proof needs. Names are of rules ("taso/98") or of families ("taso"); none
+// means all rules. What is done when the work is stopped is kept.
 Result<RuleVerification> verifyRules(const std::string& store, const std::vector<std::string>& names, const RuleTrialOptions& options, const Work& work = {});
 
 } // namespace tunesmith

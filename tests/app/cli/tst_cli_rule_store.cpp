@@ -2,6 +2,7 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QJsonArray>
+#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -13,6 +14,9 @@ namespace {
 
 const QByteArray kSum = "add(v1, v2) = add(v2, v1) where v1: 2x4, v2: 2x4";
 const QByteArray kTwice = "v1 = transpose(transpose(v1)) where v1: 2x4";
+
+// Without the solver, what is true is only tested.
+QString provedIfCanBe() { return QStandardPaths::findExecutable("z3").isEmpty() ? "tested" : "proved"; }
 
 } // namespace
 
@@ -62,7 +66,7 @@ private slots:
         QCOMPARE(shown["left"].toString(), QString("add(conv(v1, v2), conv(v3, v4))"));
         QCOMPARE(shown["found_with"].toObject()["v2"].toString(), QString("4x4x3x3"));
         QCOMPARE(shown["origin"].toString(), QString("taso 98"));
-        QCOMPARE(shown["status"].toString(), QString("tested"));
+        QCOMPARE(shown["status"].toString(), provedIfCanBe());
         QVERIFY(shown["preconditions"].toArray()[0].toString().startsWith("left to right: conv(v1, v2)") && !shown["counter_example"].toString().isEmpty());
         const QJsonArray list = rules({"list"})["rules"].toArray();
         QCOMPARE(list.size(), 128);
@@ -160,7 +164,7 @@ private slots:
         QCOMPARE(unsound.size(), 1);
         QCOMPARE(unsound[0].toObject()["rule"].toString(), QString("two/2"));
         QVERIFY(unsound[0].toObject()["counter_example"].toString().startsWith("Add("));
-        QCOMPARE(rules({"show", "two/1"})["status"].toString(), QString("tested"));
+        QCOMPARE(rules({"show", "two/1"})["status"].toString(), provedIfCanBe());
         const CliResult text = runCli({"rules", "show", "two/2", "--store", store_});
         QVERIFY2(text.out.contains("; refuted in ") && text.out.contains("  refuted by the sides differ with v1: 2x4, v2: 2x4\n"), text.out);
     }

@@ -42,7 +42,7 @@ constexpr Named kClassics[] = {
     {"filters", "conv(v1, v2); conv(v1, v3) = split1a(conv(v1, concat0(v2, v3))); split1b(conv(v1, concat0(v2, v3))) where v1: 2x4x5x5, v2: 4x4x3x3, v3: 4x4x3x3",
      "conv(v1, v2) has one group"},
     {"channels", "add(conv(v1, v2), conv(v3, v4)) = conv(concat1(v1, v3), concat1(v2, v4)) where v1: 2x4x5x5, v2: 4x4x3x3, v3: 2x4x5x5, v4: 4x4x3x3",
-     "conv(v1, v2) has one group; conv(v3, v4) has one group"},
+     "conv(concat1(v1, v3), concat1(v2, v4)) has one group"},
     {"groups", "concat1(conv(v1, v2), conv(v3, v4)) = conv(concat1(v1, v3), concat0(v2, v4)) where v1: 2x4x5x5, v2: 4x4x3x3, v3: 2x4x5x5, v4: 4x4x3x3",
      "v1 and v3 have the same extent along axis 1; v2 and v4 have the same extent along axis 0"},
 };
@@ -97,7 +97,10 @@ std::vector<Rule> spoiled(const Rule& rule) {
         add(id, [](Term& t) { std::swap(t.inputs[0], t.inputs[1]); });
         add(id, [](Term& t) { t.part = t.op == TermOp::split ? 1 - t.part : t.part; });
         add(id, [](Term& t) { t.axis = t.op == TermOp::concat ? 1 - t.axis : t.axis; });
-        add(id, [](Term& t) { t.op = t.op == TermOp::add ? TermOp::mul : t.op == TermOp::conv ? TermOp::convRelu : t.op == TermOp::relu ? TermOp::transpose : t.op; });
+        const auto another = [](TermOp op) {
+            return op == TermOp::add ? TermOp::mul : op == TermOp::conv ? TermOp::convRelu : op == TermOp::relu ? TermOp::transpose : op;
+        };
+        add(id, [&](Term& t) { t.op = another(t.op); });
         for (TermId read = 0; read < id; ++read)
             for (std::size_t i = 0; i < static_cast<std::size_t>(traits(term.op).inputs); ++i)
                 add(id, [&](Term& t) { t.inputs[i] = read; });
