@@ -101,7 +101,7 @@ void addConvolutions(std::vector<Trap>& all) {
     };
     all.push_back({"concat of unequal groups", "groups", grouped(4, 4, 1), "the shapes do not allow it"});
     all.push_back({"concat of unequal filters", "groups", grouped(4, 8, 2), "v2 and v4 have the same extent along axis 0"});
-    all.push_back({"concat of unequal channels", "groups", grouped(8, 4, 2), "the shapes do not allow it"});
+    all.push_back({"concat of unequal channels", "groups", grouped(8, 4, 2), "v1 and v3 have the same extent along axis 1"});
     all.push_back({"concat of equal groups", "groups", grouped(4, 4, 2), ""});
 }
 
