@@ -230,6 +230,7 @@ void addTune(CLI::App& app, Session& session) {
     command.add_option("--batch", request.batch, "Candidates that are chosen at once")
         ->check(CLI::Range(1, 1024));
     command.add_flag("!--no-transfer", request.transfer, "Do not use what earlier runs learned");
+    command.add_flag("!--no-latency", request.measureModel, "Do not time the whole model before and after; its kernels are summed up");
     command.add_flag("--layouts", request.layouts,
                      "Then measure kernels in other layouts, with a quarter of the budget, and plan the layouts of the whole model; "
                      "the plan is kept where the model is certainly faster with it");

@@ -42,8 +42,9 @@ bool isRuleOf(const OptimizedModel& made, const std::string& name) {
     return std::any_of(made.rules.begin(), made.rules.end(), [&](const RuleUse& use) { return use.rule == name; });
 }
 
-void tell(RuleEntry& entry, const std::string& equation, const std::vector<std::string>& conditions) {
+void tell(RuleEntry& entry, const std::string& equation, const std::vector<std::string>& conditions, const std::string& evidence) {
     entry.equation = text(equation);
+    entry.evidence = text(evidence);
     for (const std::string& condition : conditions)
         entry.conditions << text(condition);
 }
@@ -51,7 +52,7 @@ void tell(RuleEntry& entry, const std::string& equation, const std::vector<std::
 RuleEntry entryOf(const OptimizedModel& made, const RuleUse& use) {
     RuleEntry entry;
     entry.key = text(use.rule);
-    tell(entry, use.equation, use.conditions);
+    tell(entry, use.equation, use.conditions, use.evidence);
     entry.count = use.count;
     entry.gain = use.gain;
     std::vector<std::string> followed;
@@ -112,7 +113,7 @@ QVector<RuleEntry> ruleEntries(const OptimizedRun& run) {
         entry.without = true;
         for (const GraphRule& rule : run.rules)
             if (rule.name == name)
-                tell(entry, rule.equation, rule.conditions);
+                tell(entry, rule.equation, rule.conditions, rule.evidence);
         entries.push_back(entry);
     }
     return entries;

@@ -124,7 +124,7 @@ double addedWeightBytes(const Draft& draft) {
 }
 
 double LaunchCost::of(const Draft& draft) {
-    constexpr double kBytesOfLaunch = 4 << 20;
+    constexpr double kBytesOfLaunch = 7 << 20;
     return KernelSumCost::of(draft) + addedWeightBytes(draft) / kBytesOfLaunch;
 }
 

@@ -48,7 +48,7 @@ KernelWork workOf(const Draft& draft, std::span<const NodeNo> kernel);
 // whole, or that enlarges kernels, wants memory that the model did not.
 double addedWeightBytes(const Draft& draft);
 
-// How many kernels are launched, where 4 MiB of added weights are worth a launch; of drafts that are equal in that, the one whose kernels read
+// How many kernels are launched, where 7 MiB of added weights are worth a launch; of drafts that are equal in that, the one whose kernels read
 // fewer bytes of weights is cheaper (1e-12 of a launch for each). The same on every machine.
 class LaunchCost : public KernelSumCost {
 public:

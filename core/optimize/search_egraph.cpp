@@ -18,7 +18,7 @@ public:
     explicit EqualitySearch(SearchRun& run) : run_(run) { nodes_.add(run.start()->draft, 0, run.cost()); }
 
     void go() {
-        expand(run_.start());
+        descend();
         std::set<std::vector<std::size_t>> planned;
         while (!run_.stopped()) {
             const std::vector<EqualNodes::ClassNo> results = nodes_.resultsOf(run_.start()->draft);
@@ -30,6 +30,17 @@ public:
     }
 
 private:
+    // The greedy way: what is extracted later can only be better.
+    void descend() {
+        for (StatePtr at = run_.start(); at && !run_.stopped();) {
+            StatePtr next;
+            for (const StatePtr& child : expand(at))
+                if (child->cost < (next ? next : at)->cost)
+                    next = child;
+            at = next;
+        }
+    }
+
     // The drafts one rewrite away, which the e-graph knows from now on.
     const std::vector<StatePtr>& expand(const StatePtr& state) {
         if (const auto known = children_.find(state.get()); known != children_.end())

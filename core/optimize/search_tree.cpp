@@ -11,10 +11,27 @@ constexpr double kExploration = 0.7;
 constexpr int kRolloutSteps = 8;
 
 // Upper confidence bounds on trees (Kocsis and Szepesvari, 2006). The reward of a draft is how much cheaper than the start the best of its
-// random continuation is. Moves of a node are opened one at a time, in random order.
+// random continuation is. Moves of a node are opened one at a time, in random order; but the greedy way is in the tree from the beginning.
 class Tree {
 public:
     explicit Tree(SearchRun& run) : run_(run) { add(run.start(), 0); }
+
+    void descend() {
+        std::vector<std::size_t> path{0};
+        while (!run_.stopped()) {
+            std::size_t cheapest = path.back();
+            for (std::size_t made = open(path.back()); made != 0; made = open(path.back())) {
+                path.push_back(made);
+                credit(path, rewardOf(nodes_[made].state));
+                path.pop_back();
+                cheapest = nodes_[made].state->cost < nodes_[cheapest].state->cost ? made : cheapest;
+            }
+            run_.countExpansion();
+            if (cheapest == path.back())
+                return;
+            path.push_back(cheapest);
+        }
+    }
 
     void grow() {
         std::vector<std::size_t> path{0};
@@ -30,11 +47,7 @@ public:
             retire(path);
             return;
         }
-        for (const std::size_t node : path) {
-            ++nodes_[node].visits;
-            nodes_[node].best = std::max(nodes_[node].best, reward);
-            nodes_[node].sum += reward;
-        }
+        credit(path, reward);
     }
     bool exhausted() const { return exhausted_; }
 
@@ -56,6 +69,15 @@ private:
             std::swap(node.untried[i - 1], node.untried[run_.random.below(i)]);
         nodes_.push_back(std::move(node));
         return nodes_.size() - 1;
+    }
+
+    void credit(const std::vector<std::size_t>& path, double reward) {
+        spread_ = std::max(spread_, std::abs(reward));
+        for (const std::size_t node : path) {
+            ++nodes_[node].visits;
+            nodes_[node].best = std::max(nodes_[node].best, reward);
+            nodes_[node].sum += reward;
+        }
     }
 
     std::size_t choose(std::size_t at) const {
@@ -101,7 +123,6 @@ private:
             at = next;
             best = std::max(best, rewardOf(at));
         }
-        spread_ = std::max(spread_, std::abs(best));
         return best;
     }
 
@@ -115,6 +136,7 @@ private:
 
 void searchTree(SearchRun& run) {
     Tree tree(run);
+    tree.descend();
     while (!run.stopped() && !tree.exhausted()) {
         tree.grow();
         run.countExpansion();

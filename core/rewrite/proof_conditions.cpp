@@ -61,11 +61,19 @@ public:
             return std::nullopt;
         std::vector<Condition> fromLast = without(all, all), fromFirst = without(all, {all.rbegin(), all.rend()});
         std::vector<Condition> enough = told_;
-        std::ranges::copy(fromFirst.size() < fromLast.size() ? fromFirst : fromLast, std::back_inserter(enough));
+        std::ranges::copy_if(fromFirst.size() < fromLast.size() ? fromFirst : fromLast, std::back_inserter(enough),
+                             [&](const Condition& more) { return !standsForEqualGroups(more); });
         return enough;
     }
 
 private:
+    // Proofs know one group or any, not that two convolutions have as many: where trials told that, one group is proved for all that are equal.
+    bool standsForEqualGroups(const Condition& more) const {
+        return more.kind == Condition::Kind::oneGroup && std::ranges::any_of(told_, [&](const Condition& told) {
+                   return told.kind == Condition::Kind::sameGroups && (told.a == more.a || told.b == more.a);
+               });
+    }
+
     bool isProved(const std::vector<Condition>& more) const {
         std::vector<ShapeCondition> meant;
         std::vector<Condition> all = told_;

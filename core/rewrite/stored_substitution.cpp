@@ -86,6 +86,19 @@ bool sameButForOrder(const Rule& rule, TermId a, TermId b) {
     return inputs == 1 ? same(0, 0) : (same(0, 0) && same(1, 1)) || (traits(s.op).commutes && same(0, 1) && same(1, 0));
 }
 
+// "proved for all shapes; tried on 1800 random models".
+std::string evidenceOf(const StoredRule& rule) {
+    std::string text;
+    if (rule.status == substitution::RuleStatus::proved) {
+        text = "proved for all shapes";
+        for (const std::string& condition : rule.proofConditions)
+            text += (condition == rule.proofConditions.front() ? " where " : ", ") + condition;
+    }
+    if (!rule.whyNotProved.empty())
+        text = "not proved: " + rule.whyNotProved;
+    return rule.trials == 0 ? text : text + (text.empty() ? "" : "; ") + "tried on " + std::to_string(rule.trials) + " random models";
+}
+
 class StoredSubstitution : public Substitution {
 public:
     StoredSubstitution(const StoredRule& rule, std::vector<PatternSubstitution> directions, bool simplifies)
@@ -93,6 +106,7 @@ public:
         card_.simplifies = simplifies;
         if (directions_.size() > 1)
             card_.conditions = rule.preconditions; // which say of what direction they are
+        card_.evidence = evidenceOf(rule);
     }
 
     void find(const Draft& draft, NodeNo anchor, std::vector<Match>& found) const override {

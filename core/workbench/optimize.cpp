@@ -59,7 +59,7 @@ MadeCost measuredCost(const OptimizeRequest& request, const Work& work) {
 
 const std::vector<Cost>& costs() {
     static const std::vector<Cost> all{
-        {{"kernels", "kernel launches, 4 MiB of added weights for one, then bytes of weights that are read: the same on every machine"},
+        {{"kernels", "kernel launches, 7 MiB of added weights for one, then bytes of weights that are read: the same on every machine"},
          [](const OptimizeRequest&, const Work&) -> MadeCost { return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::LaunchCost>()); }},
         {{"roofline", "time by this machine's measured ceilings of arithmetic and memory"}, rooflineCost},
         {{"measured", "time of the kernels that are compiled: records of the store, untuned kernels measured where there are none"}, measuredCost},
@@ -141,7 +141,7 @@ private:
 
     void tellRules() {
         for (const auto& [rule, use] : uses_)
-            told_.rules.push_back({rules_[rule].card().name, rules_[rule].card().equation, rules_[rule].card().conditions, use.first, use.second});
+            told_.rules.push_back({rules_[rule].card().name, rules_[rule].card().equation, rules_[rule].card().conditions, rules_[rule].card().evidence, use.first, use.second});
         std::ranges::stable_sort(told_.rules, std::greater(), &RuleUse::gain);
     }
 

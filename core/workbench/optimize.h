@@ -39,6 +39,7 @@ std::vector<NamedText> graphRuleSets();
 struct GraphRule {
     std::string name, equation;
     std::vector<std::string> conditions; // under which it holds
+    std::string evidence;                // why it is believed: a proof, trials
 };
 Result<std::vector<GraphRule>> graphRules(const OptimizeRequest& request); // of its set, also those that it does without
 
@@ -59,6 +60,7 @@ struct GraphStep {
 struct RuleUse {
     std::string rule, equation;
     std::vector<std::string> conditions;
+    std::string evidence;
     std::int64_t count = 0; // in the best trail
     double gain = 0;        // by how much those steps made the graph cheaper
 };

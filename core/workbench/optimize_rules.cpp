@@ -86,7 +86,7 @@ Result<std::vector<GraphRule>> graphRules(const OptimizeRequest& request) {
     TS_ASSIGN(const std::vector<SubstitutionPtr> rules, setOf(request));
     std::vector<GraphRule> all;
     for (const SubstitutionPtr& rule : rules)
-        all.push_back({rule->card().name, rule->card().equation, rule->card().conditions});
+        all.push_back({rule->card().name, rule->card().equation, rule->card().conditions, rule->card().evidence});
     return all;
 }
 

@@ -60,11 +60,24 @@ class BenchRewriting : public QObject {
             qInfo("    %s %lld times, %.3f ms", use.rule.c_str(), static_cast<long long>(use.count), use.gain);
     }
 
+    // What reading all weights takes that nodes read, each as often as it is read, where nothing else is done: less a module cannot take.
+    static void tellFloor(const OptimizedModel& made, int threads) {
+        double bytes = 0, distinct = 0;
+        for (const auto& value : made.after.values())
+            distinct += value->isConstant() ? static_cast<double>(value->constant.byteCount()) : 0;
+        for (const auto& node : made.after.nodes())
+            for (const ValueId input : node->inputs)
+                bytes += input.valid() && made.after.value(input).isConstant() ? static_cast<double>(made.after.value(input).constant.byteCount()) : 0;
+        const double seconds = bench::readingSeconds(static_cast<std::size_t>(distinct), threads);
+        qInfo("    %.1f MB of weights, %.1f MB read: %.3f ms at %.0f GB/s", distinct / 1e6, bytes / 1e6, 1e3 * seconds * bytes / distinct, distinct / seconds / 1e9);
+    }
+
     // Without and with rewriting; 1 where the graph is the same.
     void compare(const Model& before, int threads) {
         const QString name = QString::fromStdString(before.name()), file = path(QString("%1-%2.onnx").arg(name).arg(threads));
         const OptimizedModel made = rewritten(before, threads, file);
         tell(before, made, threads);
+        tellFloor(made, threads);
         const Model after = take(openModel(file.toStdString()));
         const std::vector<Tensor> inputs = take(randomInputs(before.graph(), 1));
         ModuleSubject off(tuned(before, threads, name + "-off"), threads, inputs), on(tuned(after, threads, name + "-on"), threads, inputs);

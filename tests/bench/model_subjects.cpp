@@ -6,7 +6,11 @@
 #include <QJsonObject>
 #include <QStandardPaths>
 #include <QTest>
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <numeric>
+#include <thread>
 
 #include "core/measure/timing.h"
 #include "tests/take.h"
@@ -99,6 +103,38 @@ std::vector<double> lowTimes(const std::vector<Subject*>& subjects) {
     for (const auto& series : samples)
         lows.push_back(series.empty() ? std::nan("") : lowQuantile(series));
     return lows;
+}
+
+// Eight sums at once, so that the loads are what it waits for. The compiler makes vectors of them.
+[[gnu::optimize("O3")]] static std::uint64_t sumOf(const std::uint64_t* from, std::size_t count) {
+    std::uint64_t sums[8] = {};
+    for (std::size_t i = 0; i + 8 <= count; i += 8)
+        for (std::size_t k = 0; k < 8; ++k)
+            sums[k] += from[i + k];
+    return std::accumulate(std::begin(sums), std::end(sums), std::uint64_t(0));
+}
+
+double readingSeconds(std::size_t bytes, int threads) {
+    constexpr int kTimes = 400;
+    const std::size_t count = bytes / 8 / static_cast<std::size_t>(threads);
+    std::vector<std::vector<float>> seconds(static_cast<std::size_t>(threads));
+    std::atomic<std::uint64_t> kept = 0;
+    std::vector<std::thread> readers;
+    for (auto& own : seconds)
+        readers.emplace_back([&own, &kept, count] {
+            const std::vector<std::uint64_t> data(count, 1);
+            for (int i = 0; i < kTimes; ++i) {
+                const auto begin = std::chrono::steady_clock::now();
+                kept += sumOf(data.data(), count);
+                own.push_back(std::chrono::duration<float>(std::chrono::steady_clock::now() - begin).count());
+            }
+        });
+    for (std::thread& reader : readers)
+        reader.join();
+    double slowest = 0;
+    for (const auto& own : seconds)
+        slowest = std::max(slowest, lowQuantile(own));
+    return slowest;
 }
 
 void addModelRows() {

@@ -49,6 +49,9 @@ QString writeInputs(const Model& model, const std::vector<Tensor>& inputs, const
 // p5 of each, from blocks that take turns; every other round backwards.
 std::vector<double> lowTimes(const std::vector<Subject*>& subjects);
 
+// p5 of reading so many bytes once, by threads that each read their own part again and again, from whatever caches they fit.
+double readingSeconds(std::size_t bytes, int threads);
+
 // TUNESMITH_BENCH_MODELS: ONNX files, separated by colons, each with its dimensions if it has open ones (model.onnx?batch=1,height=320).
 // Rows of a test's data: the file is the tag, "dimensions" a column.
 void addModelRows();

@@ -89,8 +89,8 @@ QWidget* optimizePage() {
     replay->setReplay(sampleReplay(replay->font()));
     auto* column = new QSplitter(Qt::Vertical);
     auto* rules = new RulePanel;
-    rules->setRules({{"merge-convolutions", "conv(x, v1); conv(x, v2) = split(conv(x, concat(v1, v2)))", {"weights are constants"}, 1, 2, {"concat-of-split"}, {1}, false},
-                     {"merge-products", "matmul(x, v1); matmul(x, v2) = split(matmul(x, concat(v1, v2)))", {}, 3, 4, {}, {2, 3, 4}, false}},
+    rules->setRules({{"merge-convolutions", "conv(x, v1); conv(x, v2) = split(conv(x, concat(v1, v2)))", {"weights are constants"}, "tried on 1800 random models", 1, 2, {"concat-of-split"}, {1}, false},
+                     {"merge-products", "matmul(x, v1); matmul(x, v2) = split(matmul(x, concat(v1, v2)))", {}, "proved for all shapes", 3, 4, {}, {2, 3, 4}, false}},
                     "kernels");
     rules->setWithout("merge-products", true);
     rules->select("merge-convolutions");

@@ -45,6 +45,7 @@ RuleEntry rule(const QString& name, qint64 count) {
     entry.key = name;
     entry.equation = QStringLiteral("a = b<c>");
     entry.conditions = {QStringLiteral("x < y")};
+    entry.evidence = QStringLiteral("proved for all <shapes>");
     entry.count = count;
     entry.gain = 2;
     entry.steps = {1, 3};
@@ -185,7 +186,7 @@ private slots:
         QVERIFY(panel.cardText().startsWith(QStringLiteral("Select a rule")));
         panel.select(QStringLiteral("merge"));
         QCOMPARE(panel.current()->steps, QVector<int>({1, 3}));
-        for (const char* part : {"merge", "b<c>", "x < y", "times: 2 · cost: −2 kernels · steps: 1, 3", "tidy (2)"})
+        for (const char* part : {"merge", "b<c>", "x < y", "proved for all <shapes>", "times: 2 · cost: −2 kernels · steps: 1, 3", "tidy (2)"})
             QVERIFY2(panel.cardText().contains(QString::fromUtf8(part)), qPrintable(panel.cardText()));
     }
 

@@ -28,6 +28,7 @@ struct RuleEntry {
     QString key; // its name
     QString equation;
     QStringList conditions;
+    QString evidence; // why it is believed
     qint64 count = 0;
     double gain = 0;
     QStringList followed; // simplifications that its steps led to, "name (3)"

@@ -177,6 +177,8 @@ QString RulePanel::cardHtml(const RuleEntry& rule) const {
     html += section(tr("Equation"), QStringLiteral("<code>%1</code>").arg(equation.join(QStringLiteral("<br>= "))));
     if (rule.count > 0 || !rule.conditions.isEmpty()) // else they are not known
         html += section(tr("Holds when"), rule.conditions.isEmpty() ? tr("always").toHtmlEscaped() : list(rule.conditions));
+    if (!rule.evidence.isEmpty())
+        html += section(tr("Known from"), rule.evidence.toHtmlEscaped());
     if (rule.count == 0)
         return html + section(tr("Used"), tr("not in the best way").toHtmlEscaped());
     QStringList steps;

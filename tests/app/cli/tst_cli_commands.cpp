@@ -126,9 +126,9 @@ private slots:
                                     << QStringList{"p5_ms",     "other",      "ratio",
                                                    "ratio_low", "ratio_high", "verdict"};
         QTest::newRow("tune --strategy")
-            << QStringList{"tune", "mlp", "--trials-per-workload", "2", "--strategy", "coordinate", "--store", store}
+            << QStringList{"tune", "mlp", "--trials-per-workload", "2", "--strategy", "coordinate", "--no-latency", "--store", store}
             << QStringList{"run", "trials", "workloads"};
-        QTest::newRow("tune") << QStringList{"tune", "mlp", "--trials-per-workload", "2", "--store", store}
+        QTest::newRow("tune") << QStringList{"tune", "mlp", "--trials-per-workload", "2", "--threads", "1", "--store", store}
                               << QStringList{"run",         "trials",    "failed",   "seconds",
                                              "stop_reason", "before_ms", "after_ms", "workloads"};
         QTest::newRow("store check") << QStringList{"store", "check", "--store", store}

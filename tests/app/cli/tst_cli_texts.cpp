@@ -50,7 +50,7 @@ private slots:
         const CliResult tasks = runCli({"tasks", scores(), "--json"});
         QVERIFY2(tasks.status == 0, tasks.errors);
         QVERIFY2(tasks.out.contains("matmul"), tasks.out); // with its epilogue in the same kernel
-        const CliResult tuned = runCli({"tune", scores(), "--trials-per-workload", "6", "--threads", "1", "--store", store, "--json"});
+        const CliResult tuned = runCli({"tune", scores(), "--trials-per-workload", "6", "--no-latency", "--threads", "1", "--store", store, "--json"});
         QVERIFY2(tuned.status == 0, tuned.errors);
         QVERIFY(tuned.json()["trials"].toInt() >= 6);
         const CliResult compiled = runCli({"compile", scores(), "--store", store, "--threads", "1", "-o", module, "--json"});
@@ -83,7 +83,7 @@ private slots:
         const CliResult untuned = runCli({"inspect", text, "C", "--store", store, "--threads", "1"});
         QVERIFY2(untuned.status == 0, untuned.errors);
         QVERIFY2(untuned.out.contains("ROWS 2, WIDE on"), untuned.out); // the first values
-        const CliResult tuned = runCli({"tune", text, "--trials-per-workload", "8", "--threads", "1", "--store", store, "--json"});
+        const CliResult tuned = runCli({"tune", text, "--trials-per-workload", "8", "--no-latency", "--threads", "1", "--store", store, "--json"});
         QVERIFY2(tuned.status == 0, tuned.errors);
         const CliResult compiled = runCli({"compile", text, "--store", store, "--threads", "1", "-o", module, "--json"});
         QVERIFY2(compiled.status == 0, compiled.errors);

@@ -18,7 +18,7 @@ class TestCliTuning : public QObject {
     static void startTuning(QProcess& process, const QString& store, const QStringList& more = {}) {
         process.start(
             TEST_CLI,
-            QStringList{"tune", "encoder", "--trials-per-workload", "24", "--store", store, "--json"} + more);
+            QStringList{"tune", "encoder", "--threads", "1", "--trials-per-workload", "10", "--store", store, "--json"} + more);
         QVERIFY(process.waitForStarted());
         QTRY_VERIFY_WITH_TIMEOUT(
             runCli({"store", "check", "--store", store, "--json"}).json()["trials"].toInt() >= 5, 60'000);
@@ -57,7 +57,7 @@ private slots:
         const CliResult other = runCli({"tune", "mlp", "--resume", "1", "--store", store});
         QCOMPARE(other.status, 1);
         QVERIFY(other.sentence().contains("encoder"));
-        const CliResult resumed = runCli({"tune", "encoder", "--resume", "1", "--store", store, "--json"});
+        const CliResult resumed = runCli({"tune", "encoder", "--resume", "1", "--no-latency", "--store", store, "--json"});
         QVERIFY2(resumed.status == 0, resumed.errors);
         QVERIFY(runCli({"store", "check", "--store", store, "--json"}).json()["ok"].toBool());
     }
@@ -89,14 +89,15 @@ private slots:
         QVERIFY2(compiled.status == 0, compiled.errors);
         QCOMPARE(compiled.json()["planned_layouts"].toInt(), layouts["kept"].toBool() ? layouts["changed"].toInt() : 0);
         QVERIFY(runCli(tune).out.contains("\nLayouts: "));
-        const CliResult without = runCli({"tune", "mlp", "--threads", "1", "--trials-per-workload", "2", "--store", store, "--json"});
+        const CliResult without = runCli({"tune", "mlp", "--threads", "1", "--trials-per-workload", "2", "--no-latency", "--store", store, "--json"});
         QVERIFY(without.json()["runs"].toArray().first().toObject()["layouts"].isNull());
     }
 
     void tunedModuleRuns() {
         const QTemporaryDir folder;
         const QString store = folder.filePath("trials.db"), module = folder.filePath("module");
-        QCOMPARE(runCli({"tune", "mlp", "--trials-per-workload", "6", "--store", store}).status, 0);
+        const CliResult tuned = runCli({"tune", "mlp", "--trials-per-workload", "6", "--no-latency", "--store", store, "--json"});
+        QCOMPARE(tuned.status, 0);
         const CliResult compiled = runCli({"compile", "mlp", "--store", store, "-o", module, "--json"});
         QVERIFY2(compiled.status == 0, compiled.errors);
         QCOMPARE(compiled.json()["tuned"].toInt(), compiled.json()["kernels"].toInt());
@@ -112,7 +113,7 @@ private slots:
         const auto tuned = [&](const QStringList& more) {
             return runCli(QStringList{"compile", "mlp", "--threads", "1", "--store", store, "-o", module, "--json"} + more).json()["tuned"].toInt();
         };
-        const QStringList tune{"tune", "mlp", "--threads", "1", "--trials-per-workload", "6", "--store", store, "--json"};
+        const QStringList tune{"tune", "mlp", "--threads", "1", "--trials-per-workload", "6", "--no-latency", "--store", store, "--json"};
         const CliResult theirs = runCli(tune + QStringList{"--space", "autotvm"});
         QVERIFY2(theirs.status == 0, theirs.errors);
         const QJsonObject run = theirs.json();
@@ -126,7 +127,7 @@ private slots:
         QCOMPARE(runCli(tune).json()["search_space"].toString(), QString("tunesmith"));
         QCOMPARE(tuned({}), 3); // the faster of the two
         QCOMPARE(tuned({"--space", "tunesmith"}), 3);
-        const CliResult resumed = runCli({"tune", "mlp", "--resume", "1", "--store", store, "--json"});
+        const CliResult resumed = runCli({"tune", "mlp", "--resume", "1", "--no-latency", "--store", store, "--json"});
         QVERIFY2(resumed.status == 0, resumed.errors);
         QCOMPARE(resumed.json()["search_space"].toString(), QString("autotvm"));
         const CliResult kernel = runCli({"inspect", "mlp", "gemm", "--space", "autotvm", "--store", store, "--threads", "1", "--json"});

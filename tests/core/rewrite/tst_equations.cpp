@@ -168,7 +168,7 @@ void addConvolutionEquations(std::vector<Case>& all) {
     all.push_back({11, "convolutions as groups", grouped, [=](Model& m) { return put(m, 4, 4); }, [=](Model& m) { return put(m, 6, 4); },
                    "v2 and v4 have the same extent along axis 0"});
     all.push_back({11, "of other channels", grouped, [=](Model& m) { return put(m, 4, 4); }, [=](Model& m) { return put(m, 4, 2); },
-                   "the shapes do not allow it"});
+                   "v1 and v3 have the same extent along axis 1"});
     const auto rectified = [](const char* activation) {
         return [=](Model& m) {
             const ValueId x = m.input(kImage);

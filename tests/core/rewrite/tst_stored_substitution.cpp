@@ -64,6 +64,12 @@ private slots:
         QCOMPARE(both.equation, kShared.substr(0, kShared.find(" where")));
         QCOMPARE(both.conditions, stored.preconditions);
         QVERIFY(!both.simplifies);
+        QCOMPARE(both.evidence, "tried on " + std::to_string(stored.trials) + " random models");
+        stored.status = substitution::RuleStatus::proved;
+        stored.proofConditions = {"v1 is small", "v2 is large"};
+        QVERIFY(storedSubstitution(stored)->card().evidence.starts_with("proved for all shapes where v1 is small, v2 is large; tried on "));
+        stored.whyNotProved = "z3 is not installed";
+        QVERIFY(storedSubstitution(stored)->card().evidence.starts_with("not proved: z3 is not installed; tried on "));
         const SubstitutionCard one = storedSubstitution(verifiedRule("v1 = transpose(transpose(v1)) where v1: 2x4"))->card();
         QCOMPARE(one.equation, std::string("transpose(transpose(v1)) = v1"));
         QVERIFY(one.simplifies && one.conditions.empty());
