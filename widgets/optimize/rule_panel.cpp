@@ -22,11 +22,11 @@ QVector<TableColumn<RuleEntry>> ruleColumns(const std::shared_ptr<QString>& unit
     return {
         {tr("Rule"), tr("Checked rules may be used; the next run does without the others"), [](Row r) { return r.key; }, nullptr, kLeft,
          [](Row r) { return QVariant(plainToolTip(r.key)); }},
-        {tr("Equation"), tr("What is replaced by what"), [](Row r) { return r.equation; }, nullptr, kLeft,
-         [](Row r) { return QVariant(plainToolTip(r.equation)); }},
         {tr("Times"), tr("Steps of the best way that apply it"), [](Row r) { return r.count; }, nullptr, kRight},
         {tr("Gain"), tr("What those steps changed the cost by, together"),
          [unit](Row r) { return r.count > 0 ? gainText(r.gain, *unit) : QString(); }, [](Row r) { return r.gain; }, kRight},
+        {tr("Equation"), tr("What is replaced by what"), [](Row r) { return r.equation; }, nullptr, kLeft,
+         [](Row r) { return QVariant(plainToolTip(r.equation)); }},
     };
 }
 
@@ -60,7 +60,7 @@ Qt::ItemFlags RuleModel::flags(const QModelIndex& index) const {
 }
 
 RulePanel::RulePanel(QWidget* parent)
-    : QWidget(parent), model_(new RuleModel(this)), table_(new PlainTable(model_, 1, this)), card_(new QTextBrowser(this)), wish_(new QLabel(this)),
+    : QWidget(parent), model_(new RuleModel(this)), table_(new PlainTable(model_, 3, this)), card_(new QTextBrowser(this)), wish_(new QLabel(this)),
       again_(new QPushButton(tr("Ru&n again"), this)) {
     auto* parts = new QSplitter(Qt::Vertical, this);
     parts->setChildrenCollapsible(false);
