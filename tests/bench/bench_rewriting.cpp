@@ -35,13 +35,16 @@ class BenchRewriting : public QObject {
         return take(optimizeModel(model, request));
     }
 
-    std::filesystem::path tuned(const Model& model, int threads, const QString& name) const {
+    void tune(const Model& model, int threads) const {
         TuneRequest tuning;
         tuning.store = store(threads);
         tuning.threads = threads;
         tuning.budget.trialsPerWorkload = bench::trialsPerWorkload();
         tuning.measureModel = false;
         take(tuneModel(model, tuning));
+    }
+
+    std::filesystem::path compiled(const Model& model, int threads, const QString& name) const {
         CompileRequest request;
         request.folder = path(name).toStdString();
         request.store = store(threads);
@@ -80,7 +83,9 @@ class BenchRewriting : public QObject {
         tellFloor(made, threads);
         const Model after = take(openModel(file.toStdString()));
         const std::vector<Tensor> inputs = take(randomInputs(before.graph(), 1));
-        ModuleSubject off(tuned(before, threads, name + "-off"), threads, inputs), on(tuned(after, threads, name + "-on"), threads, inputs);
+        for (const Model* model : {&before, &after}) // both, before either is compiled: workloads that they share are tuned twice
+            tune(*model, threads);
+        ModuleSubject off(compiled(before, threads, name + "-off"), threads, inputs), on(compiled(after, threads, name + "-on"), threads, inputs);
         std::vector<bench::Subject*> subjects{&off, &on};
         std::vector<std::unique_ptr<RuntimeSubject>> runtimes;
         if (RuntimeSubject::isThere())
