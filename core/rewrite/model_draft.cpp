@@ -8,8 +8,8 @@
 #include "core/base/hash.h"
 #include "core/graph/captures.h"
 #include "core/graph/graph_builder.h"
+#include "core/ops/explicit_window.h"
 #include "core/ops/infer_shapes.h"
-#include "core/ops/window.h"
 
 namespace tunesmith::rewrite {
 namespace {
@@ -80,7 +80,10 @@ private:
 
     ValueNo addKnown(const Node& node, std::vector<ValueNo> operands) {
         std::ranges::replace(operands, kNone, Draft::kLeftOut);
-        return draft_.add(draft_.table().add(withExplicitPads(node)), operands, node.outputs.size());
+        Node explicitly = withExplicitWindow(graph_, node, graph_.opset());
+        if (explicitly.op == "Conv" && explicitly.domain.empty())
+            explicitly.attributes.erase("kernel_shape"); // the weights tell
+        return draft_.add(draft_.table().add(explicitly), operands, node.outputs.size());
     }
 
     void addOpaque(const Node& node, const std::vector<ValueNo>& operands) {
@@ -91,43 +94,6 @@ private:
         for (std::size_t i = 0; i < node.outputs.size(); ++i)
             if (node.outputs[i].valid())
                 setNumber(node.outputs[i], draft_.output(made, i));
-    }
-
-    // Pads as numbers and nothing left to defaults, so that windows that are the same look the same.
-    Node withExplicitPads(Node node) const {
-        const bool conv = node.op == "Conv", pool = node.op == "AveragePool" || node.op == "MaxPool";
-        if (!node.domain.empty() || (!conv && !pool))
-            return node;
-        const Shape x = graph_.value(node.inputs[0]).type.shape();
-        const Shape w = conv ? graph_.value(node.inputs[1]).type.shape() : Shape();
-        const Shape kernel = conv ? Shape(w.begin() + 2, w.end()) : node.intsAttr("kernel_shape");
-        const auto windows = ops::readWindows(node, kernel);
-        if (!windows.ok() || x.size() != kernel.size() + 2)
-            return node;
-        const auto geometry = ops::windowGeometry(*windows, {x.begin() + 2, x.end()});
-        const std::int64_t opset = graph_.opset();
-        const bool dilated = conv || node.has("dilations") || (node.op == "MaxPool" && opset >= 10);
-        return geometry.ok() ? explicitly(std::move(node), *geometry, conv, dilated) : node;
-    }
-
-    static Node explicitly(Node node, const ops::WindowGeometry& geometry, bool conv, bool dilated) {
-        std::vector<std::int64_t> strides, dilations, pads(2 * geometry.rank());
-        for (std::size_t d = 0; d < geometry.rank(); ++d) {
-            strides.push_back(geometry.dims[d].stride);
-            dilations.push_back(geometry.dims[d].dilation);
-            pads[d] = geometry.dims[d].padBegin;
-            pads[geometry.rank() + d] = geometry.dims[d].padEnd;
-        }
-        node.attributes.erase("auto_pad");
-        node.attributes["strides"] = strides;
-        node.attributes["pads"] = pads;
-        if (dilated)
-            node.attributes["dilations"] = dilations;
-        if (conv) {
-            node.attributes.erase("kernel_shape");
-            node.attributes["group"] = node.intAttr("group", 1);
-        }
-        return node;
     }
 
     void keepOutputs() {

@@ -8,7 +8,9 @@
 #include "core/graph/graph_builder.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
+#include "core/ops/explicit_window.h"
 #include "core/ops/lower_node.h"
+#include "core/ops/raise_opset.h"
 #include "core/schedule/autotvm_template.h"
 
 namespace tunesmith {
@@ -171,10 +173,24 @@ Workload inSpace(Workload workload, SpaceKind space) {
     return workload;
 }
 
+namespace {
+
+// Records serve a kernel however its model was written: in whatever opset that says the same.
+std::int64_t opsetOf(const Graph& graph, const KernelGroup& group) {
+    std::int64_t raised = graph.opset();
+    for (const NodeId id : group.nodes)
+        if (graph.node(id).domain.empty() && (raised = raisedOpset(graph.node(id), graph.opset())) == graph.opset())
+            break;
+    return raised;
+}
+
+} // namespace
+
 Result<ExtractedWorkload> extractWorkload(const Graph& graph, const KernelGroup& group, const LayoutPlan& layouts) {
     GraphBuilder builder("workload");
+    const std::int64_t opset = opsetOf(graph, group);
     for (const auto& [domain, version] : graph.opsets())
-        builder.setOpset(domain, version);
+        builder.setOpset(domain, domain.empty() ? opset : version);
     std::map<ValueId, ValueId> renamed;
     ExtractedWorkload extracted;
     Workload& workload = extracted.workload;
@@ -190,7 +206,7 @@ Result<ExtractedWorkload> extractWorkload(const Graph& graph, const KernelGroup&
         workload.constantInputs.push_back(value.isConstant());
     }
     for (const NodeId id : group.nodes) {
-        Node node = graph.node(id);
+        Node node = withExplicitWindow(graph, graph.node(id), opset);
         node.name.clear();
         for (ValueId& input : node.inputs)
             if (input.valid())

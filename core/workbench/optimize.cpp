@@ -11,11 +11,11 @@
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/ops/interpreter.h"
+#include "core/ops/raise_opset.h"
 #include "core/ops/settle_choices.h"
 #include "core/optimize/graph_search.h"
 #include "core/optimize/measured_cost.h"
 #include "core/rewrite/model_draft.h"
-#include "core/rewrite/raise_opset.h"
 #include "core/workbench/graph_race.h"
 #include "core/workbench/kernel_times.h"
 #include "core/workbench/machine.h"
@@ -262,7 +262,7 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     FoldOptions folding;
     folding.stop = work.stop;
     TS_ASSIGN(told.before, settleChoices(model.graph(), folding));
-    TS_ASSIGN(const Graph raised, rewrite::raisedOpset(told.before));
+    TS_ASSIGN(const Graph raised, raisedOpset(told.before));
     TS_ASSIGN(const rewrite::ModelDraft draft, rewrite::draftOf(raised));
     optimize::GraphSearchOptions options{request.search, request.alpha, request.budget, request.seconds, request.seed};
     options.leaders = 2;

@@ -227,6 +227,32 @@ private slots:
         }
     }
 
+    // Records serve a kernel however its model was written.
+    void keysDoNotDependOnTheWriting() {
+        using Attributes = std::map<std::string, Attribute>;
+        const auto keysOf = [](std::int64_t opset, const Attributes& conv, const Attributes& pool) {
+            Net n;
+            n.builder.setOpset({}, opset);
+            const ValueId made = n.builder.add("Conv", {n.image(3), n.builder.addConstant("", randomTensor({8, 3, 3, 3}, 1))}, conv);
+            n.builder.setOutputs({n.builder.add("MaxPool", {n.builder.add("Relu", {made})}, pool)});
+            std::vector<std::string> keys;
+            for (const ModelWorkload& each : take(modelWorkloads(take(prepareGraph(take(inferShapes(take(n.builder.build()))))), Target())))
+                keys.push_back(each.workload.key);
+            return keys;
+        };
+        const Attributes terse{{"auto_pad", std::string("SAME_UPPER")}}, window{{"kernel_shape", Ints{2, 2}}};
+        const Attributes wordy{{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{1, 1}}, {"dilations", Ints{1, 1}}, {"group", std::int64_t(1)}, {"kernel_shape", Ints{3, 3}}};
+        const Attributes wordyWindow{{"kernel_shape", Ints{2, 2}}, {"strides", Ints{1, 1}}, {"pads", Ints{0, 0, 0, 0}}, {"dilations", Ints{1, 1}}};
+        const auto keys = keysOf(13, terse, window);
+        QCOMPARE(keys.size(), std::size_t(2));
+        QCOMPARE(keysOf(17, wordy, wordyWindow), keys);
+        QCOMPARE(keysOf(16, terse, wordyWindow), keys);
+        Attributes strided = wordy;
+        strided["strides"] = Ints{2, 2};
+        QVERIFY(keysOf(17, strided, wordyWindow) != keys);
+        QVERIFY(keysOf(17, terse, {{"kernel_shape", Ints{3, 3}}})[1] != keys[1]);
+    }
+
     void unsupportedOperatorsAreNamed() {
         Net n;
         n.builder.setOutputs({n.builder.add("NonZero", {n.image(3)})});

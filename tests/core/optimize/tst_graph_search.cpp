@@ -7,6 +7,7 @@
 #include "core/ops/fold_constants.h"
 #include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
+#include "core/ops/raise_opset.h"
 #include "core/optimize/graph_search.h"
 #include "core/optimize/measured_cost.h"
 #include "core/rewrite/model_draft.h"
@@ -206,6 +207,23 @@ private slots:
             QVERIFY(workOf(model.draft, kernels[i]).bytes > 0);
         RooflineCost roofline({100, 20, 0.001});
         QVERIFY(roofline.of(model.draft) >= 0.001 * static_cast<double>(kernels.size()));
+    }
+
+    // What was tuned of a model is what its draft is judged by, as long as nothing in it is there twice.
+    void measuredCostAsksForWhatIsCompiled_data() {
+        QTest::addColumn<int>("model");
+        QTest::newRow("convolutions") << 0;
+        QTest::newRow("attention") << 1;
+    }
+    void measuredCostAsksForWhatIsCompiled() {
+        QFETCH(int, model);
+        const Graph graph = model == 0 ? fireModules(2) : attention(1);
+        std::set<std::string> compiled, asked;
+        for (const ModelWorkload& each : take(modelWorkloads(take(prepareGraph(graph)), Target())))
+            compiled.insert(each.workload.key);
+        MeasuredCost cost(Target(), {}, [&](const Workload& workload) { return asked.insert(workload.key), std::optional(1.0); });
+        cost.of(take(rewrite::draftOf(take(raisedOpset(graph)))).draft);
+        QCOMPARE(asked, compiled);
     }
 
     void measuredCostAsksForEachWorkloadOnce() {
