@@ -12,15 +12,25 @@
 
 namespace tunesmith {
 
+namespace {
+
+// What a pass makes of a graph that has such nodes; others stay as they are, with the shapes that they have.
+Result<Graph> where(std::string_view op, Result<Graph> (*pass)(const Graph&), const Graph& graph) {
+    if (std::ranges::none_of(graph.nodes(), [&](const auto& node) { return node->op == op; }))
+        return graph;
+    TS_ASSIGN(const Graph changed, pass(graph));
+    return inferShapes(changed);
+}
+
+} // namespace
+
 Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     TS_ASSIGN(const Graph bound, inferShapes(model, dims));
     TS_ASSIGN(const Graph folded, foldConstants(bound, FoldOptions::weights()));
     TS_ASSIGN(const Graph expanded, expandNodes(folded));
-    TS_ASSIGN(const Graph convolved, transposedConvsAsConvs(expanded));
-    TS_ASSIGN(const Graph merged, foldBatchNorms(convolved));
-    TS_ASSIGN(const Graph inferred, inferShapes(merged));
-    TS_ASSIGN(const Graph viewed, splitsAsViews(inferred));
-    return inferShapes(viewed);
+    TS_ASSIGN(const Graph convolved, where("ConvTranspose", transposedConvsAsConvs, expanded));
+    TS_ASSIGN(const Graph merged, where("BatchNormalization", foldBatchNorms, convolved));
+    return where("Split", splitsAsViews, merged);
 }
 
 namespace {
