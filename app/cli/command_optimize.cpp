@@ -26,6 +26,7 @@ Json optimizedJson(const OptimizedModel& made) {
     json["stop_reason"] = stopReasonName(made.stopReason);
     json["rules"] = rules;
     json["kept_original"] = made.keptOriginal;
+    json["layouts"] = made.layouts;
     if (!made.timed.empty()) {
         Json graphs = Json::array();
         for (const TimedGraph& graph : made.timed)
@@ -65,6 +66,8 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
         text += "Times of kernels predict those of " + std::to_string(made.timed.size()) + " modules within " + fixed(100 * prediction.error, 1) +
                 " % on the average; their order: Kendall's tau " + fixed(prediction.kendallTau, 2) + "\n";
     }
+    if (made.layouts > 0)
+        text += std::to_string(made.layouts) + " values lie otherwise than usual, as the store now knows: compile with the same store\n";
     if (made.keptOriginal)
         text += "What was found is not certainly faster as a module: the graph stays as it was\n";
     text += "Equal to the original on random inputs: at most " + scientific(made.maxRelativeError) + " of the outputs' scale off\n";

@@ -74,41 +74,50 @@ Result<Graph> graphToCompile(const Draft& draft) { return GraphMaker(draft).run(
 double MeasuredCost::of(const Draft& draft) {
     if (const auto known = ofDraft_.find(draft.hash()); known != ofDraft_.end())
         return known->second;
-    const auto cost = [&]() -> Result<double> {
-        TS_ASSIGN(const Graph graph, graphToCompile(draft));
-        TS_ASSIGN(const Graph prepared, prepareGraph(graph));
-        TS_ASSIGN(const std::vector<Graph> parts, compiledParts(prepared));
-        double sum = 0;
-        for (const Graph& part : parts) {
-            TS_ASSIGN(const std::vector<KernelGroup> groups, groupNodes(part));
-            const LayoutPlan layouts = chooseLayouts(part, groups, target_);
-            for (const KernelGroup& group : groups) {
-                if (group.kind == KernelGroup::Kind::alias) {
-                    const ValueId from = part.node(group.nodes[0]).inputs[0];
-                    sum += isPlain(layouts, part, from) ? 0 : ofConversion(part.value(from).type);
-                } else if (!isSlicedConcat(part, group, layouts)) {
-                    TS_ASSIGN(const ExtractedWorkload extracted, extractWorkload(part, group, layouts));
-                    sum += ofWorkload(extracted.workload);
-                }
-            }
-            for (const ValueId output : part.outputs())
-                sum += isPlain(layouts, part, output) ? 0 : ofConversion(part.value(output).type);
-        }
-        return sum;
-    }();
+    const auto cost = compute(draft);
     return ofDraft_[draft.hash()] = cost.ok() ? *cost : roofline_.of(draft);
 }
 
-double MeasuredCost::ofWorkload(const Workload& workload) {
-    const auto known = known_.find(workload.key);
-    if (known != known_.end())
-        return known->second;
-    std::optional<double> ms = times_(workload);
-    if (!ms) {
-        ++guessed_;
-        ms = rates_.launchMs + std::max(static_cast<double>(workload.flops) / (rates_.gflops * 1e6), static_cast<double>(workload.bytes()) / (rates_.gigabytesPerSecond * 1e6));
+Result<double> MeasuredCost::compute(const Draft& draft) {
+    TS_ASSIGN(const Graph graph, graphToCompile(draft));
+    TS_ASSIGN(const Graph prepared, prepareGraph(graph));
+    TS_ASSIGN(const std::vector<Graph> parts, compiledParts(prepared));
+    double sum = 0;
+    for (const Graph& part : parts) {
+        TS_ASSIGN(const double cost, ofKernels(part));
+        sum += cost;
     }
-    return known_[workload.key] = *ms;
+    return sum;
+}
+
+Result<double> MeasuredCost::ofKernels(const Graph& part) {
+    TS_ASSIGN(const std::vector<KernelGroup> groups, groupNodes(part));
+    const LayoutPlan layouts = chooseLayouts(part, groups, target_);
+    double sum = 0;
+    for (const KernelGroup& group : groups) {
+        if (group.kind == KernelGroup::Kind::alias) {
+            const ValueId from = part.node(group.nodes[0]).inputs[0];
+            sum += isPlain(layouts, part, from) ? 0 : ofConversion(part.value(from).type);
+        } else if (!isSlicedConcat(part, group, layouts)) {
+            TS_ASSIGN(const ExtractedWorkload extracted, extractWorkload(part, group, layouts));
+            sum += timeOf(extracted.workload).value_or(guess(extracted.workload));
+        }
+    }
+    for (const ValueId output : part.outputs())
+        sum += isPlain(layouts, part, output) ? 0 : ofConversion(part.value(output).type);
+    return sum;
+}
+
+std::optional<double> MeasuredCost::timeOf(const Workload& workload) {
+    const auto [place, fresh] = known_.try_emplace(workload.key);
+    if (fresh)
+        place->second = times_(workload);
+    return place->second;
+}
+
+double MeasuredCost::guess(const Workload& workload) const {
+    const double computing = static_cast<double>(workload.flops) / (rates_.gflops * 1e6), moving = static_cast<double>(workload.bytes()) / (rates_.gigabytesPerSecond * 1e6);
+    return rates_.launchMs + std::max(computing, moving);
 }
 
 double MeasuredCost::ofConversion(const TensorType& type) const {

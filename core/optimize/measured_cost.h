@@ -21,22 +21,26 @@ public:
     double of(const Draft& draft) override;
     std::string unit() const override { return "ms"; }
 
-    std::size_t guessed() const { return guessed_; } // workloads without a time so far
-
 protected:
     double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) override { return roofline_.kernel(draft, kernel); }
+    // Of a graph that consists of kernels.
+    virtual Result<double> ofKernels(const Graph& part);
+
+    const Target& target() const { return target_; }
+    std::optional<double> timeOf(const Workload& workload); // asks for it once
+    bool isTimed(const Workload& workload) const { return known_.contains(workload.key); }
+    double guess(const Workload& workload) const;
 
 private:
-    double ofWorkload(const Workload& workload);
+    Result<double> compute(const Draft& draft);
     double ofConversion(const TensorType& type) const;
 
     Target target_;
     MachineRates rates_;
     Times times_;
     RooflineCost roofline_; // for what cannot be compiled
-    std::unordered_map<std::string, double> known_; // by the workload's key
+    std::unordered_map<std::string, std::optional<double>> known_; // by the workload's key
     std::unordered_map<std::uint64_t, double> ofDraft_;
-    std::size_t guessed_ = 0;
 };
 
 // The draft as the compiler sees it, with weights of the right shapes and any values.

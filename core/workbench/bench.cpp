@@ -87,6 +87,7 @@ Result<Subject> compiledSubject(const Model& model, const PlanRequest& plan, con
     TS_ASSIGN(const ExportSummary module, exportPlanned(planned, owned->path() / "module"));
     TS_ASSIGN(Subject subject, subjectAt(module.folder, inputs, plan.threads));
     subject.owned = std::move(owned);
+    subject.layouts = planned.layouts;
     return subject;
 }
 
@@ -117,6 +118,18 @@ Result<PairSamples> measurePair(const Subject& a, const Subject& b, double secon
               timeModulePair(*worker, {a.folder, a.threads, a.inputs}, {b.folder, b.threads, b.inputs},
                              seconds, kBlockSeconds, kPatience, stop));
     return PairSamples{std::move(timing.a), std::move(timing.b)};
+}
+
+Result<JudgedPair> judgeSubjects(const Subject& a, const Subject& b, double seconds, const StopToken& stop) {
+    constexpr std::size_t kEnough = 24; // turns
+    JudgedPair judged;
+    do {
+        TS_ASSIGN(const PairSamples more, measurePair(a, b, seconds, stop));
+        judged.samples.a.insert(judged.samples.a.end(), more.a.begin(), more.a.end());
+        judged.samples.b.insert(judged.samples.b.end(), more.b.begin(), more.b.end());
+        TS_ASSIGN(judged.verdict, judgePaired(judged.samples.a, judged.samples.b));
+    } while (judged.verdict.kind == VerdictKind::cannotTell && judged.samples.a.size() < kEnough);
+    return judged;
 }
 
 Result<PairSteps> measureLayers(const Subject& a, const Subject& b, double seconds, const StopToken& stop) {

@@ -1,13 +1,60 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/graph_race.h"
 
+#include "core/measure/machine.h"
 #include "core/onnx/export.h"
+#include "core/schedule/stored_rows.h"
+#include "core/workbench/layout_contest.h"
+#include "core/workbench/layout_records.h"
+#include "core/workbench/open_store.h"
+#include "core/workbench/version.h"
 
 namespace tunesmith {
+namespace {
 
-Result<GraphRace> GraphRace::make(const Model& original, const PlanRequest& plan, std::uint64_t seed) {
-    TS_ASSIGN(Subject subject, compiledSubject(original, plan, {{}, seed}));
-    return GraphRace(plan, seed, std::move(subject));
+constexpr double kContestSeconds = 2;
+
+Status remember(const PlanRequest& request, const Graph& prepared, const LayoutVerdict& verdict) {
+    TS_ASSIGN(const auto store, openStore(request.store, StoreMode::readWrite));
+    TS_ASSIGN(const MachineRow machine, thisMachine());
+    TS_ASSIGN(const Target target, hostTarget(request.threads));
+    RunRow run;
+    run.version = versionText();
+    TS_ASSIGN(run.target, storedTarget(*store, target));
+    const auto stored = storeLayouts(*store, prepared, run, machine.key, verdict);
+    return stored.ok() ? Status() : Status(stored.error());
+}
+
+} // namespace
+
+Result<GraphRace> GraphRace::make(const Model& original, const PlanRequest& plan, std::uint64_t seed, LayoutPlanner planner) {
+    GraphRace race(plan, seed, std::move(planner));
+    TS_ASSIGN(race.original_, race.runnerOf(original));
+    return race;
+}
+
+Result<Subject> GraphRace::runnerOf(const Model& model) const {
+    TS_ASSIGN(Subject usual, compiledSubject(model, plan_, {{}, seed_}));
+    if (!planner_ || !model.info().notCompiled.empty())
+        return usual;
+    plan_.work.report("planning layouts");
+    TS_ASSIGN(const Graph prepared, prepareGraph(model.graph()));
+    TS_ASSIGN(const optimize::PlannedLayouts planned, planner_(prepared));
+    return fasterOf(std::move(usual), model, prepared, planned);
+}
+
+Result<Subject> GraphRace::fasterOf(Subject usual, const Model& model, const Graph& prepared, const optimize::PlannedLayouts& planned) const {
+    if (differencesOf(planned.greedy.plan, planned.best.plan) == 0)
+        return usual;
+    PlanRequest asked = plan_;
+    asked.layouts = planned.best.plan;
+    TS_ASSIGN(Subject subject, compiledSubject(model, asked, {{}, seed_}));
+    plan_.work.report("comparing layouts in the whole model");
+    TS_ASSIGN(const LayoutContest contest, contestLayouts(usual, subject, kContestSeconds, plan_.work.stop));
+    if (!contest.agree || !contest.faster)
+        return usual;
+    TS_TRY(remember(plan_, prepared, {planned.best.plan, true, planned.greedy.ms, planned.best.ms, contest.aMs, contest.bMs}));
+    return subject;
 }
 
 // By way of a file, as whoever uses the rewritten model would read it.
@@ -16,11 +63,10 @@ Result<GraphRace::Times> GraphRace::time(const Graph& rewritten, double seconds)
     const std::filesystem::path file = folder.path() / "rewritten.onnx";
     TS_TRY(exportOnnx(rewritten, file));
     TS_ASSIGN(const Model model, openModel(file.string(), {}, plan_.work));
-    TS_ASSIGN(const Subject subject, compiledSubject(model, plan_, {{}, seed_}));
+    TS_ASSIGN(const Subject subject, runnerOf(model));
     plan_.work.report("measuring against the original");
-    TS_ASSIGN(const PairSamples pair, measurePair(original_, subject, seconds, plan_.work.stop));
-    TS_ASSIGN(const Verdict verdict, judgePaired(pair.a, pair.b));
-    return Times{latencyOf(pair.a, original_, 0).p5Ms, latencyOf(pair.b, subject, 0).p5Ms, verdict.kind};
+    TS_ASSIGN(const JudgedPair pair, judgeSubjects(original_, subject, seconds, plan_.work.stop));
+    return Times{latencyOf(pair.samples.a, original_, 0).p5Ms, latencyOf(pair.samples.b, subject, 0).p5Ms, pair.verdict.kind, subject.layouts};
 }
 
 } // namespace tunesmith

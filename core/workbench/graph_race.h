@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include "core/optimize/planned_cost.h"
 #include "core/stats/verdict.h"
 #include "core/workbench/measure_module.h"
 
@@ -9,19 +10,28 @@ namespace tunesmith {
 // caches and all.
 class GraphRace {
 public:
-    // The plan says for which threads, and with which store's records kernels are compiled.
-    static Result<GraphRace> make(const Model& original, const PlanRequest& plan, std::uint64_t seed);
+    // Layouts for a graph as the compiler has it.
+    using LayoutPlanner = std::function<Result<optimize::PlannedLayouts>(const Graph& prepared)>;
+
+    // The plan says for which threads, and with which store's records kernels are compiled. With a planner every graph, the original as well, is first
+    // compiled a second time, in its layouts; where that is certainly faster it runs so, and the store remembers them for whoever compiles that graph.
+    static Result<GraphRace> make(const Model& original, const PlanRequest& plan, std::uint64_t seed, LayoutPlanner planner = {});
 
     struct Times {
         double beforeMs = 0, afterMs = 0; // p5
         VerdictKind verdict = VerdictKind::cannotTell;
+        std::size_t layouts = 0; // values of the rewritten graph that lie otherwise than by the greedy choice
     };
     Result<Times> time(const Graph& rewritten, double seconds) const;
 
 private:
-    GraphRace(PlanRequest plan, std::uint64_t seed, Subject original) : plan_(std::move(plan)), seed_(seed), original_(std::move(original)) {}
+    GraphRace(PlanRequest plan, std::uint64_t seed, LayoutPlanner planner) : plan_(std::move(plan)), seed_(seed), planner_(std::move(planner)) {}
+    Result<Subject> runnerOf(const Model& model) const;
+    Result<Subject> fasterOf(Subject usual, const Model& model, const Graph& prepared, const optimize::PlannedLayouts& planned) const;
+
     PlanRequest plan_;
     std::uint64_t seed_;
+    LayoutPlanner planner_;
     Subject original_;
 };
 

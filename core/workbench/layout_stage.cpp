@@ -2,27 +2,21 @@
 #include "core/workbench/layout_stage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
-#include <limits>
 #include <set>
 
-#include "core/check/equivalence.h"
 #include "core/measure/machine.h"
-#include "core/module/layout_estimate.h"
+#include "core/module/layout_knowledge.h"
 #include "core/schedule/records.h"
 #include "core/schedule/time_records.h"
-#include "core/stats/verdict.h"
+#include "core/workbench/layout_contest.h"
 #include "core/workbench/layout_records.h"
-#include "core/workbench/measure_module.h"
 
 namespace tunesmith {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kOptimism = 0.95; // of estimates: what promises as much as the best is worth a measurement ...
-constexpr double kHandicap = 0.02; // ... and what gains less is not worth a change
-constexpr std::size_t kPerFamily = 3; // other layouts that are measured of a workload
 constexpr int kRounds = 6;
 constexpr std::size_t kLeastTrials = 8;
 constexpr double kModelSeconds = 5;
@@ -74,17 +68,13 @@ private:
 
     Status measureUntilSure(const LayoutProblem& problem) {
         TS_TRY(readRecords(problem));
-        const std::vector<double> ones(problem.workloads().size(), 1.0);
-        greedy_ = problem.greedy(ones).workloads;
-        const LayoutEstimate estimate(problem);
-        std::vector<std::size_t> wanted = unmeasured(greedy_); // its conversions and what was not tuned before
+        std::vector<std::size_t> wanted = known_->unmeasured(known_->greedy()); // its conversions and what was not tuned before
         for (int round = 0; round <= kRounds; ++round) {
             if (!wanted.empty())
                 TS_TRY(measure(problem, wanted));
             if (round == kRounds || exhausted())
                 break;
-            const auto promising = problem.solve(promises(problem, estimate), kHandicap);
-            wanted = promising ? unmeasured(promising->workloads) : std::vector<std::size_t>();
+            wanted = known_->promising();
             if (wanted.empty())
                 break;
         }
@@ -95,11 +85,11 @@ private:
     Status confirm(const LayoutProblem& problem) {
         std::set<std::size_t> confirmed;
         for (int round = 0; round < kRounds; ++round) {
-            const auto planned = problem.solve(known(), kHandicap);
+            const auto planned = known_->best();
             std::vector<std::size_t> doubtful;
             if (planned)
-                std::ranges::set_symmetric_difference(planned->workloads, greedy_, std::back_inserter(doubtful));
-            std::erase_if(doubtful, [&](std::size_t i) { return !measured_[i] || !confirmed.insert(i).second; });
+                std::ranges::set_symmetric_difference(planned->workloads, known_->greedy(), std::back_inserter(doubtful));
+            std::erase_if(doubtful, [&](std::size_t i) { return !known_->isMeasured(i) || !confirmed.insert(i).second; });
             if (doubtful.empty())
                 break;
             work_.report("measuring layouts", -1, "once more: " + std::to_string(doubtful.size()) + " kernels");
@@ -108,56 +98,30 @@ private:
                 workloads.push_back(problem.workloads()[i]);
             TS_ASSIGN(const auto times, timeRecords(asked_.store, workloads, asked_.target, machine_, options_.workers, work_.stop));
             for (std::size_t k = 0; k < doubtful.size(); ++k)
-                measured_[doubtful[k]] = times[k] ? times[k] : measured_[doubtful[k]];
+                if (times[k])
+                    known_->learn(doubtful[k], times[k]);
         }
         return {};
     }
 
-    std::vector<double> known() const {
-        std::vector<double> costs;
-        for (const auto& ms : measured_)
-            costs.push_back(ms.value_or(kInfinity));
-        return costs;
-    }
-
-    std::vector<std::size_t> unmeasured(std::vector<std::size_t> workloads) const {
-        std::erase_if(workloads, [&](std::size_t i) { return measured_[i] || failed_.contains(i); });
-        return workloads;
-    }
-
-    // What is measured costs that; of the rest an estimate, as long as it may still be measured.
-    std::vector<double> promises(const LayoutProblem& problem, const LayoutEstimate& estimate) const {
-        std::vector<double> costs = estimate.costs(measured_);
-        std::map<std::size_t, std::size_t> tried; // layouts of each family
-        for (std::size_t i = 0; i < costs.size(); ++i)
-            if (!problem.isConversion(i) && (measured_[i] || failed_.contains(i)) && !std::ranges::binary_search(greedy_, i))
-                ++tried[problem.family(i)];
-        for (std::size_t i = 0; i < costs.size(); ++i) {
-            const bool usedUp = !problem.isConversion(i) && tried[problem.family(i)] >= kPerFamily;
-            if (!measured_[i])
-                costs[i] = failed_.contains(i) || usedUp ? kInfinity : costs[i] * kOptimism;
-        }
-        return costs;
-    }
-
     Status readRecords(const LayoutProblem& problem) {
-        measured_.resize(problem.workloads().size());
-        for (std::size_t i = 0; i < measured_.size(); ++i)
+        known_.emplace(problem);
+        for (std::size_t i = 0; i < problem.workloads().size(); ++i)
             TS_TRY(readRecord(problem, i));
         return {};
     }
 
     Status readRecord(const LayoutProblem& problem, std::size_t i) {
         TS_ASSIGN(const auto record, asked_.store.bestRecord(problem.workloads()[i].key, asked_.target.key(), machine_));
-        if (record)
-            measured_[i] = record->trial.p5Ms;
+        if (record && record->trial.p5Ms)
+            known_->learn(i, record->trial.p5Ms);
         return {};
     }
 
     // A config that is good in the greedy layouts is a guess for others.
     Result<std::vector<Config>> knownConfigs(const LayoutProblem& problem, std::size_t workload) const {
         std::vector<Config> configs;
-        for (const std::size_t i : greedy_)
+        for (const std::size_t i : known_->greedy())
             if (!problem.isConversion(i) && !problem.isConversion(workload) && problem.family(i) == problem.family(workload)) {
                 TS_ASSIGN(const auto known, bestConfig(asked_.store, problem.workloads()[i].key, asked_.target, machine_));
                 if (known)
@@ -189,8 +153,8 @@ private:
         spend(result);
         for (const std::size_t i : wanted) {
             TS_TRY(readRecord(problem, i));
-            if (!measured_[i])
-                failed_.insert(i);
+            if (!known_->isMeasured(i))
+                known_->learn(i, std::nullopt);
         }
         return {};
     }
@@ -205,10 +169,9 @@ private:
 
     // Of what was measured alone. False where that is too little to say anything.
     Result<bool> decide(const LayoutProblem& problem) {
-        const std::vector<double> costs = known();
-        const LayoutChoice greedy = problem.greedy(costs);
-        const auto planned = problem.solve(costs, kHandicap);
-        if (!planned || greedy.ms == kInfinity) {
+        const LayoutChoice greedy = problem.greedy(known_->costs());
+        const auto planned = known_->best();
+        if (!planned || !std::isfinite(greedy.ms)) {
             report_.text = "layouts: not planned, not all that the model consists of could be measured";
             return false;
         }
@@ -230,30 +193,20 @@ private:
         return compiledSubject(asked_.model, {asked_.request.store, asked_.target.threads, asked_.request.builders, false, work_, {}, plan}, {});
     }
 
-    // Every kernel was checked; what they amount to is, too, as compiling would refuse a plan that is wrong.
-    Result<bool> agree(const Subject& a, const Subject& b) const {
-        TS_ASSIGN(const auto worker, startWorker());
-        TS_ASSIGN(const std::vector<Tensor> first, runModule(*worker, {a.folder, a.threads, a.inputs}, kPatience, work_.stop));
-        TS_ASSIGN(const std::vector<Tensor> second, runModule(*worker, {b.folder, b.threads, b.inputs}, kPatience, work_.stop));
-        return requireEquivalent(first, second).ok();
-    }
-
     Status compare(const LayoutPlan& greedy, const LayoutPlan& planned) {
         TS_ASSIGN(const Subject before, subjectOf(greedy));
         TS_ASSIGN(const Subject after, subjectOf(planned));
         work_.report("comparing layouts in the whole model");
-        TS_ASSIGN(const bool same, agree(before, after));
-        TS_ASSIGN(const PairSamples pair, measurePair(before, after, kModelSeconds, work_.stop));
-        TS_ASSIGN(const Verdict verdict, judgePaired(pair.a, pair.b));
-        verdict_.kept = report_.kept = same && verdict.kind == VerdictKind::faster;
-        verdict_.greedyMs = report_.greedyMs = latencyOf(pair.a, before, 0).p5Ms;
-        verdict_.plannedMs = report_.plannedMs = latencyOf(pair.b, after, 0).p5Ms;
+        TS_ASSIGN(const LayoutContest contest, contestLayouts(before, after, kModelSeconds, work_.stop));
+        verdict_.kept = report_.kept = contest.agree && contest.faster;
+        verdict_.greedyMs = report_.greedyMs = contest.aMs;
+        verdict_.plannedMs = report_.plannedMs = contest.bMs;
         if (verdict_.kept)
             verdict_.plan = planned;
         report_.text = "layouts: " + std::to_string(report_.changed) + " values differ from the greedy choice, predicted " +
                        milliseconds(report_.greedyPredictedMs) + " -> " + milliseconds(report_.plannedPredictedMs) + ", measured " +
                        milliseconds(*report_.greedyMs) + " -> " + milliseconds(*report_.plannedMs) +
-                       (report_.kept ? ": kept" : !same ? ": outputs differ, the greedy choice stands" : ": not certainly faster, the greedy choice stands");
+                       (report_.kept ? ": kept" : !contest.agree ? ": outputs differ, the greedy choice stands" : ": not certainly faster, the greedy choice stands");
         return {};
     }
 
@@ -264,9 +217,7 @@ private:
     std::string machine_;
     std::optional<std::size_t> trialsLeft_;
     std::optional<double> secondsLeft_;
-    std::vector<std::optional<double>> measured_; // of each workload
-    std::set<std::size_t> failed_;
-    std::vector<std::size_t> greedy_; // workloads of the greedy choice, ascending
+    std::optional<LayoutKnowledge> known_;
     LayoutVerdict verdict_;
     TunedLayouts report_;
 };

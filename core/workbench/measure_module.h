@@ -5,6 +5,7 @@
 #include "core/module/module_info.h"
 #include "core/module/worker_verbs.h"
 #include "core/process/measuring_lock.h"
+#include "core/stats/verdict.h"
 #include "core/workbench/bench.h"
 #include "core/workbench/plan_model.h"
 #include "core/workbench/session.h"
@@ -20,6 +21,7 @@ struct Subject {
     ModuleInfo module;
     std::vector<Tensor> inputs;
     int threads = 1;
+    std::size_t layouts = 0; // of a compiled model: values that lie otherwise than by the greedy choice
 };
 
 Result<Subject> openSubject(const std::string& what, const BenchRequest& request);
@@ -30,6 +32,13 @@ struct PairSamples {
     std::vector<double> a, b;
 };
 Result<PairSamples> measurePair(const Subject& a, const Subject& b, double seconds, const StopToken& stop);
+
+// The same with its verdict. Slow modules are measured for longer, until it can be told or there are as many turns as quick ones get at the least.
+struct JudgedPair {
+    PairSamples samples;
+    Verdict verdict;
+};
+Result<JudgedPair> judgeSubjects(const Subject& a, const Subject& b, double seconds, const StopToken& stop);
 
 // Layer by layer, likewise.
 Result<PairSteps> measureLayers(const Subject& a, const Subject& b, double seconds, const StopToken& stop);

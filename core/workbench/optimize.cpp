@@ -26,11 +26,16 @@ namespace {
 
 using optimize::StatePtr;
 
-using MadeCost = Result<std::unique_ptr<optimize::DraftCost>>;
+// What drafts are judged by; kernels that were measured leave the last word to modules.
+struct Judge {
+    std::unique_ptr<optimize::DraftCost> cost;
+    bool measuresKernels = false;
+    GraphRace::LayoutPlanner planner = {};
+};
 
 struct Cost {
     NamedText info;
-    std::function<MadeCost(const OptimizeRequest&, const Work&)> make;
+    std::function<Result<Judge>(const OptimizeRequest&, const Work&)> make;
 };
 
 int threadsOf(const OptimizeRequest& request) { return request.threads > 0 ? request.threads : usableCores(); }
@@ -44,30 +49,43 @@ Result<optimize::MachineRates> ratesOf(const OptimizeRequest& request, const Wor
     return rates;
 }
 
-MadeCost rooflineCost(const OptimizeRequest& request, const Work& work) {
+Result<Judge> rooflineCost(const OptimizeRequest& request, const Work& work) {
     TS_ASSIGN(const optimize::MachineRates rates, ratesOf(request, work));
-    return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::RooflineCost>(rates));
+    return Judge{std::make_unique<optimize::RooflineCost>(rates)};
 }
 
-MadeCost measuredCost(const OptimizeRequest& request, const Work& work) {
+template <typename Measured>
+Result<std::unique_ptr<Measured>> measuring(const OptimizeRequest& request, const Work& work) {
     TS_ASSIGN(const optimize::MachineRates rates, ratesOf(request, work));
     TS_ASSIGN(const Target target, hostTarget(threadsOf(request)));
     TS_ASSIGN(std::shared_ptr<KernelTimes> times, KernelTimes::open({request.store, target, {}, request.seed, work}));
-    const auto ms = [times](const Workload& workload) { return times->ms(workload); };
-    return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::MeasuredCost>(target, rates, ms));
+    return std::make_unique<Measured>(target, rates, [times](const Workload& workload) { return times->ms(workload); });
+}
+
+Result<Judge> measuredCost(const OptimizeRequest& request, const Work& work) {
+    TS_ASSIGN(auto cost, measuring<optimize::MeasuredCost>(request, work));
+    return Judge{std::move(cost), true};
+}
+
+Result<Judge> plannedCost(const OptimizeRequest& request, const Work& work) {
+    TS_ASSIGN(auto cost, measuring<optimize::PlannedCost>(request, work));
+    Judge judge{nullptr, true, [cost = cost.get()](const Graph& prepared) { return cost->plan(prepared); }};
+    judge.cost = std::move(cost);
+    return judge;
 }
 
 const std::vector<Cost>& costs() {
     static const std::vector<Cost> all{
         {{"kernels", "kernel launches, 7 MiB of added weights for one, then bytes of weights that are read: the same on every machine"},
-         [](const OptimizeRequest&, const Work&) -> MadeCost { return std::unique_ptr<optimize::DraftCost>(std::make_unique<optimize::LaunchCost>()); }},
+         [](const OptimizeRequest&, const Work&) -> Result<Judge> { return Judge{std::make_unique<optimize::LaunchCost>()}; }},
         {{"roofline", "time by this machine's measured ceilings of arithmetic and memory"}, rooflineCost},
         {{"measured", "time of the kernels that are compiled: records of the store, untuned kernels measured where there are none"}, measuredCost},
+        {{"planned", "as measured, in the layouts that are best for each graph: graphs and layouts are chosen at once"}, plannedCost},
     };
     return all;
 }
 
-Result<std::unique_ptr<optimize::DraftCost>> makeCost(const OptimizeRequest& request, const Work& work) {
+Result<Judge> makeJudge(const OptimizeRequest& request, const Work& work) {
     std::string known;
     for (const Cost& cost : costs()) {
         if (cost.info.name == request.cost)
@@ -255,9 +273,9 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     if (!model.info().openDimensions.empty())
         return inputError(model.name() + ": dimension '" + model.info().openDimensions[0] + "' is open; give it a value with --dims, for costs are those of shapes");
     TS_ASSIGN(const optimize::RuleSet rules, makeRules(request));
-    TS_ASSIGN(const auto cost, makeCost(request, work));
+    TS_ASSIGN(const Judge judge, makeJudge(request, work));
     OptimizedModel told;
-    told.unit = cost->unit();
+    told.unit = judge.cost->unit();
     work.report("folding constants");
     FoldOptions folding;
     folding.stop = work.stop;
@@ -272,13 +290,13 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
         if (observer)
             observer({at.expanded, at.generated, at.best, at.seconds});
     };
-    TS_ASSIGN(optimize::GraphSearchResult found, optimize::searchGraph(draft.draft, rules, *cost, options, work.stop | request.enough, watch));
+    TS_ASSIGN(optimize::GraphSearchResult found, optimize::searchGraph(draft.draft, rules, *judge.cost, options, work.stop | request.enough, watch));
     if (request.enough.stopRequested())
         work.stop = {}; // the same wish, perhaps, and it is fulfilled
-    const bool measured = request.cost == "measured" && !request.enough.stopRequested();
+    const bool measured = judge.measuresKernels && !request.enough.stopRequested();
     std::optional<GraphRace> race;
     if (measured || request.measure) {
-        TS_ASSIGN(race, GraphRace::make(model, {request.store, threadsOf(request), 0, false, work}, request.seed));
+        TS_ASSIGN(race, GraphRace::make(model, {request.store, threadsOf(request), 0, false, work}, request.seed, judge.planner));
     }
     if (!gainsSomething(found, draft))
         found.best = originalOf(draft, found);
@@ -297,6 +315,7 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
         TS_ASSIGN(const GraphRace::Times times, race->time(told.after, 2 * kRaceSeconds));
         told.measuredBeforeMs = times.beforeMs;
         told.measuredAfterMs = times.afterMs;
+        told.layouts = times.layouts;
     }
     return told;
 }

@@ -25,7 +25,7 @@ struct OptimizeRequest {
     std::vector<std::string> without;    // rules that are not to be used, by name; some may be of another set
     std::filesystem::path file;          // where the model is written to; empty: nowhere
     StopToken enough;                    // ends the search and keeps what it found: that is still checked and written
-    bool measure = false;                // time both as modules, in turns; cost "measured" does so in any case, to choose
+    bool measure = false;                // time both as modules, in turns; costs of measured kernels do so in any case, to choose
 };
 
 struct NamedText {
@@ -97,7 +97,8 @@ struct OptimizedModel {
     double maxRelativeError = 0; // of outputs on random inputs, relative to their scale
     double measuredBeforeMs = 0, measuredAfterMs = 0; // 0: not measured
     bool keptOriginal = false; // what the search found was not certainly faster as a module
-    std::vector<TimedGraph> timed; // the original first, then those that raced it; empty unless the cost is "measured"
+    std::vector<TimedGraph> timed; // the original first, then those that raced it; empty unless kernels were measured
+    std::size_t layouts = 0;       // values that lie otherwise than by the greedy choice, where modules were measured; the store knows which
 };
 Prediction predictionOf(const std::vector<TimedGraph>& timed);
 

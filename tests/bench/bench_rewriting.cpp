@@ -14,9 +14,10 @@
 using namespace tunesmith;
 using bench::ModuleSubject, bench::RuntimeSubject;
 
-// What substitutions gain: models rewritten by measured costs (TUNESMITH_BENCH_SEARCH, else backtracking) against the same models as they came,
-// both tuned, as exported modules on one thread and on all cores; and ONNX Runtime on both files where it is there. p5 of alternating
-// blocks. Environment variables as for bench_models; graphs are chosen before anything is tuned, so that no kernel is ahead of others.
+// What substitutions gain: models rewritten by measured costs against the same models as they came, both tuned, as exported modules on one thread
+// and on all cores; and ONNX Runtime on both files where it is there. p5 of alternating blocks. Environment variables as for bench_models, and
+// TUNESMITH_BENCH_SEARCH (backtracking), _COST (measured) and _SECONDS (60) of the search; graphs are chosen before anything is tuned, so that
+// no kernel is ahead of others.
 class BenchRewriting : public QObject {
     Q_OBJECT
     QTemporaryDir folder_;
@@ -28,7 +29,8 @@ class BenchRewriting : public QObject {
     OptimizedModel rewritten(const Model& model, int threads, const QString& file) const {
         OptimizeRequest request;
         request.search = qEnvironmentVariable("TUNESMITH_BENCH_SEARCH", "backtracking").toStdString();
-        request.cost = "measured";
+        request.cost = qEnvironmentVariable("TUNESMITH_BENCH_COST", "measured").toStdString();
+        request.seconds = qEnvironmentVariable("TUNESMITH_BENCH_SECONDS", "60").toDouble();
         request.store = store(threads);
         request.threads = threads;
         request.file = file.toStdString();

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/module/build.h"
-#include "core/module/layout_estimate.h"
+#include "core/module/layout_knowledge.h"
 #include "core/module/sub_buffers.h"
 #include "core/schedule/template.h"
 #include "plan_testing.h"
@@ -225,6 +225,35 @@ private slots:
         const LayoutProblem problem = take(LayoutProblem::make(take(prepareGraph(take(inferShapes(take(n.builder.build()))))), Target()));
         QVERIFY(problem.workloads().size() < 200);
         QVERIFY(problem.solve(RandomCosts(problem, 3).all())->proven);
+    }
+
+    // Few are measured, what cannot be is not asked for again, and what comes out is no worse than the greedy choice.
+    void learnsByMeasuring_data() { addNets(); }
+    void learnsByMeasuring() {
+        QFETCH(int, net);
+        const Graph graph = graphOf(net);
+        const LayoutProblem problem = take(LayoutProblem::make(graph, Target()));
+        const RandomCosts costs(problem, 5, 0.2); // some are infinite
+        LayoutKnowledge known(problem);
+        std::map<std::size_t, int> learnt, ofFamily;
+        const auto learn = [&](std::size_t i) {
+            const bool possible = std::isfinite(costs.all()[i]) || std::ranges::binary_search(known.greedy(), i);
+            known.learn(i, possible ? std::optional(std::min(costs.all()[i], 99.0)) : std::nullopt);
+            QCOMPARE(known.isMeasured(i), possible);
+            QCOMPARE(++learnt[i], 1);
+            if (!problem.isConversion(i) && !std::ranges::binary_search(known.greedy(), i))
+                ++ofFamily[problem.family(i)];
+        };
+        for (const std::size_t i : known.unmeasured(known.greedy()))
+            learn(i);
+        for (std::vector<std::size_t> wanted = known.promising(); !wanted.empty(); wanted = known.promising())
+            for (const std::size_t i : wanted)
+                learn(i);
+        QVERIFY(known.best().has_value());
+        QVERIFY(known.best()->ms <= problem.greedy(known.costs()).ms);
+        QVERIFY(learnt.size() < problem.workloads().size());
+        for (const auto& [family, count] : ofFamily)
+            QVERIFY2(count <= 6, "many layouts of one workload"); // what was asked for at once is measured at once
     }
 
     void estimatesFollowMeasurements() {

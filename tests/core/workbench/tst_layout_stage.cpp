@@ -11,6 +11,7 @@
 #include "core/workbench/history.h"
 #include "core/workbench/inspect.h"
 #include "core/workbench/layout_records.h"
+#include "core/workbench/optimize.h"
 #include "core/workbench/tune.h"
 #include "tests/take.h"
 
@@ -194,6 +195,32 @@ private slots:
         QCOMPARE(take(compileModel(model, compile)).layouts, layouts.kept ? layouts.changed : 0);
         request.layouts = false; // tunes what is compiled now
         take(tuneModel(model, request));
+    }
+
+    // Graphs and layouts chosen at once: what the race found faster is what compiling the written model gives.
+    void optimizingPlansLayouts() {
+        const Place place;
+        OptimizeRequest request;
+        request.store = place.store;
+        request.cost = "planned";
+        request.threads = 1;
+        request.file = place.folder.filePath("rewritten.onnx").toStdString();
+        const OptimizedModel made = take(optimizeModel(place.model(), request));
+        QCOMPARE(made.unit, std::string("ms"));
+        QVERIFY(made.costAfter <= made.costBefore);
+        QVERIFY(made.measuredBeforeMs > 0 && made.measuredAfterMs > 0); // kernels do not have the last word
+        {
+            const auto store = take(Store::open(place.store, StoreMode::readOnly));
+            QVERIFY(take(store->check()).ok);
+        }
+        CompileRequest compile;
+        compile.folder = place.folder.filePath("module").toStdString();
+        compile.store = place.store;
+        compile.threads = 1;
+        const CompileResult compiled = take(compileModel(take(openModel(request.file.string())), compile));
+        QVERIFY(compiled.check.passed);
+        if (made.layouts > 0)
+            QCOMPARE(compiled.layouts, made.layouts);
     }
 
     // Too small a budget for all that the model consists of: no verdict, so that an older one stays.
