@@ -2,22 +2,20 @@
 #include "app/gui/optimize_page.h"
 #include "app/gui/icons.h"
 #include "app/gui/optimize_rows.h"
+#include "app/gui/page_header.h"
 #include "widgets/base/empty_state.h"
-#include "widgets/base/theme.h"
 #include "widgets/graph/graph_view.h"
 #include "widgets/optimize/cost_plot.h"
 #include "widgets/optimize/difference_panel.h"
 #include "widgets/optimize/optimize_bar.h"
 #include "widgets/optimize/replay_view.h"
 #include "widgets/optimize/rule_panel.h"
-#include <QAction>
 #include <QComboBox>
 #include <QDockWidget>
 #include <QGridLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QStackedWidget>
-#include <QToolButton>
 
 namespace tunesmith {
 
@@ -60,19 +58,10 @@ OptimizePage::OptimizePage(QAction* open, std::string store, QWidget* parent)
 }
 
 void OptimizePage::createActions() {
-    const auto add = [this](const char* name, const QString& text, const QKeySequence& keys, const QString& tip, void (OptimizePage::*does)()) {
-        auto* action = new QAction(text, this);
-        action->setObjectName(QLatin1String(name));
-        action->setShortcut(keys);
-        action->setStatusTip(tip);
-        action->setToolTip(tip);
-        connect(action, &QAction::triggered, this, does);
-        return action;
-    };
-    start_ = add("startOptimizing", tr("&Optimize"), Qt::Key_F7, tr("Search for an equal graph that costs less (F7)"), &OptimizePage::start);
-    enough_ = add("takeBest", tr("Take the &Best So Far"), Qt::CTRL | Qt::Key_F7, tr("End the search and show the best graph that it found (Ctrl+F7)"), &OptimizePage::takeBest);
+    start_ = pageCommand(this, "startOptimizing", tr("&Optimize"), Qt::Key_F7, tr("Search for an equal graph that costs less (F7)"), &OptimizePage::start);
+    enough_ = pageCommand(this, "takeBest", tr("Take the &Best So Far"), Qt::CTRL | Qt::Key_F7, tr("End the search and show the best graph that it found (Ctrl+F7)"), &OptimizePage::takeBest);
     enough_->setIconText(tr("Take best"));
-    cancel_ = add("cancelOptimizing", tr("Cancel Opti&mization"), Qt::SHIFT | Qt::Key_F7, tr("End the search; nothing of it is kept (Shift+F7)"), &OptimizePage::cancel);
+    cancel_ = pageCommand(this, "cancelOptimizing", tr("Cancel Opti&mization"), Qt::SHIFT | Qt::Key_F7, tr("End the search; nothing of it is kept (Shift+F7)"), &OptimizePage::cancel);
     cancel_->setIconText(tr("Cancel"));
 }
 
@@ -82,16 +71,9 @@ QWidget* OptimizePage::createHeader() {
     grid->setContentsMargins(14, 8, 10, 6);
     grid->setVerticalSpacing(6);
     grid->setColumnStretch(0, 1);
-    QFont large = Theme::scaled(headline_->font(), 1.35);
-    large.setWeight(QFont::DemiBold);
-    headline_->setFont(large);
+    styleHeadlines(headline_, detail_);
     headline_->setObjectName(QStringLiteral("optimizeHeadline"));
     detail_->setObjectName(QStringLiteral("optimizeDetail"));
-    detail_->setForegroundRole(QPalette::PlaceholderText);
-    for (QLabel* label : {headline_, detail_}) {
-        label->setTextFormat(Qt::PlainText);
-        label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long words must not widen the window
-    }
     detail_->setWordWrap(true);
     runBox_->setObjectName(QStringLiteral("optimizeRuns"));
     runBox_->setAccessibleName(tr("Run to show"));
@@ -99,15 +81,7 @@ QWidget* OptimizePage::createHeader() {
     runBox_->setMinimumContentsLength(20);
     runBox_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     save_->setToolTip(tr("Write the best graph as ONNX, compared with the original before"));
-    auto* buttons = new QHBoxLayout;
-    for (QAction* action : commands()) {
-        auto* button = new QToolButton(this);
-        button->setDefaultAction(action);
-        button->setFocusPolicy(Qt::TabFocus);
-        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
-        button->setMinimumHeight(fontMetrics().height() * 2);
-        buttons->addWidget(button);
-    }
+    QHBoxLayout* const buttons = commandButtons(commands(), this);
     save_->setMinimumHeight(fontMetrics().height() * 2);
     buttons->addWidget(save_);
     buttons->insertWidget(0, runBox_);

@@ -2,15 +2,14 @@
 #include "app/gui/tune_page.h"
 #include "app/gui/icons.h"
 #include "app/gui/kernel_dock.h"
+#include "app/gui/page_header.h"
 #include "app/gui/space_dock.h"
 #include "app/gui/strategy_dock.h"
 #include "widgets/base/empty_state.h"
-#include "widgets/base/theme.h"
 #include "widgets/tune/budget_form.h"
 #include "widgets/tune/predicted_plot.h"
 #include "widgets/tune/roofline_plot.h"
 #include "widgets/tune/workload_table.h"
-#include <QAction>
 #include <QComboBox>
 #include <QDateTime>
 #include <QDockWidget>
@@ -18,7 +17,6 @@
 #include <QLabel>
 #include <QLocale>
 #include <QStackedWidget>
-#include <QToolButton>
 
 namespace tunesmith {
 
@@ -112,24 +110,10 @@ TunePage::TunePage(QAction* open, std::string store, QWidget* parent)
 TunePage::~TunePage() = default;
 
 void TunePage::createActions() {
-    const auto add = [this](const char* name, const QString& text, const QKeySequence& keys,
-                            const QString& tip, void (TunePage::*run)()) {
-        auto* action = new QAction(text, this);
-        action->setObjectName(QLatin1String(name));
-        action->setShortcut(keys);
-        action->setStatusTip(tip);
-        action->setToolTip(tip);
-        connect(action, &QAction::triggered, this, run);
-        return action;
-    };
-    start_ = add("startTuning", tr("&Start tuning"), Qt::Key_F5,
-                 tr("Tune the open model within the budget (F5)"), &TunePage::start);
-    pause_ = add("pauseTuning", tr("&Pause"), Qt::Key_F6,
-                 tr("Let the machine go; the run can be resumed (F6)"), &TunePage::pause);
-    resume_ = add("resumeTuning", tr("&Resume"), Qt::SHIFT | Qt::Key_F6,
-                  tr("Go on with the shown run where it was left (Shift+F6)"), &TunePage::resume);
-    stop_ = add("stopTuning", tr("S&top"), Qt::SHIFT | Qt::Key_F5,
-                tr("End the run; everything measured is kept (Shift+F5)"), &TunePage::stop);
+    start_ = pageCommand(this, "startTuning", tr("&Start tuning"), Qt::Key_F5, tr("Tune the open model within the budget (F5)"), &TunePage::start);
+    pause_ = pageCommand(this, "pauseTuning", tr("&Pause"), Qt::Key_F6, tr("Let the machine go; the run can be resumed (F6)"), &TunePage::pause);
+    resume_ = pageCommand(this, "resumeTuning", tr("&Resume"), Qt::SHIFT | Qt::Key_F6, tr("Go on with the shown run where it was left (Shift+F6)"), &TunePage::resume);
+    stop_ = pageCommand(this, "stopTuning", tr("S&top"), Qt::SHIFT | Qt::Key_F5, tr("End the run; everything measured is kept (Shift+F5)"), &TunePage::stop);
 }
 
 QWidget* TunePage::createHeader() {
@@ -138,29 +122,13 @@ QWidget* TunePage::createHeader() {
     grid->setContentsMargins(14, 8, 10, 8);
     grid->setVerticalSpacing(4);
     grid->setColumnStretch(0, 1);
-    QFont large = Theme::scaled(headline_->font(), 1.35);
-    large.setWeight(QFont::DemiBold);
-    headline_->setFont(large);
+    styleHeadlines(headline_, detail_);
     headline_->setObjectName(QStringLiteral("headline"));
     detail_->setObjectName(QStringLiteral("detail"));
-    detail_->setForegroundRole(QPalette::PlaceholderText);
-    for (QLabel* label : {headline_, detail_}) {
-        label->setTextFormat(Qt::PlainText);
-        label->setSizePolicy(QSizePolicy::Ignored,
-                             QSizePolicy::Preferred); // long words must not widen the window
-    }
     runBox_->setObjectName(QStringLiteral("runs"));
     runBox_->setAccessibleName(tr("Stored run to show"));
     runBox_->setToolTip(tr("Runs of this model in the trial store"));
-    auto* buttons = new QHBoxLayout;
-    for (QAction* action : commands()) {
-        auto* button = new QToolButton(this);
-        button->setDefaultAction(action);
-        button->setFocusPolicy(Qt::TabFocus);
-        button->setToolButtonStyle(Qt::ToolButtonTextOnly);
-        button->setMinimumHeight(fontMetrics().height() * 2);
-        buttons->addWidget(button);
-    }
+    QHBoxLayout* const buttons = commandButtons(commands(), this);
     grid->addWidget(headline_, 0, 0);
     grid->addLayout(buttons, 0, 1, Qt::AlignRight);
     grid->addWidget(detail_, 1, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/optimize/plain_table.h"
 #include "widgets/base/row_table_model.h"
-#include "widgets/base/table_copy.h"
+#include "widgets/base/sorted_rows.h"
 #include <QHeaderView>
 #include <QSortFilterProxyModel>
 #include <algorithm>
@@ -9,26 +9,11 @@
 namespace tunesmith {
 
 PlainTable::PlainTable(QAbstractItemModel* model, int wide, QWidget* parent) : QTableView(parent), sorted_(new QSortFilterProxyModel(this)), wide_(wide) {
-    sorted_->setSourceModel(model);
-    sorted_->setSortRole(kSortRole);
-    sorted_->setSortCaseSensitivity(Qt::CaseInsensitive);
-    setModel(sorted_);
-    setSelectionBehavior(QAbstractItemView::SelectRows);
+    showSortedRows(*this, *model, *sorted_);
     setSelectionMode(QAbstractItemView::SingleSelection);
-    setAlternatingRowColors(true);
-    setShowGrid(false);
-    setWordWrap(false);
-    setTabKeyNavigation(false);
-    setFrameShape(QFrame::NoFrame);
-    setSortingEnabled(true);
-    horizontalHeader()->setSortIndicatorClearable(true);
-    sortByColumn(-1, Qt::AscendingOrder);
-    horizontalHeader()->setHighlightSections(false);
     horizontalHeader()->setSectionResizeMode(wide_, QHeaderView::Stretch);
     horizontalHeader()->setMinimumSectionSize(fontMetrics().averageCharWidth() * 6);
-    verticalHeader()->hide();
     verticalHeader()->setDefaultSectionSize(fontMetrics().height() * 7 / 4);
-    addTableCopy(*this);
     connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, &PlainTable::currentKeyChanged);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/tune/workload_table.h"
 #include "widgets/base/foreign_text.h"
-#include "widgets/base/table_copy.h"
+#include "widgets/base/sorted_rows.h"
 #include "widgets/base/theme.h"
 #include "widgets/tune/workload_delegates.h"
 #include <QCoreApplication>
@@ -83,27 +83,12 @@ WorkloadModel::WorkloadModel(QObject* parent) : RowTableModel(workloadColumns(),
 WorkloadTable::WorkloadTable(QWidget* parent)
     : QTableView(parent), model_(new WorkloadModel(this)), sorted_(new WorkloadSorter(this)) {
     setAccessibleName(QTableView::tr("Workloads"));
-    sorted_->setSourceModel(model_);
-    sorted_->setSortRole(kSortRole);
-    sorted_->setSortCaseSensitivity(Qt::CaseInsensitive);
-    setModel(sorted_);
-    setSelectionBehavior(QAbstractItemView::SelectRows);
+    showSortedRows(*this, *model_, *sorted_);
     setSelectionMode(QAbstractItemView::ExtendedSelection);
-    setAlternatingRowColors(true);
-    setShowGrid(false);
-    setWordWrap(false);
-    setTabKeyNavigation(false);
-    setFrameShape(QFrame::NoFrame);
-    setSortingEnabled(true);
-    horizontalHeader()->setSortIndicatorClearable(true);
-    sortByColumn(-1, Qt::AscendingOrder);
-    horizontalHeader()->setHighlightSections(false);
     horizontalHeader()->setStretchLastSection(true);
-    verticalHeader()->hide();
     setItemDelegateForColumn(WorkloadModel::trials, new BarDelegate(this));
     setItemDelegateForColumn(WorkloadModel::curve, new SparklineDelegate(this));
     setItemDelegateForColumn(WorkloadModel::state, new StateDelegate(this));
-    addTableCopy(*this);
     applyFont();
     connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
             [this] { emit currentKeyChanged(currentKey()); });
