@@ -146,7 +146,8 @@ Result<Message> handlePairSteps(ModuleCache& cache, const Message& request) {
     TS_ASSIGN(LoadedModule * a, prepare(cache, request, request.body.at("a")));
     TS_ASSIGN(LoadedModule * b, prepare(cache, request, request.body.at("b")));
     constexpr std::size_t kRounds = 20;          // that a comparison needs, also where they take longer
-    constexpr std::size_t kMostTimes = 1 << 18; // in an answer, of each module: one of 100 ns makes millions of them in a second
+    constexpr std::size_t kEnough = 4000;        // rounds: of quick modules there would be many more in the same time ...
+    constexpr std::size_t kMostTimes = 1 << 18;  // ... and times in an answer
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(request.body.at("seconds").get<double>());
     PairSteps steps;
     do {
@@ -156,7 +157,7 @@ Result<Message> handlePairSteps(ModuleCache& cache, const Message& request) {
         TS_TRY(appendSteps(*b, steps.b));
         if (!aFirst)
             TS_TRY(appendSteps(*a, steps.a));
-        if (steps.a.size() * std::max<std::size_t>(steps.a.back().size(), 1) >= kMostTimes)
+        if (steps.a.size() >= kEnough || steps.a.size() * steps.a.back().size() >= kMostTimes)
             break;
     } while (std::chrono::steady_clock::now() < end || steps.a.size() < kRounds);
     return Message{{{"a", steps.a}, {"b", steps.b}}, {}};

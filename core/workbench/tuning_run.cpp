@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/tuning_run.h"
 
+#include <algorithm>
+#include <limits>
 #include <map>
+#include <numeric>
 
 #include "core/measure/machine.h"
 #include "core/workbench/layer_check.h"
@@ -12,11 +15,24 @@
 namespace tunesmith {
 namespace {
 
-constexpr double kModelSeconds = 4; // of measuring the whole model, untuned and tuned in turns
-constexpr double kLayerSeconds = 3; // of measuring its layers, likewise
+constexpr double kLeastSeconds = 1, kMostSeconds = 4; // of measuring the whole model, untuned and tuned in turns ...
+constexpr double kModelRuns = 1000;                   // ... in between: so many runs of each
+constexpr double kLayerSeconds = 3;                   // of measuring its layers, likewise; quick models need less
 
 std::string reasonText(const std::optional<StopReason>& reason) {
     return reason ? std::string(stopReasonName(*reason)) : std::string();
+}
+
+// What measuring a model takes whose layers took these times.
+double modelSeconds(const PairSteps& steps) {
+    double fastest = 0;
+    for (const auto* rounds : {&steps.a, &steps.b}) {
+        double least = std::numeric_limits<double>::infinity();
+        for (const std::vector<double>& round : *rounds)
+            least = std::min(least, std::accumulate(round.begin(), round.end(), 0.0));
+        fastest += least;
+    }
+    return std::clamp(kModelRuns * fastest, kLeastSeconds, kMostSeconds);
 }
 
 // From the tuner's events to ours.
@@ -209,7 +225,7 @@ private:
             TS_ASSIGN(after, subject(false));
         }
         work.report("measuring the whole model");
-        TS_ASSIGN(const PairSamples pair, measurePair(before, after, kModelSeconds, request_.stop));
+        TS_ASSIGN(const PairSamples pair, measurePair(before, after, modelSeconds(steps), request_.stop));
         run.beforeMs = latencyOf(pair.a, before, 0).p5Ms;
         run.afterMs = latencyOf(pair.b, after, 0).p5Ms;
         return store_.setRunLatency(id, run.beforeMs, run.afterMs);
