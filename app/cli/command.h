@@ -70,6 +70,7 @@ void addCompile(CLI::App& app, Session& session);
 void addConformance(CLI::App& app, Session& session);
 void addExport(CLI::App& app, Session& session);
 void addInfo(CLI::App& app, Session& session);
+void addJobs(CLI::App& app, Session& session);
 void addMachine(CLI::App& app, Session& session);
 void addModels(CLI::App& app, Session& session);
 void addOptimize(CLI::App& app, Session& session);

@@ -7,7 +7,7 @@ namespace tunesmith::cli {
 const std::vector<AddCommand>& commands() {
     static const std::vector<AddCommand> list{
         addModels, addInfo,    addRun,     addOptimize,    addTasks, addTune,    addCompile, addExport,
-        addBench,  addInspect, addRules,   addMachine,     addConformance, addStore, addVersion,
+        addBench,  addInspect, addRules,   addJobs,        addMachine, addConformance, addStore, addVersion,
     };
     return list;
 }

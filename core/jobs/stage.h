@@ -10,6 +10,7 @@
 
 namespace tunesmith {
 
+using JobId = StrongId<struct JobTag>;
 using StageId = StrongId<struct StageTag>;
 
 // How much of a resource a stage loads while it runs. Exclusive: nothing else of ours loads it meanwhile.

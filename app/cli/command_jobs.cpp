@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "app/cli/text.h"
+#include "core/workbench/job_simulation.h"
+
+namespace tunesmith::cli {
+namespace {
+
+constexpr const char* kAll = "all";
+
+Json simulationJson(const JobSimulation& made) {
+    return {{"policy", made.policy},     {"makespan_s", made.makespan}, {"bound_s", made.bound},           {"waiting_s", made.waiting},
+            {"disturbed_s", made.disturbed}, {"fairness", made.fairness},   {"utilisation", made.utilisation}};
+}
+
+std::string hours(double seconds) { return seconds < 120 ? fixed(seconds, 1) + " s" : seconds < 7200 ? fixed(seconds / 60, 1) + " min" : fixed(seconds / 3600, 2) + " h"; }
+
+std::string simulationText(const std::vector<JobSimulation>& all) {
+    std::vector<Table::Column> columns{{"policy"}, {"takes", true}, {"for the bound", true}, {"waiting", true}, {"disturbed", true}, {"fairness", true}};
+    for (const auto& [resource, share] : all.front().utilisation)
+        columns.push_back({resource, true});
+    Table table(columns);
+    for (const JobSimulation& made : all) {
+        std::vector<std::string> cells{made.policy,          hours(made.makespan),       made.bound > 0 ? fixed(made.makespan / made.bound, 3) : "-",
+                                       hours(made.waiting), hours(made.disturbed), fixed(made.fairness, 2)};
+        for (const auto& [resource, share] : made.utilisation)
+            cells.push_back(percentText(share));
+        table.add(std::move(cells));
+    }
+    return table.text() + "No schedule takes less than " + hours(all.front().bound) + "\n";
+}
+
+// "5/6"
+Status readShare(const std::string& text, JobSimulationRequest& request) {
+    char* end = nullptr;
+    const long updates = std::strtol(text.c_str(), &end, 10), outOf = *end == '/' ? std::strtol(end + 1, &end, 10) : -1;
+    constexpr long kMost = 1000000;
+    if (*end != '\0' || outOf < 1 || updates < 0 || updates > outOf || outOf > kMost)
+        return inputError("--updates " + text + " is no share of batches such as 5/6");
+    request.updates = static_cast<int>(updates);
+    request.outOf = static_cast<int>(outOf);
+    return {};
+}
+
+void addSimulate(CLI::App& jobs, Session& session) {
+    struct Options {
+        JobSimulationRequest request;
+        std::string updates = "1/1";
+    };
+    const auto options = std::make_shared<Options>();
+    JobSimulationRequest& request = options->request;
+    CLI::App& command = *jobs.add_subcommand("simulate", "Several tuning jobs on a virtual clock: what a policy makes of them, and how near that is to the best possible");
+    std::vector<std::string> names{kAll};
+    std::string listed;
+    for (const JobPolicy& policy : jobPolicies()) {
+        names.push_back(policy.name);
+        listed += policy.name + ": " + policy.text + "; ";
+    }
+    command.add_option("--policy", request.policy, listed + kAll + ": a table of these")->capture_default_str()->check(CLI::IsMember(names));
+    command.add_option("--jobs", request.jobs, "Jobs, all of one kind")->capture_default_str();
+    command.add_option("--batches", request.batches, "Batches of each job")->capture_default_str();
+    command.add_option("--build", request.build, "Seconds in which the client builds a batch")->capture_default_str();
+    command.add_option("--profile", request.profile, "Seconds in which a device measures it")->capture_default_str();
+    command.add_option("--update", request.update, "Seconds in which the client learns from it")->capture_default_str();
+    command.add_option("--updates", options->updates, "The share of batches that are learned from, such as 5/6")->capture_default_str();
+    command.add_option("--devices", request.devices, "Devices that measure, any of which will do")->capture_default_str();
+    command.add_option("--in-flight", request.inFlight, "Batches of a job that are under way at a time")->capture_default_str();
+    command.add_option("--spread", request.spread, "Stages take up to such a share more or less, at random")->capture_default_str();
+    session.addSeed(command);
+    session.addJson(command);
+    command.callback([&session, options] {
+        session.action = [&session, options]() -> Result<int> {
+            JobSimulationRequest asked = options->request;
+            asked.seed = session.seed;
+            TS_TRY(readShare(options->updates, asked));
+            const bool every = asked.policy == kAll;
+            std::vector<JobSimulation> made;
+            for (const JobPolicy& policy : jobPolicies()) {
+                if (!every && policy.name != asked.policy)
+                    continue;
+                JobSimulationRequest one = asked;
+                one.policy = policy.name;
+                TS_ASSIGN(JobSimulation simulation, simulateJobs(one, session.work()));
+                made.push_back(std::move(simulation));
+            }
+            Json json = Json::array();
+            for (const JobSimulation& simulation : made)
+                json.push_back(simulationJson(simulation));
+            return session.print(every ? Json{{"policies", json}} : json[0], simulationText(made));
+        };
+    });
+}
+
+} // namespace
+
+void addJobs(CLI::App& app, Session& session) {
+    CLI::App& jobs = *app.add_subcommand("jobs", "Several tuning jobs on shared machines");
+    jobs.require_subcommand(1);
+    addSimulate(jobs, session);
+}
+
+} // namespace tunesmith::cli

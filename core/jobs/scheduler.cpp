@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/jobs/scheduler.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "core/jobs/scheduling_policy.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr int kMostUnits = 64; // of resources whose units are told apart; memory is only counted
+
+} // namespace
+
+Scheduler::Scheduler(std::vector<Resource> resources, std::unique_ptr<SchedulingPolicy> policy) : resources_(std::move(resources)), policy_(std::move(policy)) {
+    for (const Resource& resource : resources_) {
+        assert(resource.amount > 0);
+        places_.emplace(resource.name, loads_.size());
+        loads_.push_back({0, false, std::vector<bool>(resource.amount <= kMostUnits ? static_cast<std::size_t>(resource.amount) : 0)});
+    }
+}
+
+Scheduler::~Scheduler() = default;
+
+JobId Scheduler::addJob(JobTraits traits) {
+    assert(traits.weight > 0);
+    jobs_.push_back({std::move(traits), false, 0, {}, {}, {}, {}});
+    return JobId(static_cast<std::int64_t>(jobs_.size()) - 1);
+}
+
+Status Scheduler::check(JobId job, const StagePlan& plan) const {
+    std::vector<std::string> named;
+    for (const ResourceUse& use : plan.uses) {
+        const auto place = places_.find(use.resource);
+        if (place == places_.end())
+            return inputError("a stage '" + plan.kind + "' needs '" + use.resource + "', which there is not");
+        const int amount = resources_[place->second].amount;
+        if (use.amount < 1 || use.amount > amount)
+            return inputError("a stage '" + plan.kind + "' needs " + std::to_string(use.amount) + " of '" + use.resource + "', of which there are " + std::to_string(amount));
+        if (std::ranges::find(named, use.resource) != named.end())
+            return inputError("a stage '" + plan.kind + "' names '" + use.resource + "' twice");
+        named.push_back(use.resource);
+    }
+    for (const StageId before : plan.after)
+        if (!before.valid() || before.index() >= entries_.size() || entry(before).job != job)
+            return inputError("a stage '" + plan.kind + "' waits for a stage that is not of its job");
+    return {};
+}
+
+Result<StageId> Scheduler::addStage(JobId job, StagePlan plan, double now) {
+    TS_TRY(check(job, plan));
+    const StageId id(static_cast<std::int64_t>(entries_.size()));
+    Job& owner = jobs_[job.index()];
+    ++owner.unfinished;
+    owner.uses.try_emplace(plan.kind, plan.uses);
+    if (const auto ahead = owner.ahead.find(plan.kind); ahead != owner.ahead.end() && ahead->second > 0)
+        --ahead->second;
+    else
+        ++owner.open[plan.kind];
+    Entry entry{job, std::move(plan), State::waiting, now, 0, {}, {}};
+    for (const StageId before : entry.plan.after)
+        if (const State state = entries_[before.index()].state; state != State::done && state != State::skipped) {
+            ++entry.open;
+            entries_[before.index()].next.push_back(id);
+        }
+    entry.open += entry.plan.called ? 1 : 0;
+    entries_.push_back(std::move(entry));
+    if (entries_.back().open == 0)
+        makeReady(id, now);
+    return id;
+}
+
+void Scheduler::announce(JobId job, const std::string& kind, std::int64_t stages) {
+    jobs_[job.index()].ahead[kind] += stages;
+    jobs_[job.index()].open[kind] += stages;
+}
+
+void Scheduler::makeReady(StageId stage, double now) {
+    Entry& entry = entries_[stage.index()];
+    entry.state = State::ready;
+    entry.since = now;
+    ready_.push_back(stage);
+}
+
+bool Scheduler::fits(const StagePlan& plan, const std::vector<Load>& loads) const {
+    return std::ranges::all_of(plan.uses, [&](const ResourceUse& use) {
+        const std::size_t place = places_.at(use.resource);
+        const Load& load = loads[place];
+        return !load.held && (use.exclusive ? load.used == 0 : load.used + use.amount <= resources_[place].amount);
+    });
+}
+
+void Scheduler::reserve(const StagePlan& plan, std::vector<Load>& loads) const {
+    for (const ResourceUse& use : plan.uses) {
+        Load& load = loads[places_.at(use.resource)];
+        load.used += use.amount;
+        load.held |= use.exclusive;
+    }
+}
+
+void Scheduler::take(Entry& entry) {
+    reserve(entry.plan, loads_);
+    for (const ResourceUse& use : entry.plan.uses) {
+        std::vector<bool>& busy = loads_[places_.at(use.resource)].busy;
+        std::vector<int>& units = entry.units.emplace_back();
+        for (std::size_t unit = 0; unit < busy.size() && static_cast<int>(units.size()) < use.amount; ++unit)
+            if (!busy[unit]) {
+                busy[unit] = true;
+                units.push_back(static_cast<int>(unit));
+            }
+    }
+}
+
+void Scheduler::release(Entry& entry) {
+    for (std::size_t i = 0; i < entry.plan.uses.size(); ++i) {
+        const ResourceUse& use = entry.plan.uses[i];
+        Load& load = loads_[places_.at(use.resource)];
+        load.used -= use.amount;
+        load.held &= !use.exclusive;
+        for (const int unit : entry.units[i])
+            load.busy[static_cast<std::size_t>(unit)] = false;
+    }
+}
+
+std::vector<StageStart> Scheduler::start(double now) {
+    std::vector<StageId> candidates;
+    std::ranges::copy_if(ready_, std::back_inserter(candidates), [&](StageId stage) { return !job(entry(stage).job).paused; });
+    policy_->order(*this, candidates, now);
+    std::ranges::stable_sort(candidates, std::greater(), [&](StageId stage) { return job(entry(stage).job).traits.priority; });
+    std::vector<StageStart> started;
+    std::vector<Load> loads = loads_; // with what is held for stages that have to wait
+    for (const StageId stage : candidates) {
+        Entry& entry = entries_[stage.index()];
+        const bool begins = !policy_->controlsLoad() || fits(entry.plan, loads);
+        reserve(entry.plan, loads);
+        if (!begins)
+            continue;
+        take(entry);
+        entry.state = State::running;
+        entry.since = now;
+        running_.push_back(stage);
+        started.push_back({stage, entry.units});
+    }
+    std::erase_if(ready_, [&](StageId stage) { return entry(stage).state != State::ready; });
+    return started;
+}
+
+void Scheduler::finish(StageId stage, double now) {
+    Entry& entry = entries_[stage.index()];
+    assert(entry.state == State::running);
+    release(entry);
+    entry.state = State::done;
+    std::erase(running_, stage);
+    const double seconds = now - entry.since;
+    times_.learn(entry.job, entry.plan.kind, seconds);
+    Job& owner = jobs_[entry.job.index()];
+    --owner.unfinished;
+    --owner.open[entry.plan.kind];
+    for (const ResourceUse& use : entry.plan.uses)
+        owner.loaded[use.resource] += seconds * shareOf(use);
+    release(entry.next, now);
+}
+
+void Scheduler::release(const std::vector<StageId>& next, double now) {
+    for (const StageId stage : next)
+        if (Entry& entry = entries_[stage.index()]; --entry.open == 0 && entry.state == State::waiting)
+            makeReady(stage, now);
+}
+
+void Scheduler::call(StageId stage, double now) {
+    assert(entry(stage).plan.called);
+    release({stage}, now);
+}
+
+void Scheduler::skip(StageId stage, double now) {
+    Entry& entry = entries_[stage.index()];
+    assert(entry.state == State::waiting || entry.state == State::ready);
+    entry.state = State::skipped;
+    std::erase(ready_, stage);
+    --jobs_[entry.job.index()].unfinished;
+    --jobs_[entry.job.index()].open[entry.plan.kind];
+    release(entry.next, now);
+}
+
+double Scheduler::serviceOf(JobId job, double now) const {
+    std::map<std::string, double> loaded = jobs_[job.index()].loaded;
+    for (const StageId stage : running_)
+        if (entry(stage).job == job)
+            for (const ResourceUse& use : entry(stage).plan.uses)
+                loaded[use.resource] += (now - entry(stage).since) * shareOf(use);
+    double most = 0;
+    for (const auto& [resource, seconds] : loaded)
+        most = std::max(most, seconds);
+    return most;
+}
+
+void Scheduler::skip(JobId job) {
+    Job& owner = jobs_[job.index()];
+    for (const auto& [kind, stages] : owner.ahead)
+        owner.open[kind] -= stages;
+    for (Entry& entry : entries_)
+        if (entry.job == job && (entry.state == State::waiting || entry.state == State::ready)) {
+            entry.state = State::skipped;
+            --owner.unfinished;
+            --owner.open[entry.plan.kind];
+        }
+    std::erase_if(ready_, [&](StageId stage) { return entry(stage).state != State::ready; });
+    owner.ahead.clear();
+}
+
+void Scheduler::setPriority(JobId job, int priority) { jobs_[job.index()].traits.priority = priority; }
+
+void Scheduler::setPaused(JobId job, bool paused) { jobs_[job.index()].paused = paused; }
+
+} // namespace tunesmith

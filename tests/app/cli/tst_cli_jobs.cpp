@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QJsonArray>
+#include <QJsonObject>
+#include <QTest>
+
+#include "cli_process.h"
+
+using namespace tunesmith::testing;
+
+class TestCliJobs : public QObject {
+    Q_OBJECT
+
+    static QJsonObject simulated(const QStringList& more) {
+        const CliResult result = runCli(QStringList{"jobs", "simulate", "--json"} + more);
+        if (result.status != 0)
+            qWarning("%s", result.errors.constData());
+        return result.json();
+    }
+
+private slots:
+    void saysHowNearItComesToTheBound() {
+        const QStringList thesis{"--jobs", "2", "--batches", "600", "--build", "8.3", "--profile", "39.5", "--update", "44", "--updates", "5/6"};
+        const QJsonObject two = simulated(thesis + QStringList{"--in-flight", "2"});
+        for (const char* key : {"policy", "makespan_s", "bound_s", "waiting_s", "disturbed_s", "fairness", "utilisation"})
+            QVERIFY2(two.contains(key), key);
+        QCOMPARE(two["policy"].toString(), QString("predictive"));
+        QVERIFY(two["makespan_s"].toDouble() <= 1.05 * two["bound_s"].toDouble());
+        QVERIFY(two["utilisation"].toObject()["client"].toDouble() > 0.95);
+        QCOMPARE(two["disturbed_s"].toDouble(), 0.0);
+        const QJsonObject one = simulated(thesis + QStringList{"--in-flight", "1"});
+        QVERIFY(one["makespan_s"].toDouble() <= 1.12 * one["bound_s"].toDouble());
+        QVERIFY(one["makespan_s"].toDouble() > two["makespan_s"].toDouble());
+    }
+
+    void comparesPolicies() {
+        const QJsonArray policies = simulated({"--policy", "all", "--batches", "50"})["policies"].toArray();
+        QStringList names;
+        for (const QJsonValue& each : policies) {
+            names << each["policy"].toString();
+            QVERIFY(each["makespan_s"].toDouble() >= each["bound_s"].toDouble() - 1e-6);
+            QCOMPARE(each["disturbed_s"].toDouble() > 0, each["policy"].toString() == "shared");
+        }
+        QCOMPARE(names, (QStringList{"sequential", "shared", "greedy", "fair", "predictive"}));
+        const CliResult table = runCli({"jobs", "simulate", "--policy", "all", "--batches", "50"});
+        QVERIFY2(table.status == 0 && table.out.contains("predictive") && table.out.contains("No schedule takes less than"), table.out);
+    }
+
+    void theSameSeedTheSameTimes() {
+        const QStringList options{"--batches", "40", "--spread", "0.4", "--seed", "7"};
+        QCOMPARE(simulated(options), simulated(options));
+        QVERIFY(simulated(options)["makespan_s"] != simulated({"--batches", "40", "--spread", "0.4", "--seed", "8"})["makespan_s"]);
+    }
+
+    void whatMakesNoSense_data() {
+        QTest::addColumn<QStringList>("options");
+        QTest::addColumn<int>("status");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("no jobs") << QStringList{"--jobs", "0"} << 1 << "0 jobs";
+        QTest::newRow("no devices") << QStringList{"--devices", "-1"} << 1 << "-1 devices";
+        QTest::newRow("no batches") << QStringList{"--batches", "0"} << 1 << "0 batches";
+        QTest::newRow("none in flight") << QStringList{"--in-flight", "0"} << 1 << "in flight";
+        QTest::newRow("negative time") << QStringList{"--profile", "-2"} << 1 << "profile takes";
+        QTest::newRow("no number") << QStringList{"--update", "nan"} << 1 << "update takes";
+        QTest::newRow("endless") << QStringList{"--build", "inf"} << 1 << "build takes";
+        QTest::newRow("more than all") << QStringList{"--updates", "7/6"} << 1 << "--updates 7/6";
+        QTest::newRow("no share") << QStringList{"--updates", "many"} << 1 << "--updates many";
+        QTest::newRow("of nothing") << QStringList{"--updates", "0/0"} << 1 << "--updates 0/0";
+        QTest::newRow("wide") << QStringList{"--spread", "1"} << 1 << "spread";
+        QTest::newRow("too many") << QStringList{"--jobs", "2000", "--batches", "2000"} << 1 << "three million";
+        QTest::newRow("policy") << QStringList{"--policy", "magic"} << 2 << "magic";
+        QTest::newRow("words") << QStringList{"--jobs", "two"} << 2 << "two";
+    }
+    void whatMakesNoSense() {
+        QFETCH(QStringList, options);
+        QFETCH(int, status);
+        QFETCH(QString, says);
+        const CliResult result = runCli(QStringList{"jobs", "simulate"} + options);
+        QCOMPARE(result.status, status);
+        QVERIFY2(result.errors.contains(says.toUtf8()), result.errors);
+    }
+
+    void noTimeAtAll() { QCOMPARE(simulated({"--build", "0", "--profile", "0", "--update", "0", "--batches", "3"})["makespan_s"].toDouble(), 0.0); }
+};
+
+QTEST_GUILESS_MAIN(TestCliJobs)
+#include "tst_cli_jobs.moc"

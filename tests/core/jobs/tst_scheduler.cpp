@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+#include <algorithm>
+
+#include "core/jobs/outlook.h"
+#include "core/jobs/scheduler.h"
+#include "core/jobs/scheduling_policy.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+
+namespace {
+
+using State = Scheduler::State;
+
+Scheduler schedulerOf(std::vector<Resource> resources, const std::string& policy = "greedy") { return Scheduler(std::move(resources), take(makePolicy(policy))); }
+
+std::vector<std::int64_t> begun(Scheduler& scheduler, double now = 0) {
+    std::vector<std::int64_t> stages;
+    for (const StageStart& start : scheduler.start(now))
+        stages.push_back(start.stage.value());
+    return stages;
+}
+
+using Ids = std::vector<std::int64_t>;
+
+} // namespace
+
+class TstScheduler : public QObject {
+    Q_OBJECT
+
+private slots:
+    void refusals_data() {
+        QTest::addColumn<QString>("resource");
+        QTest::addColumn<int>("amount");
+        QTest::addColumn<int>("after");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("no such resource") << "gpu" << 1 << -2 << "'gpu', which there is not";
+        QTest::newRow("too many") << "cpu" << 3 << -2 << "of which there are 2";
+        QTest::newRow("none of it") << "cpu" << 0 << -2 << "needs 0";
+        QTest::newRow("after nothing") << "cpu" << 1 << -1 << "not of its job";
+        QTest::newRow("after what comes later") << "cpu" << 1 << 7 << "not of its job";
+        QTest::newRow("after another job's") << "cpu" << 1 << 0 << "not of its job";
+    }
+    void refusals() {
+        QFETCH(QString, resource);
+        QFETCH(int, amount);
+        QFETCH(int, after);
+        QFETCH(QString, says);
+        Scheduler scheduler = schedulerOf({{"cpu", 2}});
+        take(scheduler.addStage(scheduler.addJob({"other"}), {"build", {{"cpu"}}, {}}, 0));
+        const JobId job = scheduler.addJob({"own"});
+        StagePlan plan{"build", {{resource.toStdString(), amount}}, {}};
+        if (after > -2)
+            plan.after = {StageId(after)};
+        const auto added = scheduler.addStage(job, plan, 0);
+        QVERIFY(!added.ok());
+        QVERIFY2(QString::fromStdString(added.error().message).contains(says), added.error().message.c_str());
+        QVERIFY(!scheduler.addStage(job, {"build", {{"cpu"}, {"cpu"}}, {}}, 0).ok());
+        QVERIFY(!makePolicy("magic").ok());
+    }
+
+    void stagesWaitForOthersAndForRoom() {
+        Scheduler scheduler = schedulerOf({{"cpu", 2}});
+        const JobId job = scheduler.addJob({"job"});
+        const StageId a = take(scheduler.addStage(job, {"build", {{"cpu"}}, {}}, 0)), b = take(scheduler.addStage(job, {"build", {{"cpu"}}, {}}, 0));
+        const StageId c = take(scheduler.addStage(job, {"profile", {{"cpu"}}, {a}}, 0));
+        take(scheduler.addStage(job, {"update", {}, {b, c}}, 0));
+        QCOMPARE(begun(scheduler), (Ids{0, 1}));
+        QVERIFY(begun(scheduler).empty());
+        scheduler.finish(a, 1);
+        QCOMPARE(begun(scheduler, 1), (Ids{2}));
+        scheduler.finish(b, 2);
+        QVERIFY(begun(scheduler, 2).empty());
+        scheduler.finish(c, 3);
+        QCOMPARE(begun(scheduler, 3), (Ids{3}));
+        scheduler.finish(StageId(3), 4);
+        QCOMPARE(scheduler.job(job).unfinished, std::size_t(0));
+        QCOMPARE(scheduler.expected(c), 2.0); // learned
+    }
+
+    void unitsAreToldApart() {
+        Scheduler scheduler = schedulerOf({{"core", 3}, {"memory", 16000}});
+        const JobId job = scheduler.addJob({"job"});
+        for (int i = 0; i < 2; ++i)
+            take(scheduler.addStage(job, {"build", {{"core", 1 + i}, {"memory", 500}}, {}}, 0));
+        const auto started = scheduler.start(0);
+        QCOMPARE(started.size(), std::size_t(2));
+        QCOMPARE(started[0].units[0], (std::vector<int>{0}));
+        QCOMPARE(started[1].units[0], (std::vector<int>{1, 2}));
+        QVERIFY(started[1].units[1].empty()); // megabytes have no names
+        scheduler.finish(started[0].stage, 1);
+        take(scheduler.addStage(job, {"build", {{"core"}}, {}}, 1));
+        QCOMPARE(scheduler.start(1)[0].units[0], (std::vector<int>{0}));
+    }
+
+    // What an exclusive stage waits for is held for it.
+    void smallStagesDoNotStarveALargeOne() {
+        Scheduler scheduler = schedulerOf({{"cpu", 2}});
+        const JobId job = scheduler.addJob({"job"});
+        const StageId small = take(scheduler.addStage(job, {"build", {{"cpu"}}, {}}, 0));
+        QCOMPARE(begun(scheduler), (Ids{0}));
+        take(scheduler.addStage(job, {"profile", {{"cpu", 2, true}}, {}}, 1));
+        take(scheduler.addStage(job, {"build", {{"cpu"}}, {}}, 2));
+        QVERIFY(begun(scheduler, 2).empty());
+        scheduler.finish(small, 3);
+        QCOMPARE(begun(scheduler, 3), (Ids{1}));
+        scheduler.finish(StageId(1), 4);
+        QCOMPARE(begun(scheduler, 4), (Ids{2}));
+    }
+
+    void prioritiesAndPauses_data() {
+        QTest::addColumn<QString>("policy");
+        for (const PolicyInfo& policy : schedulingPolicies())
+            if (policy.name != "shared")
+                QTest::newRow(policy.name.c_str()) << QString::fromStdString(policy.name);
+    }
+    void prioritiesAndPauses() {
+        QFETCH(QString, policy);
+        Scheduler scheduler = schedulerOf({{"cpu", 1}}, policy.toStdString());
+        const JobId low = scheduler.addJob({"low"}), high = scheduler.addJob({"high", 5});
+        for (const JobId job : {low, high})
+            for (int i = 0; i < 2; ++i)
+                take(scheduler.addStage(job, {"build", {{"cpu"}}, {}}, 0));
+        QCOMPARE(begun(scheduler), (Ids{2}));
+        scheduler.setPaused(high, true);
+        scheduler.finish(StageId(2), 1);
+        QCOMPARE(begun(scheduler, 1), (Ids{0}));
+        scheduler.setPaused(high, false);
+        scheduler.finish(StageId(0), 2);
+        QCOMPARE(begun(scheduler, 2), (Ids{3}));
+        scheduler.finish(StageId(3), 3);
+        QCOMPARE(begun(scheduler, 3), (Ids{1}));
+    }
+
+    void priorityMayChange() {
+        Scheduler scheduler = schedulerOf({{"cpu", 1}});
+        const JobId a = scheduler.addJob({"a"}), b = scheduler.addJob({"b"});
+        take(scheduler.addStage(a, {"build", {{"cpu"}}, {}}, 0));
+        take(scheduler.addStage(b, {"build", {{"cpu"}}, {}}, 0));
+        scheduler.setPriority(b, 1);
+        QCOMPARE(begun(scheduler), (Ids{1}));
+    }
+
+    void skippedStagesNeverBegin() {
+        Scheduler scheduler = schedulerOf({{"cpu", 1}});
+        const JobId a = scheduler.addJob({"a"}), b = scheduler.addJob({"b"});
+        const StageId running = take(scheduler.addStage(a, {"build", {{"cpu"}}, {}}, 0));
+        const StageId waiting = take(scheduler.addStage(a, {"profile", {{"cpu"}}, {running}}, 0));
+        take(scheduler.addStage(b, {"build", {{"cpu"}}, {}}, 0));
+        scheduler.announce(a, "build", 5);
+        QCOMPARE(begun(scheduler), (Ids{0}));
+        scheduler.skip(a);
+        QCOMPARE(scheduler.job(a).unfinished, std::size_t(1)); // what runs ends
+        scheduler.finish(running, 1);
+        QVERIFY(scheduler.entry(waiting).state == State::skipped);
+        QCOMPARE(begun(scheduler, 1), (Ids{2}));
+        QCOMPARE(scheduler.job(a).unfinished, std::size_t(0));
+        QCOMPARE(Outlook(scheduler, 1).remaining(a), 0.0);
+    }
+
+    // Who builds for a device that would have nothing to do goes before who learns for a long time.
+    void predictiveFeedsWhatRunsDry() {
+        Scheduler scheduler = schedulerOf({{"client", 1}, {"device", 1}}, "predictive");
+        const JobId job = scheduler.addJob({"job"});
+        const auto learn = [&](const char* kind, const char* resource, double from, double seconds) {
+            const StageId stage = take(scheduler.addStage(job, {kind, {{resource}}, {}}, from));
+            QCOMPARE(begun(scheduler, from).size(), std::size_t(1));
+            scheduler.finish(stage, from + seconds);
+        };
+        learn("build", "client", 0, 8);
+        learn("profile", "device", 8, 40);
+        learn("update", "client", 48, 44);
+        const StageId update = take(scheduler.addStage(job, {"update", {{"client"}}, {}}, 100)), build = take(scheduler.addStage(job, {"build", {{"client"}}, {}}, 101));
+        const StageId profile = take(scheduler.addStage(job, {"profile", {{"device"}}, {build}}, 101));
+        QCOMPARE(Outlook(scheduler, 101).slack(build), -8.0 - 44.0);
+        QVERIFY(Outlook(scheduler, 101).slack(update) > 1e9); // nothing waits for it
+        QCOMPARE(Outlook(scheduler, 101).remaining(job), 92.0);
+        QCOMPARE(begun(scheduler, 101), (Ids{build.value()}));
+        scheduler.finish(build, 109);
+        QCOMPARE(begun(scheduler, 109), (Ids{update.value(), profile.value()}));
+    }
+
+    void lateJobsComeFirst() {
+        Scheduler scheduler = schedulerOf({{"client", 1}}, "predictive");
+        const JobId calm = scheduler.addJob({"calm"}), late = scheduler.addJob({"late", 0, 1, 0.5});
+        take(scheduler.addStage(calm, {"build", {{"client"}}, {}}, 0));
+        take(scheduler.addStage(late, {"build", {{"client"}}, {}}, 0));
+        QCOMPARE(begun(scheduler), (Ids{1}));
+    }
+
+    void fairWeighs() {
+        Scheduler scheduler = schedulerOf({{"client", 1}}, "fair");
+        const JobId one = scheduler.addJob({"one"}), three = scheduler.addJob({"three", 0, 3});
+        std::map<JobId, int> turns;
+        for (const JobId job : {one, three})
+            for (int i = 0; i < 40; ++i)
+                take(scheduler.addStage(job, {"build", {{"client"}}, {}}, 0));
+        for (int now = 0; now < 40; ++now) {
+            const StageId stage = scheduler.start(now).at(0).stage;
+            ++turns[scheduler.entry(stage).job];
+            scheduler.finish(stage, now + 1);
+        }
+        QCOMPARE(turns[one], 10);
+        QCOMPARE(turns[three], 30);
+    }
+};
+
+QTEST_APPLESS_MAIN(TstScheduler)
+#include "tst_scheduler.moc"
