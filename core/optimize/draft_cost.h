@@ -13,6 +13,7 @@ public:
     virtual ~DraftCost() = default;
     virtual double of(const Draft& draft) = 0;
     virtual std::string unit() const = 0; // "kernels", "ms"
+    virtual bool countsWork() const { return true; } // what each kernel has to do
 
     // What a node adds to it, roughly: what shares a kernel with others cannot be told from the node alone. Never negative.
     double ofNode(const Draft& draft, NodeNo node);
@@ -54,6 +55,7 @@ class LaunchCost : public KernelSumCost {
 public:
     double of(const Draft& draft) override;
     std::string unit() const override { return "kernels"; }
+    bool countsWork() const override { return false; }
 
 protected:
     double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) override;

@@ -27,6 +27,7 @@ struct SubstitutionCard {
     std::vector<std::string> conditions; // under which it holds
     bool simplifies = false;             // never makes a model dearer: applied wherever it is found, searches do not choose
     std::string evidence = "written by hand; the program's tests try it on random models"; // why it is believed
+    bool savesWork = false;              // operators compute less, and may no longer be mergeable: for costs that count work
 };
 
 // A way to replace some nodes of a draft by others that compute the same. Immutable; what it needs to know of a model is in the draft.

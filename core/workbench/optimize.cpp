@@ -95,8 +95,10 @@ Result<Judge> makeJudge(const OptimizeRequest& request, const Work& work) {
     return inputError("there is no cost '" + request.cost + "'; there are " + known);
 }
 
-Result<optimize::RuleSet> makeRules(const OptimizeRequest& request) {
+Result<optimize::RuleSet> makeRules(const OptimizeRequest& request, const optimize::DraftCost& cost) {
     TS_ASSIGN(std::vector<rewrite::SubstitutionPtr> rules, substitutionsOf(request));
+    if (!cost.countsWork())
+        std::erase_if(rules, [](const rewrite::SubstitutionPtr& rule) { return rule->card().savesWork; });
     return optimize::RuleSet(std::move(rules));
 }
 
@@ -272,8 +274,8 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     Work work = asked;
     if (!model.info().openDimensions.empty())
         return inputError(model.name() + ": dimension '" + model.info().openDimensions[0] + "' is open; give it a value with --dims, for costs are those of shapes");
-    TS_ASSIGN(const optimize::RuleSet rules, makeRules(request));
     TS_ASSIGN(const Judge judge, makeJudge(request, work));
+    TS_ASSIGN(const optimize::RuleSet rules, makeRules(request, *judge.cost));
     OptimizedModel told;
     told.unit = judge.cost->unit();
     work.report("folding constants");

@@ -133,7 +133,7 @@ ValueNo sampleOperator(SampleModel& model) {
 bool isWorthIt(const Draft& draft, NodeNo slice, const Cut& cut) { return 2 * cut.extent <= draft.shape(draft.operand(slice, 0))[cut.axis]; }
 
 WrittenRule rise() {
-    return {{"slice-up", "slice(f(x, ...)) = f(slice(x), ...)",
+    WrittenRule rule{{"slice-up", "slice(f(x, ...)) = f(slice(x), ...)",
              {"f computes positions along the slice's axis each by itself", "nobody else reads what f makes", "the slice takes at most half along one axis, without steps"},
              true},
             [](const Draft& draft, NodeNo slice) {
@@ -147,6 +147,8 @@ WrittenRule rise() {
                 return std::vector{cutAgain(draft, node, cut, *operandCuts(draft, node, cut))};
             },
             [](SampleModel& model) { return sampleCut(model, sampleOperator(model)); }};
+    rule.card.savesWork = true;
+    return rule;
 }
 
 // The operand of a concatenation that has all of a cut along its axis, and the cut there.

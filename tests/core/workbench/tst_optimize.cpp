@@ -52,6 +52,30 @@ private slots:
             QCOMPARE(node->has("dilations"), dilated && node->op == "MaxPool");
     }
 
+    // What only saves work is in the way of merging where launches are counted: query, key and value of the last layer, of which one token is asked for.
+    void launchesAreCountedWithoutWork() {
+        GraphBuilder builder("last");
+        builder.setOpset({}, 13);
+        const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{6, 4}));
+        std::vector<ValueId> made;
+        for (int i = 0; i < 3; ++i) {
+            Tensor weights = Tensor::zeros(DType::f32, {4, 4});
+            std::ranges::fill(weights.mutableData<float>(), 0.5F + static_cast<float>(i));
+            made.push_back(builder.add("MatMul", {x, builder.addConstant({}, weights)}));
+        }
+        const auto ints = [&](std::int64_t value) { return builder.addConstant({}, Tensor::ofInts({value})); };
+        const ValueId query = builder.add("Slice", {made[0], ints(0), ints(1), ints(0)});
+        builder.setOutputs({builder.add("MatMul", {query, builder.add("Transpose", {made[1]}, {{"perm", std::vector<std::int64_t>{1, 0}}})}), made[2]});
+        const std::string file = folder_.filePath("last.onnx").toStdString();
+        const Status written = exportOnnx(take(builder.build()), file);
+        QVERIFY2(written.ok(), written.error().message.c_str());
+        const OptimizedModel found = take(optimizeModel(take(openModel(file)), request()));
+        const auto uses = [&](const std::string& rule) {
+            return std::ranges::any_of(found.rules, [&](const RuleUse& use) { return use.rule == rule && use.count > 0; });
+        };
+        QVERIFY(uses("merge-products") && !uses("slice-up"));
+    }
+
     void tellsHowGoodPredictionsWere() {
         const Prediction exact = predictionOf({{1, 1}, {2, 2}, {3, 3}}), reversed = predictionOf({{1, 2}, {2, 1}});
         QCOMPARE(exact.error, 0.0);
