@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
 #include "app/cli/command.h"
 #include "app/cli/text.h"
 #include "core/workbench/job_simulation.h"
+#include "core/workbench/job_trace.h"
 
 namespace tunesmith::cli {
 namespace {
@@ -91,11 +94,66 @@ void addSimulate(CLI::App& jobs, Session& session) {
     });
 }
 
+Json tunedJson(const TunedJobs& tuned) {
+    Json jobs = Json::array();
+    for (const TunedJob& job : tuned.jobs) {
+        Json runs = Json::array();
+        for (const TunedRun& run : job.report.runs)
+            runs.push_back({{"run", run.run}, {"threads", run.threads}, {"trials", run.trials}, {"failed", run.failed}, {"stop_reason", run.stopReason},
+                            {"before_ms", optionalNumber(run.beforeMs)}, {"after_ms", optionalNumber(run.afterMs)}});
+        jobs.push_back({{"name", job.name}, {"seconds", job.seconds}, {"error", job.error.empty() ? Json() : Json(job.error)}, {"runs", runs}});
+    }
+    return {{"makespan_s", tuned.makespan}, {"bound_s", tuned.bound}, {"utilisation", tuned.utilisation}, {"stages", tuned.slices.size()}, {"jobs", jobs}};
+}
+
+std::string tunedText(const TunedJobs& tuned) {
+    Table table({{"job"}, {"threads", true}, {"trials", true}, {"before", true}, {"after", true}, {"ended"}});
+    const auto ms = [](const std::optional<double>& value) { return value ? timeText(*value) : "-"; };
+    std::string failures;
+    for (const TunedJob& job : tuned.jobs) {
+        for (const TunedRun& run : job.report.runs)
+            table.add({job.name, std::to_string(run.threads), std::to_string(run.trials), ms(run.beforeMs), ms(run.afterMs), run.stopReason});
+        if (!job.error.empty())
+            failures += job.name + ": " + job.error + "\n";
+    }
+    std::string text = table.text() + failures + "All jobs took " + hours(tuned.makespan) + "; their stages cannot be done in less than " + hours(tuned.bound) + "\n";
+    for (const auto& [resource, share] : tuned.utilisation)
+        text += resource + ": in use for " + percentText(share) + "\n";
+    return text;
+}
+
+void addRunJobs(CLI::App& jobs, Session& session) {
+    struct Options {
+        std::string file, policy, trace;
+    };
+    const auto options = std::make_shared<Options>();
+    CLI::App& command = *jobs.add_subcommand("run", "Tune several models at a time: each stage has its turn, what is measured has its cores to itself");
+    command.add_option("file", options->file, "A file of jobs: [[job]] with model, and if need be threads, trials, seconds, strategy, seed, priority, weight ...")->required()->type_name("FILE.toml");
+    command.add_option("--policy", options->policy, "Instead of the file's; `jobs simulate` explains them");
+    command.add_option("--trace", options->trace, "Write all stages: a trace for Perfetto, or a table if the name ends in .csv")->type_name("FILE.json");
+    session.addStore(command);
+    session.addJson(command);
+    command.callback([&session, options] {
+        session.action = [&session, options]() -> Result<int> {
+            TS_ASSIGN(TuneJobsRequest request, readJobFile(options->file));
+            request.store = session.store;
+            if (!options->policy.empty())
+                request.policy = options->policy;
+            TS_ASSIGN(const TunedJobs tuned, tuneJobs(request, session.work()));
+            if (!options->trace.empty())
+                TS_TRY(exportSlices(tuned, options->trace));
+            const bool failed = std::ranges::any_of(tuned.jobs, [](const TunedJob& job) { return !job.error.empty(); });
+            return session.print(tunedJson(tuned), tunedText(tuned), session.stop.stopRequested() ? kCancelled : failed ? kFailed : kDone);
+        };
+    });
+}
+
 } // namespace
 
 void addJobs(CLI::App& app, Session& session) {
     CLI::App& jobs = *app.add_subcommand("jobs", "Several tuning jobs on shared machines");
     jobs.require_subcommand(1);
+    addRunJobs(jobs, session);
     addSimulate(jobs, session);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/schedule/schedule_problem.h"
+#include "core/schedule/stage_gate.h"
 #include "core/search/search_event.h"
 #include "core/search/strategy_table.h"
 #include "core/store/store.h"
@@ -36,6 +37,7 @@ struct TuneOptions {
     ModelId model;       // may be none
     std::string kind = "tune"; // of the run; only this kind can be resumed
     std::string version; // of the program
+    std::shared_ptr<StageGate> gate; // none: the run has the machine to itself
 };
 
 struct TuneEvent {

@@ -67,15 +67,16 @@ Status TunerLoop::work() {
         std::optional<BatchUnderWay> upcoming;
         if (overlap_ && current && !current->open.empty()) {
             auto measuring = std::async(std::launch::async, [&] { return measure(*current); });
-            upcoming = prepare();
+            auto prepared = prepare();
             TS_TRY(measuring.get());
+            TS_ASSIGN(upcoming, std::move(prepared));
         } else {
-            upcoming = prepare();
+            TS_ASSIGN(upcoming, prepare());
             if (current)
                 TS_TRY(measure(*current));
         }
         if (current)
-            deliver(*current);
+            TS_TRY(deliver(*current));
         closeWhenSpent();
         TS_TRY(finishDone());
         current = std::move(upcoming);
@@ -86,21 +87,35 @@ Status TunerLoop::work() {
     return {};
 }
 
-std::optional<BatchUnderWay> TunerLoop::prepare() {
+Result<std::unique_ptr<StageGate::Turn>> TunerLoop::turn(const char* stage, int cores) const {
+    return options_.gate ? options_.gate->enter(stage, cores, stop_) : std::unique_ptr<StageGate::Turn>();
+}
+
+Result<std::optional<BatchUnderWay>> TunerLoop::prepare() {
+    std::optional<BatchUnderWay> none;
+    if (!pick())
+        return none;
+    const auto building = turn("build", builders());
+    if (!building.ok())
+        return building.error().isCancelled() ? Result(std::move(none)) : building.error();
     while (const auto index = pick())
         if (auto batch = searches_[*index]->next(largestBatch(*index))) {
             share_.begun(*index);
             build(*batch);
             return batch;
         }
-    return std::nullopt;
+    return none;
 }
 
-void TunerLoop::deliver(BatchUnderWay& batch) {
+Status TunerLoop::deliver(BatchUnderWay& batch) {
+    const auto updating = turn("update", 1);
+    if (!updating.ok() && !updating.error().isCancelled()) // a stopped run still takes what was measured
+        return updating.error();
     WorkloadSearch& search = *batch.search;
     search.deliver(batch);
     const auto place = std::ranges::find(searches_, &search, &std::unique_ptr<WorkloadSearch>::get);
     share_.delivered(static_cast<std::size_t>(place - searches_.begin()), search.deliveredMs());
+    return {};
 }
 
 // With trials for each workload one after the other; a budget for all of them is shared. Asks for nothing that a measurement in
@@ -147,8 +162,7 @@ void TunerLoop::build(BatchUnderWay& batch) const {
         for (std::size_t i; (i = next.fetch_add(1)) < batch.open.size();)
             batch.builds[i] = batch.search->problem().tryBuild(batch.open[i], stop_);
     };
-    const int builders = overlap_ ? besideBuilders_ : options_.workers.builders;
-    const std::size_t threads = std::min<std::size_t>(static_cast<std::size_t>(std::max(1, builders)), batch.open.size());
+    const std::size_t threads = std::min<std::size_t>(static_cast<std::size_t>(builders()), batch.open.size());
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < threads; ++i)
         others.emplace_back(work);
@@ -156,6 +170,9 @@ void TunerLoop::build(BatchUnderWay& batch) const {
 }
 
 Status TunerLoop::measure(BatchUnderWay& batch) {
+    const auto profiling = turn("profile", target_.threads);
+    if (!profiling.ok() && !profiling.error().isCancelled()) // stopped: trials say so themselves
+        return profiling.error();
     for (std::size_t i = 0; i < batch.open.size(); ++i) {
         Trial trial = measureOne(batch, i);
         if (const auto broken = batch.search->problem().broken())
@@ -246,6 +263,9 @@ Status TunerLoop::finish(WorkloadSearch& search) {
 Status TunerLoop::holdFinal(WorkloadSearch& search) {
     if (search.hasFinal() || stop_.stopRequested())
         return {};
+    const auto profiling = turn("profile", target_.threads);
+    if (!profiling.ok())
+        return profiling.error().isCancelled() ? Status() : profiling.error();
     const double began = elapsed();
     const auto result = tunesmith::holdFinal(search.problem(), search.finalists(), search.defaultConfig(), stop_);
     measuring_ += elapsed() - began;

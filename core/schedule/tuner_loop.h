@@ -20,11 +20,11 @@ public:
 
 private:
     Status work();
-    std::optional<BatchUnderWay> prepare();
+    Result<std::optional<BatchUnderWay>> prepare();
     std::optional<std::size_t> pick() const;
     std::size_t trialsLeft() const;
     std::size_t largestBatch(std::size_t index) const;
-    void deliver(BatchUnderWay& batch);
+    Status deliver(BatchUnderWay& batch);
     void closeWhenSpent();
     void build(BatchUnderWay& batch) const;
     Status measure(BatchUnderWay& batch);
@@ -34,6 +34,8 @@ private:
     Status finish(WorkloadSearch& search);
     Status holdFinal(WorkloadSearch& search);
 
+    Result<std::unique_ptr<StageGate::Turn>> turn(const char* stage, int cores) const;
+    int builders() const { return std::max(1, overlap_ ? besideBuilders_ : options_.workers.builders); }
     bool timeIsUp() const { return options_.seconds && elapsed() >= *options_.seconds; }
     double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }
     StopReason reasonOfRun() const;

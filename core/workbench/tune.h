@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule/stage_gate.h"
 #include "core/workbench/tasks.h"
 
 namespace tunesmith {
@@ -62,6 +63,7 @@ struct TuneRequest {
     std::optional<std::int64_t> resume; // a run that was stopped or killed
     bool measureModel = true;           // before and after, at the end
     bool layouts = false; // then plan the layouts by measured costs, with a quarter of the budget
+    std::shared_ptr<StageGate> gate; // where others use the machine at the same time
     StopToken stop;
     TuneListener* listener = nullptr;
 };

@@ -155,6 +155,7 @@ private:
         options.workers.profileSeconds = request_.timeoutSeconds;
         options.workers.seed = plan_.seed;
         options.version = versionText();
+        options.gate = request_.gate;
         ModelRow row{{}, model_.name(), model_.source(), model_.hash()};
         TS_ASSIGN(options.model, store_.addModel(row));
         return options;
@@ -214,8 +215,16 @@ private:
         const auto subject = [&](bool untuned) {
             return compiledSubject(model_, {request_.store, target_.threads, request_.builders, untuned, work, plan_.space}, {});
         };
-        TS_ASSIGN(const Subject before, subject(true));
-        TS_ASSIGN(Subject after, subject(false));
+        const auto subjects = [&]() -> Result<std::pair<Subject, Subject>> {
+            TS_ASSIGN(const auto building, turn("build", coreCount()));
+            TS_ASSIGN(Subject untuned, subject(true));
+            TS_ASSIGN(Subject tuned, subject(false));
+            return std::pair(std::move(untuned), std::move(tuned));
+        };
+        TS_ASSIGN(const auto built, subjects());
+        const Subject& before = built.first;
+        Subject after = built.second;
+        TS_ASSIGN(const auto profiling, turn("profile", target_.threads));
         work.report("measuring the layers of the model");
         TS_ASSIGN(const PairSteps steps, measureLayers(before, after, kLayerSeconds, request_.stop));
         const std::vector<std::string> slower = slowerInModel(before.module, after.module, steps);
@@ -229,6 +238,10 @@ private:
         run.beforeMs = latencyOf(pair.a, before, 0).p5Ms;
         run.afterMs = latencyOf(pair.b, after, 0).p5Ms;
         return store_.setRunLatency(id, run.beforeMs, run.afterMs);
+    }
+
+    Result<std::unique_ptr<StageGate::Turn>> turn(const char* stage, int cores) const {
+        return request_.gate ? request_.gate->enter(stage, cores, request_.stop) : std::unique_ptr<StageGate::Turn>();
     }
 
     // What won alone is slower in the model: the untuned schedule becomes the record, with its time from the same final.

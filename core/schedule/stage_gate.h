@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/base/stop_token.h"
+
+namespace tunesmith {
+
+// Where a tuning run that shares the machine with others asks for its turn before each stage. From several threads of the run.
+class StageGate {
+public:
+    virtual ~StageGate() = default;
+
+    struct Turn { // the stage ends with it
+        virtual ~Turn() = default;
+    };
+    // "build": candidates are proposed and compiled, on so many cores; "profile": kernels are timed on so many, which nothing else may load; "update": what was
+    // measured is learned from. Waits; a stop is a cancelled Error.
+    virtual Result<std::unique_ptr<Turn>> enter(const std::string& kind, int cores, const StopToken& stop) = 0;
+};
+
+} // namespace tunesmith

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/store/store.h"
+#include "core/workbench/history.h"
+#include "core/workbench/job_trace.h"
+#include "core/workbench/tune_jobs.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+
+namespace {
+
+TuneJob jobOf(const std::string& model, int trials) {
+    TuneJob job;
+    job.model = model;
+    job.tuning.threads = 1;
+    job.tuning.budget.trialsPerWorkload = trials;
+    job.tuning.measureModel = false;
+    return job;
+}
+
+bool overlap(const JobSlice& a, const JobSlice& b) { return a.begin < b.end && b.begin < a.end; }
+
+} // namespace
+
+// Several models tuned at a time, and the files that list them.
+class TstTuneJobs : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+
+    std::string path(const char* name) const { return folder_.filePath(name).toStdString(); }
+    std::string write(const QByteArray& text) const {
+        QFile file(folder_.filePath("jobs.toml"));
+        if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size())
+            qFatal("no room for a file");
+        return file.fileName().toStdString();
+    }
+
+private slots:
+    void filesSayWhatToTune() {
+        const TuneJobsRequest request = take(readJobFile(write(R"(
+policy = "fair"
+trials = 12
+threads = 1
+[[job]]
+model = "mlp"
+priority = 3
+weight = 2.5
+[[job]]
+name = "second"
+model = "digits"
+dims = { batch = 2 }
+trials = 4
+seconds = 7
+strategy = "random"
+seed = 9
+builders = 1
+batch = 4
+)")));
+        QCOMPARE(request.policy, std::string("fair"));
+        QCOMPARE(request.jobs.size(), std::size_t(2));
+        const TuneJob &first = request.jobs[0], &second = request.jobs[1];
+        QVERIFY(first.name.empty() && first.model == "mlp" && first.priority == 3 && first.weight == 2.5 && first.tuning.threads == 1);
+        QVERIFY(first.tuning.budget.trialsPerWorkload == 12 && !first.tuning.budget.seconds);
+        QVERIFY(second.name == "second" && second.dimensions == (Dimensions{{"batch", 2}}) && second.tuning.budget.trialsPerWorkload == 4 && second.tuning.budget.seconds == 7.0);
+        QVERIFY(second.tuning.strategy == "random" && second.tuning.seed == 9 && second.tuning.builders == 1 && second.tuning.batch == 4 && second.priority == 0);
+    }
+
+    void filesThatSayNothing_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("empty") << QByteArray() << "[[job]]";
+        QTest::newRow("no TOML") << QByteArray("[[job\nmodel") << "line 1";
+        QTest::newRow("job is no table") << QByteArray("job = 3") << "[[job]]";
+        QTest::newRow("no model") << QByteArray("[[job]]\ntrials = 3") << "no model";
+        QTest::newRow("unknown key") << QByteArray("[[job]]\nmodel = 'mlp'\ntrails = 3") << "line 3: 'trails' is no key";
+        QTest::newRow("unknown default") << QByteArray("pollicy = 'fair'\n[[job]]\nmodel = 'mlp'") << "line 1: 'pollicy'";
+        QTest::newRow("text for a number") << QByteArray("[[job]]\nmodel = 'mlp'\ntrials = 'many'") << "line 3: 'trials' is to be a whole number";
+        QTest::newRow("no trials") << QByteArray("[[job]]\nmodel = 'mlp'\ntrials = 0") << "of 1 or more";
+        QTest::newRow("no weight") << QByteArray("[[job]]\nmodel = 'mlp'\nweight = 0.0") << "more than 0";
+        QTest::newRow("not a number") << QByteArray("[[job]]\nmodel = 'mlp'\nseconds = nan") << "more than 0";
+        QTest::newRow("number for a text") << QByteArray("[[job]]\nmodel = 7") << "'model' is to be a text";
+        QTest::newRow("dimensions") << QByteArray("[[job]]\nmodel = 'mlp'\ndims = 'batch=1'") << "{ batch = 1 }";
+        QTest::newRow("extent") << QByteArray("[[job]]\nmodel = 'mlp'\ndims = { batch = -1 }") << "'batch'";
+        QTest::newRow("key twice") << QByteArray("[[job]]\nmodel = 'mlp'\nmodel = 'mlp'") << "line 3";
+        QTest::newRow("no text") << QByteArray("\xff\xfe\x00", 3) << "line 1";
+    }
+    void filesThatSayNothing() {
+        QFETCH(QByteArray, text);
+        QFETCH(QString, says);
+        const auto read = readJobFile(write(text));
+        QVERIFY(!read.ok());
+        const QString message = QString::fromStdString(read.error().message);
+        QVERIFY2(message.contains("jobs.toml") && message.contains(says), qPrintable(message));
+        QVERIFY(!readJobFile(path("nowhere.toml")).ok());
+        QVERIFY(!readJobFile(folder_.path().toStdString()).ok());
+    }
+
+    void tunesAllOfThem() {
+        TuneJobsRequest request;
+        request.store = path("all.db");
+        request.jobs = {jobOf("mlp", 6), jobOf("encoder", 2), jobOf("mlp", 6)};
+        request.jobs[2].name = "again";
+        request.jobs[2].tuning.strategy = "random";
+        const TunedJobs tuned = take(tuneJobs(request));
+        QCOMPARE(tuned.jobs.size(), std::size_t(3));
+        for (const TunedJob& job : tuned.jobs) {
+            QVERIFY2(job.error.empty(), job.error.c_str());
+            QVERIFY(!job.report.unfinished && job.report.trials() > 0 && job.seconds > 0 && job.seconds <= tuned.makespan + 1);
+        }
+        QCOMPARE(tuned.jobs[2].name, std::string("again"));
+        QCOMPARE(take(tuningRuns(request.store)).size(), std::size_t(3));
+        QVERIFY(tuned.bound > 0 && tuned.bound <= tuned.makespan + 1e-6);
+        QVERIFY(tuned.utilisation.at("core") > 0 && tuned.utilisation.at("core") <= 1 + 1e-9);
+        std::set<std::string> stages;
+        for (std::size_t i = 0; i < tuned.slices.size(); ++i) {
+            const JobSlice& a = tuned.slices[i];
+            stages.insert(a.stage);
+            QVERIFY(a.called <= a.begin && a.begin <= a.end && !a.cores.empty());
+            for (std::size_t j = 0; j < i; ++j)
+                if (const JobSlice& b = tuned.slices[j]; overlap(a, b)) {
+                    QVERIFY2(a.stage != "profile" || b.stage != "profile", "two measurements at a time");
+                    for (const int core : a.cores)
+                        QVERIFY2(std::ranges::find(b.cores, core) == b.cores.end(), "two stages on one core");
+                }
+        }
+        QCOMPARE(stages, (std::set<std::string>{"build", "profile", "update"}));
+
+        const auto trace = nlohmann::json::parse(chromeTrace(tuned));
+        std::size_t complete = 0;
+        for (const auto& event : trace.at("traceEvents"))
+            complete += event.at("ph") == "X" && event.at("dur") >= 0 && event.at("args").contains("job") ? 1 : 0;
+        std::size_t cores = 0;
+        for (const JobSlice& slice : tuned.slices)
+            cores += slice.cores.size();
+        QCOMPARE(complete, cores);
+        QVERIFY(exportSlices(tuned, path("slices.csv")).ok());
+        QFile csv(folder_.filePath("slices.csv"));
+        QVERIFY(csv.open(QIODevice::ReadOnly));
+        QCOMPARE(csv.readAll().count('\n'), static_cast<qsizetype>(tuned.slices.size() + 1));
+        QVERIFY(!exportSlices(tuned, path("nowhere/slices.csv")).ok());
+    }
+
+    // The trail of a job is the one that it has alone.
+    void othersDoNotChangeTheTrail() {
+        TuneJobsRequest together;
+        together.store = path("together.db");
+        together.jobs = {jobOf("mlp", 6), jobOf("encoder", 2)};
+        for (TuneJob& job : together.jobs)
+            job.tuning.strategy = "random";
+        TuneJobsRequest alone = together;
+        alone.store = path("alone.db");
+        alone.jobs.resize(1);
+        const TunedJobs both = take(tuneJobs(together)), one = take(tuneJobs(alone));
+        QCOMPARE(both.jobs[0].report.trials(), one.jobs[0].report.trials());
+        const auto configsOf = [](const std::string& store, std::int64_t run) {
+            std::vector<std::string> configs;
+            TrialFilter filter;
+            filter.run = RunId(run);
+            filter.limit = 1000;
+            for (const TrialRow& trial : take(take(Store::open(store, StoreMode::readOnly))->trials(filter)))
+                if (!trial.isFinal) // which the clock decides
+                    configs.push_back(trial.workload + " " + trial.config);
+            std::ranges::sort(configs);
+            return configs;
+        };
+        QCOMPARE(configsOf(together.store, both.jobs[0].report.handle()), configsOf(alone.store, one.jobs[0].report.handle()));
+    }
+
+    void aJobThatFailsIsItsOwnTrouble() {
+        TuneJobsRequest request;
+        request.store = path("fails.db");
+        request.jobs = {jobOf("mlp", 2), jobOf("mlp", 2)};
+        request.jobs[0].tuning.strategy = "magic";
+        const TunedJobs tuned = take(tuneJobs(request));
+        QVERIFY2(tuned.jobs[0].error.find("magic") != std::string::npos, tuned.jobs[0].error.c_str());
+        QVERIFY(tuned.jobs[1].error.empty() && tuned.jobs[1].report.trials() > 0);
+    }
+
+    void whatCannotBegin() {
+        TuneJobsRequest request;
+        request.store = path("none.db");
+        QVERIFY(!tuneJobs(request).ok());
+        request.jobs = {jobOf("no such model", 2)};
+        QVERIFY(!tuneJobs(request).ok());
+        request.jobs = {jobOf("mlp", 2)};
+        for (const char* policy : {"magic", "shared"}) {
+            request.policy = policy;
+            QVERIFY2(!tuneJobs(request).ok(), policy);
+        }
+    }
+
+    void stoppedJobsCanBeResumed() {
+        TuneJobsRequest request;
+        request.store = path("stopped.db");
+        request.jobs = {jobOf("mlp", 500), jobOf("encoder", 500)};
+        StopSource source;
+        Work work{source.token(), [&](const Progress& progress) {
+                      if (progress.fraction > 0.01)
+                          source.requestStop();
+                  }};
+        const TunedJobs tuned = take(tuneJobs(request, work));
+        for (const TunedJob& job : tuned.jobs)
+            QVERIFY(job.report.runs.empty() || job.report.last().stopReason == "cancelled");
+        for (const RunSummary& run : take(tuningRuns(request.store)))
+            QVERIFY(run.resumable);
+    }
+};
+
+QTEST_GUILESS_MAIN(TstTuneJobs)
+#include "tst_tune_jobs.moc"
