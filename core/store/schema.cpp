@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/store/schema.h"
 
+#include <optional>
+
 namespace tunesmith::schema {
 namespace {
 
@@ -103,7 +105,9 @@ int currentVersion() {
     return migrations().back().version;
 }
 
-Result<Identity> identify(sqlite::Connection& connection, int newest) {
+namespace {
+
+Result<Identity> identityNow(sqlite::Connection& connection, int newest) {
     TS_ASSIGN(const auto id, connection.number("PRAGMA application_id"));
     TS_ASSIGN(const auto version, connection.number("PRAGMA user_version"));
     TS_ASSIGN(const auto tables, connection.number("SELECT count(*) FROM sqlite_schema"));
@@ -120,11 +124,23 @@ Result<Identity> identify(sqlite::Connection& connection, int newest) {
     return Identity{false, static_cast<int>(version)};
 }
 
+} // namespace
+
+// At one moment: another process may be making the tables.
+Result<Identity> identify(sqlite::Connection& connection, int newest) {
+    std::optional<Identity> found;
+    TS_TRY(connection.transaction("DEFERRED", [&]() -> Status {
+        TS_ASSIGN(found, identityNow(connection, newest));
+        return {};
+    }));
+    return *found;
+}
+
 Status migrate(sqlite::Connection& connection, std::span<const Migration> steps) {
     const int newest = steps.back().version;
     return connection.transaction("EXCLUSIVE", [&]() -> Status {
         TS_ASSIGN(const auto identity,
-                  identify(connection, newest)); // again: another process may have been faster
+                  identityNow(connection, newest)); // again: another process may have been faster
         for (const Migration& step : steps)
             if (step.version > identity.version)
                 TS_TRY(connection.execute(step.sql));

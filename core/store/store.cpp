@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/store/store.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "core/store/owner.h"
 #include "core/store/schema.h"
@@ -29,7 +31,7 @@ Result<bool> fileExists(const std::string& path) {
     return true;
 }
 
-Status useWriteAheadLog(Connection& connection) {
+Status switchToWriteAheadLog(Connection& connection) {
     TS_ASSIGN(auto statement, connection.prepare("PRAGMA journal_mode = WAL"));
     TS_ASSIGN(const bool row, statement.step());
     if (row && statement.text(0) == "wal")
@@ -37,6 +39,17 @@ Status useWriteAheadLog(Connection& connection) {
     return ioError("the store " + connection.path() +
                    " is on a file system without shared memory files; "
                    "choose a file on a local disk with --store");
+}
+
+// SQLite does not wait for those who do the same at this moment.
+Status useWriteAheadLog(Connection& connection, int patienceMs) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(patienceMs);
+    Status status = switchToWriteAheadLog(connection);
+    while (!status.ok() && status.error().kind == ErrorKind::timeout && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        status = switchToWriteAheadLog(connection);
+    }
+    return status;
 }
 
 Result<std::unique_ptr<Connection>> openForWriting(const std::string& path, const StoreOptions& options) {
@@ -53,7 +66,7 @@ Result<std::unique_ptr<Connection>> openForWriting(const std::string& path, cons
         TS_TRY(connection->execute("PRAGMA max_page_count = " + std::to_string(options.maxPages)));
     if (identity.version < schema::currentVersion())
         TS_TRY(schema::migrate(*connection, schema::migrations()));
-    TS_TRY(useWriteAheadLog(*connection));
+    TS_TRY(useWriteAheadLog(*connection, options.busyTimeoutMs));
     TS_TRY(connection->execute("PRAGMA journal_size_limit = 67108864"));
     return connection;
 }

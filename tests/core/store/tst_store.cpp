@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTemporaryDir>
 #include <QTest>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -41,7 +42,26 @@ private slots:
     void garbageGoes();
     void readsWhileWriting();
     void manyThreadsWrite();
+    void manyOpenANewOne();
 };
+
+// Whoever comes while another one makes the tables waits for them.
+void TestStore::manyOpenANewOne() {
+    for (int round = 0; round < 10; ++round) {
+        const std::string path = folder_.filePath(QString("new%1.db").arg(round)).toStdString();
+        std::array<std::string, 6> errors;
+        {
+            std::vector<std::jthread> threads;
+            for (std::string& error : errors)
+                threads.emplace_back([&path, &error] {
+                    const auto store = Store::open(path);
+                    error = store.ok() ? std::string() : store.error().message;
+                });
+        }
+        for (const std::string& error : errors)
+            QVERIFY2(error.empty(), error.c_str());
+    }
+}
 
 void TestStore::thingsComeBackAsTheyWere() {
     const auto run = samples::beginRun(*store_);
