@@ -180,6 +180,7 @@ void addBudget(CLI::App& command, TuneBudget& budget) {
         ->check(CLI::Range(1, 1000000));
     command.add_option("--trials", budget.trials, "Candidates in all, spent where they promise the model most")->check(CLI::Range(1, 100000000));
     command.add_option("--time", budget.seconds, "Seconds in all, spent likewise")->check(CLI::Range(1.0, 1e7));
+    command.add_option("--target", budget.targetMs, "Milliseconds: enough once the model's kernels take no longer together, be it by records from before")->check(CLI::PositiveNumber);
 }
 
 Result<int> tune(Session& session, Options& options) {

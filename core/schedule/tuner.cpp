@@ -39,6 +39,7 @@ nlohmann::json optionsToJson(const TuneOptions& options, const Target& target,
     putOptional(json, "trials_per_workload", options.trialsPerWorkload);
     putOptional(json, "trials", options.totalTrials);
     putOptional(json, "seconds", options.seconds);
+    putOptional(json, "target_ms", options.targetMs);
     if (!options.followedBy.empty())
         json["followed_by"] = options.followedBy;
     if (options.follows.valid())
@@ -111,6 +112,7 @@ Result<StoredRun> readRun(const Store& store, RunId id, const TuneOptions& now) 
         stored.options.batch = json.at("batch").get<std::size_t>();
         stored.options.trialsPerWorkload = takeOptional<std::size_t>(json, "trials_per_workload");
         stored.options.totalTrials = takeOptional<std::size_t>(json, "trials");
+        stored.options.targetMs = takeOptional<double>(json, "target_ms");
         if (!now.seconds)
             stored.options.seconds = takeOptional<double>(json, "seconds");
         TS_ASSIGN(stored.target, targetFromJson(json));

@@ -25,6 +25,8 @@ struct TuneOptions {
     std::optional<std::size_t> trialsPerWorkload; // small spaces are tried whole and end before
     std::optional<std::size_t> totalTrials;       // shared: a batch goes where it promises most (task_share.h)
     std::optional<double> seconds;                // of this part of the run; shared likewise
+    // Ends the run once the model's kernels take no longer together, each as often as it occurs: those found, or records of this machine from before.
+    std::optional<double> targetMs;
     std::string strategy{strategyTable().front().name}; // any name of core/search/strategy_table.h
     std::uint64_t seed = 0;
     std::size_t batch = 8;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <future>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
@@ -40,7 +42,7 @@ void TunerLoop::add(std::unique_ptr<WorkloadSearch> search) { searches_.push_bac
 Result<TuneResult> TunerLoop::go() {
     share_ = TaskShare(shareOf(searches_));
     tell(event(TuneEvent::Kind::started, nullptr));
-    const Status worked = work();
+    const Status known = readRecords(), worked = known.ok() ? work() : known;
     const StopReason reason = worked.ok() ? reasonOfRun() : StopReason::failed;
     TuneResult made = result(reason, worked.ok() ? std::string() : worked.error().message);
     RunEnd end;
@@ -60,6 +62,31 @@ Result<TuneResult> TunerLoop::go() {
     TS_TRY(ended);
     return made;
 }
+
+Status TunerLoop::readRecords() {
+    if (!options_.targetMs)
+        return {};
+    TS_ASSIGN(const MachineRow machine, thisMachine());
+    for (const auto& search : searches_) {
+        TS_ASSIGN(const auto record, store_.bestRecord(search->key(), target_.key(), machine.key));
+        if (record && record->trial.p5Ms)
+            records_[search->key()] = *record->trial.p5Ms;
+    }
+    return {};
+}
+
+std::optional<double> TunerLoop::knownMs() const {
+    double sum = 0;
+    for (const auto& search : searches_) {
+        const auto record = records_.find(search->key());
+        double best = record == records_.end() ? std::numeric_limits<double>::infinity() : record->second;
+        best = std::min(best, search->deliveredMs().value_or(best));
+        sum += search->task().count * best;
+    }
+    return std::isfinite(sum) ? std::optional(sum) : std::nullopt;
+}
+
+bool TunerLoop::isGoalMet() const { return options_.targetMs && knownMs().value_or(std::numeric_limits<double>::infinity()) <= *options_.targetMs; }
 
 Status TunerLoop::work() {
     std::optional<BatchUnderWay> current;
@@ -81,8 +108,8 @@ Status TunerLoop::work() {
         TS_TRY(finishDone());
         current = std::move(upcoming);
     } while (current || pick());
-    for (const auto& search : searches_) // those that the time ended
-        if (!search->isDone())
+    for (const auto& search : searches_) // those that the time ended, or the goal
+        if (!search->isDone() && search->trials() > 0)
             TS_TRY(holdFinal(*search));
     return {};
 }
@@ -121,7 +148,7 @@ Status TunerLoop::deliver(BatchUnderWay& batch) {
 // With trials for each workload one after the other; a budget for all of them is shared. Asks for nothing that a measurement in
 // another thread changes.
 std::optional<std::size_t> TunerLoop::pick() const {
-    if (stop_.stopRequested() || timeIsUp() || trialsLeft() == 0)
+    if (stop_.stopRequested() || timeIsUp() || trialsLeft() == 0 || isGoalMet())
         return std::nullopt;
     std::vector<bool> open;
     for (const auto& search : searches_)
@@ -295,8 +322,12 @@ Status TunerLoop::holdFinal(WorkloadSearch& search) {
 
 StopReason TunerLoop::reasonOfRun() const {
     const bool allDone = std::ranges::all_of(searches_, [](const auto& search) { return search->isDone(); });
+    if (!allDone && stop_.stopRequested())
+        return StopReason::cancelled;
+    if (isGoalMet())
+        return StopReason::targetReached;
     if (!allDone)
-        return stop_.stopRequested() ? StopReason::cancelled : StopReason::budgetTime;
+        return StopReason::budgetTime;
     const bool exhausted = !searches_.empty() && std::ranges::all_of(searches_, [](const auto& search) {
         return search->reason() == StopReason::exhausted;
     });
@@ -324,6 +355,8 @@ TuneResult TunerLoop::result(StopReason reason, std::string message) const {
     if (complete) {
         out.beforeMs = before;
         out.afterMs = after;
+    } else if (isGoalMet()) {
+        out.afterMs = knownMs();
     }
     return out;
 }

@@ -14,12 +14,15 @@ public:
     TunerLoop(Store& store, const TuneObserver& observer, RunId run, const TuneOptions& options, const Target& target,
               const StopToken& stop);
     void add(std::unique_ptr<WorkloadSearch> search);
-    static bool isShared(const TuneOptions& options) { return options.totalTrials || options.seconds; } // the budget, by all workloads
+    static bool isShared(const TuneOptions& options) { return options.totalTrials || options.seconds || options.targetMs; } // the budget, by all workloads
 
     Result<TuneResult> go(); // the run must be RUNNING and ours; ends it in the store
 
 private:
     Status work();
+    Status readRecords();
+    std::optional<double> knownMs() const; // of the model, by what was found and what was known before; none until all its kernels have a time
+    bool isGoalMet() const;
     Result<std::optional<BatchUnderWay>> prepare();
     std::optional<std::size_t> pick() const;
     std::size_t trialsLeft() const;
@@ -53,6 +56,7 @@ private:
     int besideBuilders_; // builders that work while something is measured
     std::vector<std::unique_ptr<WorkloadSearch>> searches_;
     TaskShare share_{{}};
+    std::map<std::string, double> records_; // ms of workloads before this run, where there is a goal
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     double measuring_ = 0; // seconds
     std::mutex telling_;

@@ -82,9 +82,11 @@ private:
             return number(key, node, 1, std::int64_t(1) << 40, tuning.budget.trials.emplace());
         if (name == "seconds")
             return positive(key, node, tuning.budget.seconds.emplace());
+        if (name == "target_ms")
+            return positive(key, node, tuning.budget.targetMs.emplace());
         if (name == "weight")
             return positive(key, node, job.weight);
-        return at(key.source(), "'" + std::string(name) + "' is no key of a job; there are model, name, dims, threads, trials, total_trials, seconds, strategy, seed, builders, batch, priority "
+        return at(key.source(), "'" + std::string(name) + "' is no key of a job; there are model, name, dims, threads, trials, total_trials, seconds, target_ms, strategy, seed, builders, batch, priority "
                                 "and weight");
     }
 

@@ -36,6 +36,7 @@ AskedBefore askedBefore(const RunRow& row) {
     asked.budget.trialsPerWorkload = numberAt<std::int64_t>(json, "trials_per_workload");
     asked.budget.trials = numberAt<std::int64_t>(json, "trials");
     asked.budget.seconds = numberAt<double>(json, "seconds");
+    asked.budget.targetMs = numberAt<double>(json, "target_ms");
     if (json.contains("followed_by") && json["followed_by"].is_array())
         for (const auto& threads : json["followed_by"])
             if (threads.is_number_integer() && threads.get<int>() > 0)

@@ -12,6 +12,7 @@ namespace tunesmith {
 struct TuneBudget {
     std::optional<std::int64_t> trialsPerWorkload, trials; // trials: in all
     std::optional<double> seconds;
+    std::optional<double> targetMs; // of the model's kernels together: enough once they take no longer, tuned now or before
     bool empty() const { return !trialsPerWorkload && !trials && !seconds; }
 };
 

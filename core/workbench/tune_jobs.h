@@ -51,7 +51,8 @@ struct TunedJobs {
 // A stop is no error: jobs say "cancelled", and their runs can be resumed. What fails is the job's own trouble.
 Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work = {});
 
-// A file in TOML: [[job]] tables with model and, if need be, name, dims, threads, trials, total_trials, seconds, strategy, seed, builders, batch, priority, weight;
+// A file in TOML: [[job]] tables with model and, if need be, name, dims, threads, trials, total_trials, seconds, target_ms, strategy, seed, builders, batch, priority,
+// weight;
 // outside of them policy, and defaults for all jobs. Models are found relative to the file. Errors name file, line and key.
 Result<TuneJobsRequest> readJobFile(const std::filesystem::path& file);
 

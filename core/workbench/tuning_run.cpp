@@ -143,6 +143,7 @@ private:
         options.trialsPerWorkload = plan_.budget.trialsPerWorkload;
         options.totalTrials = plan_.budget.trials;
         options.seconds = plan_.budget.seconds;
+        options.targetMs = plan_.budget.targetMs;
         options.strategy = plan_.strategy;
         options.space = plan_.space;
         options.seed = plan_.seed;

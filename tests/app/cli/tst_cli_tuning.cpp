@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
 #include <QJsonArray>
+#include <QJsonDocument>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QJsonObject>
@@ -136,6 +138,35 @@ private slots:
         QVERIFY(kernel.json()["record_ms"].toDouble() > 0);
         QCOMPARE(runCli({"inspect", "mlp", kernel.json()["key"].toString(), "--store", store, "--threads", "1", "--json"}).json()["schedule"],
                  kernel.json()["schedule"]); // the key says which space is meant
+    }
+
+    void severalModelsAtATime() {
+        const QTemporaryDir folder;
+        const QString store = folder.filePath("trials.db"), file = folder.filePath("jobs.toml"), trace = folder.filePath("trace.json");
+        QFile jobs(file);
+        QVERIFY(jobs.open(QIODevice::WriteOnly));
+        jobs.write("threads = 1\ntrials = 3\n[[job]]\nmodel = 'mlp'\n[[job]]\nname = 'by luck'\nmodel = 'mlp'\nstrategy = 'random'\n");
+        jobs.close();
+        const CliResult run = runCli({"jobs", "run", file, "--store", store, "--trace", trace, "--json"});
+        QVERIFY2(run.status == 0, run.errors);
+        const QJsonObject made = run.json();
+        QVERIFY(made["makespan_s"].toDouble() >= made["bound_s"].toDouble() && made["bound_s"].toDouble() > 0 && made["stages"].toInt() > 4);
+        QCOMPARE(made["jobs"].toArray().size(), 2);
+        for (const QJsonValue& job : made["jobs"].toArray()) {
+            QVERIFY(job["error"].isNull());
+            QVERIFY(job["runs"][0]["trials"].toInt() >= 9 && job["runs"][0]["after_ms"].toDouble() > 0);
+        }
+        QCOMPARE(made["jobs"][1]["name"].toString(), QString("by luck"));
+        QFile written(trace);
+        QVERIFY(written.open(QIODevice::ReadOnly));
+        QVERIFY(!QJsonDocument::fromJson(written.readAll()).object()["traceEvents"].toArray().isEmpty());
+        QCOMPARE(runCli({"jobs", "run", file, "--policy", "shared", "--store", store}).status, 1);
+        QCOMPARE(runCli({"jobs", "run", folder.filePath("nowhere.toml"), "--store", store}).status, 1);
+
+        const CliResult known = runCli({"tune", "mlp", "--threads", "1", "--target", "1000", "--no-latency", "--store", store, "--json"});
+        QVERIFY2(known.status == 0, known.errors);
+        QCOMPARE(known.json()["stop_reason"].toString(), QString("target_reached"));
+        QCOMPARE(known.json()["trials"].toInt(), 0); // the jobs' records do
     }
 
     void spacesAreNamed() {

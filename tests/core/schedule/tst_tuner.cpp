@@ -302,6 +302,26 @@ private slots:
         QVERIFY(few.workloads[0].defaultMs && few.workloads[1].defaultMs);
     }
 
+    // Enough is enough: the budget is not spent once the kernels take no longer than was asked for, and nothing is tried where they do already.
+    void endsAtItsGoal() {
+        Bench bench;
+        const std::vector<TuneTask> tasks{{convWorkload(bench.target), 2}, {convWorkload(bench.target, 32, 7), 1}};
+        TuneOptions tuning = options(40, fakeWorkers());
+        tuning.targetMs = 1e9; // as soon as there is a time for both
+        const TuneResult easy = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
+        QCOMPARE(easy.reason, StopReason::targetReached);
+        QVERIFY2(easy.trials >= 4 && easy.trials < 30, qPrintable(QString::number(easy.trials)));
+        QVERIFY(easy.afterMs && *easy.afterMs < 1e9);
+        QCOMPARE(take(bench.store->run(easy.run)).state, RunState::completed);
+        const TuneResult again = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
+        QCOMPARE(again.reason, StopReason::targetReached);
+        QCOMPARE(again.trials, std::size_t(0)); // known before
+        QCOMPARE(again.afterMs, easy.afterMs);
+        tuning.targetMs = 1e-9;
+        tuning.trialsPerWorkload = 4;
+        QCOMPARE(take(Tuner(*bench.store).run(tasks, bench.target, tuning)).reason, StopReason::budgetTrials);
+    }
+
     void aSharedBudgetHasALimitForEach() {
         Bench bench;
         const std::vector<TuneTask> tasks{{convWorkload(bench.target), 9}, {convWorkload(bench.target, 32, 7), 1}};

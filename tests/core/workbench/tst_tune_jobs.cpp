@@ -58,6 +58,7 @@ model = "digits"
 dims = { batch = 2 }
 trials = 4
 seconds = 7
+target_ms = 0.25
 strategy = "random"
 seed = 9
 builders = 1
@@ -68,7 +69,7 @@ batch = 4
         const TuneJob &first = request.jobs[0], &second = request.jobs[1];
         QVERIFY(first.name.empty() && first.model == "mlp" && first.priority == 3 && first.weight == 2.5 && first.tuning.threads == 1);
         QVERIFY(first.tuning.budget.trialsPerWorkload == 12 && !first.tuning.budget.seconds);
-        QVERIFY(second.name == "second" && second.dimensions == (Dimensions{{"batch", 2}}) && second.tuning.budget.trialsPerWorkload == 4 && second.tuning.budget.seconds == 7.0);
+        QVERIFY(second.name == "second" && second.dimensions == (Dimensions{{"batch", 2}}) && second.tuning.budget.trialsPerWorkload == 4 && second.tuning.budget.seconds == 7.0 && second.tuning.budget.targetMs == 0.25);
         QVERIFY(second.tuning.strategy == "random" && second.tuning.seed == 9 && second.tuning.builders == 1 && second.tuning.batch == 4 && second.priority == 0);
     }
 
