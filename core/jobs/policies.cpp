@@ -44,11 +44,10 @@ public:
 class Fair : public SchedulingPolicy {
 public:
     void order(const Scheduler& scheduler, Stages& ready, double now) const override {
-        const auto had = [&](StageId stage) {
-            const Scheduler::Entry& entry = scheduler.entry(stage);
-            return scheduler.serviceOf(entry.job, now) / scheduler.job(entry.job).traits.weight;
-        };
-        std::ranges::stable_sort(ready, {}, had);
+        std::vector<double> had; // by job
+        for (std::size_t i = 0; i < scheduler.jobs().size(); ++i)
+            had.push_back(scheduler.serviceOf(JobId(static_cast<std::int64_t>(i)), now) / scheduler.jobs()[i].traits.weight);
+        std::ranges::stable_sort(ready, {}, [&](StageId stage) { return had[scheduler.entry(stage).job.index()]; });
     }
 };
 
