@@ -295,17 +295,20 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     TS_ASSIGN(optimize::GraphSearchResult found, optimize::searchGraph(draft.draft, rules, *judge.cost, options, work.stop | request.enough, watch));
     if (request.enough.stopRequested())
         work.stop = {}; // the same wish, perhaps, and it is fulfilled
-    const bool measured = judge.measuresKernels && !request.enough.stopRequested();
+    const bool measured = judge.measuresKernels && !request.enough.stopRequested(), gains = gainsSomething(found, draft);
     std::optional<GraphRace> race;
     if (measured || request.measure) {
         TS_ASSIGN(race, GraphRace::make(model, {request.store, threadsOf(request), 0, false, work}, request.seed, judge.planner));
     }
-    if (!gainsSomething(found, draft))
+    if (!gains)
         found.best = originalOf(draft, found);
     else if (measured)
         TS_TRY(holdFinal(found, told, draft, *race));
     TS_TRY(Teller(draft, rules, told).tell(found));
-    TS_ASSIGN(told.after, foldedGraph(draft, found.best->draft, request.search));
+    told.after = told.before; // not even in another order
+    if (gains && !told.keptOriginal) {
+        TS_ASSIGN(told.after, foldedGraph(draft, found.best->draft, request.search));
+    }
     told.nodesBefore = static_cast<std::int64_t>(told.before.nodeCount());
     told.nodesAfter = static_cast<std::int64_t>(told.after.nodeCount());
     told.opsBefore = operatorsOf(told.before);
