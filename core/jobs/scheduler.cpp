@@ -38,6 +38,9 @@ Status Scheduler::check(JobId job, const StagePlan& plan) const {
         const int amount = resources_[place->second].amount;
         if (use.amount < 1 || use.amount > amount)
             return inputError("a stage '" + plan.kind + "' needs " + std::to_string(use.amount) + " of '" + use.resource + "', of which there are " + std::to_string(amount));
+        const auto& most = jobs_[job.index()].traits.most;
+        if (const auto quota = most.find(use.resource); quota != most.end() && use.amount > quota->second)
+            return inputError("a stage '" + plan.kind + "' needs " + std::to_string(use.amount) + " of '" + use.resource + "', of which its job may have " + std::to_string(quota->second));
         if (std::ranges::find(named, use.resource) != named.end())
             return inputError("a stage '" + plan.kind + "' names '" + use.resource + "' twice");
         named.push_back(use.resource);
@@ -91,6 +94,21 @@ bool Scheduler::fits(const StagePlan& plan, const std::vector<Load>& loads) cons
     });
 }
 
+bool Scheduler::withinQuota(const Entry& entry) const {
+    return std::ranges::all_of(job(entry.job).traits.most, [&](const auto& quota) {
+        int amount = 0;
+        const auto count = [&](const Entry& one) {
+            for (const ResourceUse& use : one.plan.uses)
+                amount += use.resource == quota.first ? use.amount : 0;
+        };
+        count(entry);
+        for (const StageId other : running_)
+            if (this->entry(other).job == entry.job)
+                count(this->entry(other));
+        return amount <= quota.second;
+    });
+}
+
 void Scheduler::reserve(const StagePlan& plan, std::vector<Load>& loads) const {
     for (const ResourceUse& use : plan.uses) {
         Load& load = loads[places_.at(use.resource)];
@@ -132,6 +150,8 @@ std::vector<StageStart> Scheduler::start(double now) {
     std::vector<Load> loads = loads_; // with what is held for stages that have to wait
     for (const StageId stage : candidates) {
         Entry& entry = entries_[stage.index()];
+        if (!withinQuota(entry)) // it waits for its own job: nothing is held for it
+            continue;
         const bool begins = !policy_->controlsLoad() || fits(entry.plan, loads);
         reserve(entry.plan, loads);
         if (!begins)

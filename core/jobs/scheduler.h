@@ -18,6 +18,7 @@ struct JobTraits {
     int priority = 0;               // the higher goes first, whatever the policy
     double weight = 1;              // its share of what jobs of one priority compete for
     std::optional<double> deadline = {}; // by when it should be done
+    std::map<std::string, int> most = {}; // quotas: so much of a resource at a time, all of its stages together
 };
 
 // A stage without what it does.
@@ -102,6 +103,7 @@ private:
     };
 
     Status check(JobId job, const StagePlan& plan) const;
+    bool withinQuota(const Entry& entry) const;
     void makeReady(StageId stage, double now);
     void release(const std::vector<StageId>& next, double now);
     bool fits(const StagePlan& plan, const std::vector<Load>& loads) const;

@@ -106,9 +106,9 @@ void StageBoard::end(JobId job) {
     changed_.notify_all();
 }
 
-std::vector<TimedStage> StageBoard::timeline() const {
+std::vector<TimedStage> StageBoard::timeline(std::size_t from) const {
     const std::lock_guard lock(mutex_);
-    return timeline_;
+    return {timeline_.begin() + static_cast<std::ptrdiff_t>(std::min(from, timeline_.size())), timeline_.end()};
 }
 
 } // namespace tunesmith

@@ -53,7 +53,7 @@ public:
     void setPaused(JobId job, bool paused);
     void end(JobId job); // drops all that it has planned
 
-    std::vector<TimedStage> timeline() const; // stages that have ended, in that order
+    std::vector<TimedStage> timeline(std::size_t from = 0) const; // stages that have ended, in that order, but for so many
     double seconds() const { return now(); }  // since the board was made
 
 private:

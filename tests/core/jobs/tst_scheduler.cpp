@@ -94,6 +94,23 @@ private slots:
         QCOMPARE(scheduler.start(1)[0].units[0], (std::vector<int>{0}));
     }
 
+    // A job that may have two of four cores gets no third one, and holds none from others.
+    void quotas() {
+        Scheduler scheduler = schedulerOf({{"core", 4}});
+        const JobId small = scheduler.addJob({.name = "small", .most = {{"core", 2}}}), other = scheduler.addJob({"other"});
+        for (int i = 0; i < 3; ++i)
+            take(scheduler.addStage(small, {"build", {{"core"}}, {}}, 0));
+        for (int i = 0; i < 2; ++i)
+            take(scheduler.addStage(other, {"build", {{"core"}}, {}}, 0));
+        QCOMPARE(begun(scheduler), (Ids{0, 1, 3, 4}));
+        scheduler.finish(StageId(3), 1);
+        QVERIFY(begun(scheduler, 1).empty());
+        scheduler.finish(StageId(0), 2);
+        QCOMPARE(begun(scheduler, 2), (Ids{2}));
+        const auto tooLarge = scheduler.addStage(small, {"profile", {{"core", 3}}, {}}, 3);
+        QVERIFY(!tooLarge.ok() && tooLarge.error().message.find("of which its job may have 2") != std::string::npos);
+    }
+
     // What an exclusive stage waits for is held for it.
     void smallStagesDoNotStarveALargeOne() {
         Scheduler scheduler = schedulerOf({{"cpu", 2}});
