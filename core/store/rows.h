@@ -16,6 +16,8 @@ using TargetId = StrongId<struct TargetTag>;
 using ModelId = StrongId<struct ModelTag>;
 using RunId = StrongId<struct RunTag>;
 using TrialId = StrongId<struct TrialTag>;
+using StoredJobId = StrongId<struct StoredJobTag>;
+using JobSessionId = StrongId<struct JobSessionTag>;
 
 struct MachineRow {
     MachineId id;
@@ -187,6 +189,58 @@ struct RuleRow {
     std::int64_t createdAt = 0; // ms since 1970; 0 in addRules means now
     std::vector<std::string> proofConditions; // of what is proved
     std::string whyNotProved;
+};
+
+enum class JobState { queued, running, done, failed, cancelled };
+const char* jobStateName(JobState state); // QUEUED, RUNNING, DONE, FAILED, CANCELLED
+
+// What somebody wants of a job, from any process; who runs it looks now and then.
+enum class JobWish { run, pause, cancel };
+const char* jobWishName(JobWish wish); // run, pause, cancel
+
+// Work to be done by whoever takes it: it outlives the program that runs it.
+struct JobRow {
+    StoredJobId id;
+    std::string kind = "tune";
+    std::string name;
+    std::string what = "{}"; // JSON, opaque to the store
+    int priority = 0;
+    JobState state = JobState::queued;
+    JobWish wish = JobWish::run;
+    RunId run;           // where it stands; may be none
+    double progress = 0; // 0 to 1
+    double seconds = 0;  // that it has run, in all sessions
+    std::string detail;  // why it failed
+    std::int64_t createdAt = 0; // ms since 1970; 0 in addJobs means now
+    std::optional<std::int64_t> endedAt;
+    bool interrupted = false; // only read: RUNNING, but its process is gone
+};
+
+struct JobProgress {
+    RunId run; // none keeps what the job has
+    double progress = 0;
+    double seconds = 0;
+};
+
+// One process that runs jobs, from the making of its scheduler to its end.
+struct JobSessionRow {
+    JobSessionId id;
+    std::string policy;
+    std::string resources = "[]"; // JSON: [[name, amount], ...]
+    std::int64_t startedAt = 0;   // ms since 1970; 0 in beginJobSession means now
+    std::optional<std::int64_t> endedAt;
+    std::string version;      // of the program
+    std::int64_t slices = 0;  // only read
+    bool interrupted = false; // only read: not ended, but its process is gone
+};
+
+// A stage that a job ran. Seconds since the session began.
+struct JobSliceRow {
+    StoredJobId job;
+    std::string stage;
+    std::string uses = "{}"; // JSON: {"core": [0, 1]}, units of each resource
+    double called = 0, begin = 0, end = 0;
+    double expected = 0; // how long it was thought to take
 };
 
 struct StoreCheck {

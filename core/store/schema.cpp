@@ -83,7 +83,29 @@ ALTER TABLE rule ADD COLUMN proof_conditions TEXT NOT NULL DEFAULT '[]';
 ALTER TABLE rule ADD COLUMN why_not_proved TEXT NOT NULL DEFAULT '';
 )sql";
 
-const Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}};
+// Jobs that outlive the program, and what their stages did when.
+const char* const kVersion5 = R"sql(
+CREATE TABLE job(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL CHECK(kind <> ''), name TEXT NOT NULL, what TEXT NOT NULL,
+    priority INTEGER NOT NULL, state TEXT NOT NULL CHECK(state IN ('QUEUED', 'RUNNING', 'DONE', 'FAILED', 'CANCELLED')),
+    wish TEXT NOT NULL CHECK(wish IN ('run', 'pause', 'cancel')), run_id INTEGER REFERENCES run(id) ON DELETE SET NULL,
+    progress REAL NOT NULL CHECK(progress BETWEEN 0 AND 1), seconds REAL NOT NULL CHECK(seconds >= 0), detail TEXT NOT NULL,
+    created_at INTEGER NOT NULL, ended_at INTEGER, owner TEXT NOT NULL,
+    CHECK((state IN ('QUEUED', 'RUNNING')) = (ended_at IS NULL))) STRICT;
+CREATE INDEX job_run ON job(run_id);
+CREATE TABLE job_session(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, policy TEXT NOT NULL, resources TEXT NOT NULL, started_at INTEGER NOT NULL,
+    ended_at INTEGER CHECK(ended_at >= started_at), version TEXT NOT NULL, owner TEXT NOT NULL) STRICT;
+CREATE TABLE job_slice(
+    id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL REFERENCES job_session(id) ON DELETE CASCADE,
+    job_id INTEGER NOT NULL REFERENCES job(id) ON DELETE CASCADE, stage TEXT NOT NULL CHECK(stage <> ''), uses TEXT NOT NULL,
+    called_s REAL NOT NULL, begin_s REAL NOT NULL CHECK(begin_s >= called_s), end_s REAL NOT NULL CHECK(end_s >= begin_s),
+    expected_s REAL NOT NULL) STRICT;
+CREATE INDEX job_slice_session ON job_slice(session_id);
+CREATE INDEX job_slice_job ON job_slice(job_id);
+)sql";
+
+const Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}, {5, kVersion5}};
 
 Error notOurs(const std::string& path) {
     return inputError("the store " + path +

@@ -88,6 +88,23 @@ public:
     Result<std::vector<RuleRow>> rules() const; // in the order in which they came
     Result<std::optional<RuleRow>> rule(const std::string& name) const;
 
+    // Jobs. Any process may add jobs, change their priority and say what it wants of them; who takes one owns it until it ends it or gives it back.
+    Result<std::vector<StoredJobId>> addJobs(const std::vector<JobRow>& jobs); // all of them in one commit, or none
+    Result<std::vector<JobRow>> jobs() const;                                  // in the order in which they came
+    Result<JobRow> job(StoredJobId job) const;
+    Result<bool> takeJob(StoredJobId job); // false: it has ended, or somebody who lives has it
+    Status saveJob(StoredJobId job, const JobProgress& progress); // own jobs
+    Status endJob(StoredJobId job, JobState state, const std::string& detail = {}); // own jobs; queued gives it back
+    Status wishJob(StoredJobId job, JobWish wish); // of a job that nobody runs, cancel ends it; run queues one again that failed or was cancelled
+    Status setJobPriority(StoredJobId job, int priority);
+    Status removeJob(StoredJobId job); // with its slices; its runs stay
+
+    Result<JobSessionId> beginJobSession(const JobSessionRow& session);
+    Status endJobSession(JobSessionId session);
+    Status addJobSlices(JobSessionId session, const std::vector<JobSliceRow>& slices); // one commit
+    Result<std::vector<JobSessionRow>> jobSessions() const; // newest first
+    Result<std::vector<JobSliceRow>> jobSlices(JobSessionId session) const; // in the order of storing
+
     Result<StoreCheck>
     check() const; // one consistent snapshot; damage is a problem in the list, not an error
     Result<StoreStats> stats() const;

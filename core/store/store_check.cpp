@@ -62,7 +62,10 @@ const std::string kInvariants[] = {
     "SELECT 'run', id FROM run WHERE NOT json_valid(options) OR NOT json_valid(resume) UNION ALL "
     "SELECT 'state', id FROM run_state WHERE NOT json_valid(state) UNION ALL "
     "SELECT 'trial', id FROM trial WHERE NOT json_valid(objectives) UNION ALL "
-    "SELECT 'rule', id FROM rule WHERE NOT json_valid(preconditions) OR NOT json_valid(proof_conditions))",
+    "SELECT 'rule', id FROM rule WHERE NOT json_valid(preconditions) OR NOT json_valid(proof_conditions) UNION ALL "
+    "SELECT 'job', id FROM job WHERE NOT json_valid(what) UNION ALL "
+    "SELECT 'session of jobs', id FROM job_session WHERE NOT json_valid(resources) UNION ALL "
+    "SELECT 'slice', id FROM job_slice WHERE NOT json_valid(uses))",
 };
 
 constexpr std::size_t kMostProblems = 100;

@@ -11,6 +11,7 @@
 //   store_child trials FILE   adds trials for ever, prints "run workload index id" of each one when it is
 //   reported store_child hold FILE     takes the write lock, prints "held", keeps it until killed store_child
 //   sleep FILE    begins a run, prints its number, does nothing more until killed
+//   job FILE      takes the first job, prints "taken", does nothing more until killed
 using namespace tunesmith;
 
 namespace {
@@ -57,6 +58,12 @@ Status addTrials(Store& store) {
     }
 }
 
+Status takeFirstJob(Store& store) {
+    TS_ASSIGN(const auto jobs, store.jobs());
+    TS_ASSIGN(const bool taken, store.takeJob(jobs.at(0).id));
+    return taken ? store.saveJob(jobs[0].id, {{}, 0.125, 1}) : Status(internalError("somebody has the job"));
+}
+
 int hold(const std::string& path) {
     auto connection = sqlite::Connection::open(path, {true, false, false, 5000});
     if (!connection.ok())
@@ -79,6 +86,14 @@ int main(int argc, char** argv) {
     auto store = Store::open(argv[2]);
     if (!store.ok())
         return fail(store.error());
+    if (verb == "job") {
+        const auto status = takeFirstJob(**store);
+        if (!status.ok())
+            return fail(status.error());
+        say("taken");
+        ::sleep(100);
+        return 0;
+    }
     if (verb == "trials") {
         const auto status = addTrials(**store);
         return status.ok() ? 0 : fail(status.error());

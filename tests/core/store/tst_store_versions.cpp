@@ -86,6 +86,15 @@ private slots:
             QVERIFY(rule.proofConditions.empty() && rule.whyNotProved.empty());
     }
 
+    void version4KnowsNoJobs() {
+        const auto path = file("jobs.db");
+        makeVersion(4, path);
+        const auto store = Store::open(path);
+        REQUIRE_OK(store);
+        QVERIFY(store.value()->jobs().value().empty() && store.value()->jobSessions().value().empty());
+        QCOMPARE(store.value()->rules().value()[1].whyNotProved, std::string("no chain of axioms was found in 5 seconds"));
+    }
+
     // The machinery with versions of the future: only what is missing runs, a failing step leaves the old version
     // whole.
     void migratesForward() {

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/store/encoding.h"
+#include "core/store/owner.h"
+#include "core/store/store_impl.h"
+
+// Jobs, which outlive the programs that run them.
+namespace tunesmith {
+
+const char* jobStateName(JobState state) {
+    switch (state) {
+    case JobState::queued:
+        return "QUEUED";
+    case JobState::running:
+        return "RUNNING";
+    case JobState::done:
+        return "DONE";
+    case JobState::failed:
+        return "FAILED";
+    case JobState::cancelled:
+        return "CANCELLED";
+    }
+    return "";
+}
+
+const char* jobWishName(JobWish wish) { return wish == JobWish::pause ? "pause" : wish == JobWish::cancel ? "cancel" : "run"; }
+
+namespace {
+
+using sqlite::Connection;
+using sqlite::Statement;
+
+JobState stateOf(const std::string& name) {
+    for (const auto state : {JobState::queued, JobState::running, JobState::done, JobState::failed})
+        if (name == jobStateName(state))
+            return state;
+    return JobState::cancelled;
+}
+
+JobWish wishOf(const std::string& name) {
+    for (const auto wish : {JobWish::pause, JobWish::cancel})
+        if (name == jobWishName(wish))
+            return wish;
+    return JobWish::run;
+}
+
+constexpr const char* kColumns = "SELECT id, kind, name, what, priority, state, wish, run_id, progress, seconds, detail, created_at, ended_at, owner FROM job ";
+
+JobRow jobOf(Statement& row) {
+    JobRow job;
+    job.id = StoredJobId(row.integer(0));
+    job.kind = row.text(1);
+    job.name = row.text(2);
+    job.what = row.text(3);
+    job.priority = static_cast<int>(row.integer(4));
+    job.state = stateOf(row.text(5));
+    job.wish = wishOf(row.text(6));
+    job.run = optionalId<RunTag>(row, 7);
+    job.progress = row.real(8);
+    job.seconds = row.real(9);
+    job.detail = row.text(10);
+    job.createdAt = row.integer(11);
+    if (!row.isNull(12))
+        job.endedAt = row.integer(12);
+    job.interrupted = job.state == JobState::running && !ownerAlive(row.text(13));
+    return job;
+}
+
+Error unknownJob(const Connection& connection, StoredJobId job) {
+    return inputError("the store " + connection.path() + " has no job " + std::to_string(job.value()) + "; list the jobs to see which there are");
+}
+
+struct JobLife {
+    JobState state = JobState::queued;
+    std::string owner;
+    bool ended() const { return state != JobState::queued && state != JobState::running; }
+    bool heldBy(const std::string& who) const { return state == JobState::running && owner == who; }
+    bool held() const { return state == JobState::running && ownerAlive(owner); }
+};
+
+Result<JobLife> lifeOf(Connection& connection, StoredJobId job) {
+    TS_ASSIGN(auto row, connection.prepare("SELECT state, owner FROM job WHERE id = ?"));
+    row.bind(job.value());
+    TS_ASSIGN(const bool found, row.step());
+    if (!found)
+        return unknownJob(connection, job);
+    return JobLife{stateOf(row.text(0)), row.text(1)};
+}
+
+Status requireOwnJob(Connection& connection, StoredJobId job, const std::string& owner) {
+    TS_ASSIGN(const JobLife life, lifeOf(connection, job));
+    if (life.heldBy(owner))
+        return {};
+    return inputError("job " + std::to_string(job.value()) + " in the store " + connection.path() + " does not belong to this process; it ended or was taken by another");
+}
+
+Result<StoredJobId> insertJob(Connection& connection, const JobRow& job) {
+    TS_TRY(encoding::requireJson(job.what, "what a job is to do"));
+    TS_ASSIGN(auto insert, connection.prepare("INSERT INTO job(kind, name, what, priority, state, wish, run_id, progress, seconds, detail, created_at, owner) "
+                                              "VALUES (?, ?, ?, ?, 'QUEUED', ?, ?, ?, ?, '', ?, '')"));
+    insert.bind(job.kind).bind(job.name).bind(job.what).bind(job.priority).bind(jobWishName(job.wish)).bind(optionalNumber(job.run));
+    TS_TRY(insert.bind(job.progress).bind(job.seconds).bind(job.createdAt ? job.createdAt : millisecondsSince1970()).run());
+    return StoredJobId(connection.lastRowId());
+}
+
+Status setState(Connection& connection, StoredJobId job, JobState state, const std::string& detail, const std::string& owner) {
+    const bool ended = state != JobState::queued && state != JobState::running;
+    TS_ASSIGN(auto update, connection.prepare("UPDATE job SET state = ?, detail = ?, ended_at = ?, owner = ?, progress = CASE WHEN ?1 = 'DONE' THEN 1 ELSE progress END WHERE id = ?"));
+    update.bind(jobStateName(state)).bind(detail).bind(ended ? std::optional(millisecondsSince1970()) : std::nullopt);
+    return update.bind(owner).bind(job.value()).run();
+}
+
+Status changeOne(Connection& connection, Statement& update, StoredJobId job) {
+    TS_TRY(update.run());
+    return connection.changes() == 1 ? Status() : Status(unknownJob(connection, job));
+}
+
+JobSessionRow sessionOf(Statement& row) {
+    JobSessionRow session{JobSessionId(row.integer(0)), row.text(1), row.text(2), row.integer(3), {}, row.text(5), row.integer(7), false};
+    if (!row.isNull(4))
+        session.endedAt = row.integer(4);
+    session.interrupted = !session.endedAt && !ownerAlive(row.text(6));
+    return session;
+}
+
+JobSliceRow sliceOf(Statement& row) {
+    return {StoredJobId(row.integer(0)), row.text(1), row.text(2), row.real(3), row.real(4), row.real(5), row.real(6)};
+}
+
+} // namespace
+
+Result<std::vector<StoredJobId>> Store::addJobs(const std::vector<JobRow>& jobs) {
+    return impl_->write<std::vector<StoredJobId>>(Durability::powerLoss, [&](Connection& connection) -> Result<std::vector<StoredJobId>> {
+        std::vector<StoredJobId> ids;
+        for (const JobRow& job : jobs) {
+            TS_ASSIGN(const StoredJobId id, insertJob(connection, job));
+            ids.push_back(id);
+        }
+        return ids;
+    });
+}
+
+Result<std::vector<JobRow>> Store::jobs() const {
+    return impl_->read<std::vector<JobRow>>([](Connection& connection) -> Result<std::vector<JobRow>> {
+        TS_ASSIGN(auto rows, connection.prepare(std::string(kColumns) + "ORDER BY id"));
+        return allRows(rows, &jobOf);
+    });
+}
+
+Result<JobRow> Store::job(StoredJobId job) const {
+    return impl_->read<JobRow>([&](Connection& connection) -> Result<JobRow> {
+        TS_ASSIGN(auto row, connection.prepare(std::string(kColumns) + "WHERE id = ?"));
+        row.bind(job.value());
+        TS_ASSIGN(const bool found, row.step());
+        return found ? Result<JobRow>(jobOf(row)) : Result<JobRow>(unknownJob(connection, job));
+    });
+}
+
+Result<bool> Store::takeJob(StoredJobId job) {
+    return impl_->write<bool>(Durability::powerLoss, [&](Connection& connection) -> Result<bool> {
+        TS_ASSIGN(const JobLife life, lifeOf(connection, job));
+        if (life.ended() || life.held())
+            return false;
+        TS_TRY(setState(connection, job, JobState::running, "", impl_->owner));
+        return true;
+    });
+}
+
+Status Store::saveJob(StoredJobId job, const JobProgress& progress) {
+    return impl_->change(Durability::processDeath, [&](Connection& connection) -> Status {
+        TS_TRY(requireOwnJob(connection, job, impl_->owner));
+        TS_ASSIGN(auto update, connection.prepare("UPDATE job SET run_id = coalesce(?, run_id), progress = ?, seconds = ? WHERE id = ?"));
+        return update.bind(optionalNumber(progress.run)).bind(progress.progress).bind(progress.seconds).bind(job.value()).run();
+    });
+}
+
+Status Store::endJob(StoredJobId job, JobState state, const std::string& detail) {
+    if (state == JobState::running)
+        return internalError("a job cannot end as RUNNING");
+    return impl_->change(Durability::powerLoss, [&](Connection& connection) -> Status {
+        TS_TRY(requireOwnJob(connection, job, impl_->owner));
+        return setState(connection, job, state, detail, "");
+    });
+}
+
+Status Store::wishJob(StoredJobId job, JobWish wish) {
+    return impl_->change(Durability::powerLoss, [&](Connection& connection) -> Status {
+        TS_ASSIGN(const JobLife life, lifeOf(connection, job));
+        if (life.state == JobState::done)
+            return inputError("job " + std::to_string(job.value()) + " in the store " + connection.path() + " is done; add it again to run it again");
+        if (wish == JobWish::cancel && !life.held())
+            TS_TRY(setState(connection, job, JobState::cancelled, "", ""));
+        if (wish != JobWish::cancel && life.ended())
+            TS_TRY(setState(connection, job, JobState::queued, "", ""));
+        TS_ASSIGN(auto update, connection.prepare("UPDATE job SET wish = ? WHERE id = ?"));
+        return update.bind(jobWishName(wish)).bind(job.value()).run();
+    });
+}
+
+Status Store::setJobPriority(StoredJobId job, int priority) {
+    return impl_->change(Durability::powerLoss, [&](Connection& connection) -> Status {
+        TS_ASSIGN(auto update, connection.prepare("UPDATE job SET priority = ? WHERE id = ?"));
+        update.bind(priority).bind(job.value());
+        return changeOne(connection, update, job);
+    });
+}
+
+Status Store::removeJob(StoredJobId job) {
+    return impl_->change(Durability::powerLoss, [&](Connection& connection) -> Status {
+        TS_ASSIGN(const JobLife life, lifeOf(connection, job));
+        if (life.held())
+            return inputError("job " + std::to_string(job.value()) + " in the store " + connection.path() + " is running; cancel it first");
+        return connection.execute("DELETE FROM job WHERE id = " + std::to_string(job.value()));
+    });
+}
+
+Result<JobSessionId> Store::beginJobSession(const JobSessionRow& session) {
+    TS_TRY(encoding::requireJson(session.resources, "the resources of a session of jobs"));
+    return impl_->write<JobSessionId>(Durability::processDeath, [&](Connection& connection) -> Result<JobSessionId> {
+        TS_ASSIGN(auto insert, connection.prepare("INSERT INTO job_session(policy, resources, started_at, version, owner) VALUES (?, ?, ?, ?, ?)"));
+        insert.bind(session.policy).bind(session.resources).bind(session.startedAt ? session.startedAt : millisecondsSince1970());
+        TS_TRY(insert.bind(session.version).bind(impl_->owner).run());
+        return JobSessionId(connection.lastRowId());
+    });
+}
+
+Status Store::endJobSession(JobSessionId session) {
+    return impl_->change(Durability::processDeath, [&](Connection& connection) -> Status {
+        TS_ASSIGN(auto update, connection.prepare("UPDATE job_session SET ended_at = max(?, started_at) WHERE id = ?"));
+        return update.bind(millisecondsSince1970()).bind(session.value()).run();
+    });
+}
+
+Status Store::addJobSlices(JobSessionId session, const std::vector<JobSliceRow>& slices) {
+    return impl_->change(Durability::processDeath, [&](Connection& connection) -> Status {
+        for (const JobSliceRow& slice : slices) {
+            TS_TRY(encoding::requireJson(slice.uses, "what a stage uses"));
+            TS_ASSIGN(auto insert, connection.prepare("INSERT INTO job_slice(session_id, job_id, stage, uses, called_s, begin_s, end_s, expected_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+            insert.bind(session.value()).bind(slice.job.value()).bind(slice.stage).bind(slice.uses);
+            TS_TRY(insert.bind(slice.called).bind(slice.begin).bind(slice.end).bind(slice.expected).run());
+        }
+        return {};
+    });
+}
+
+Result<std::vector<JobSessionRow>> Store::jobSessions() const {
+    return impl_->read<std::vector<JobSessionRow>>([](Connection& connection) -> Result<std::vector<JobSessionRow>> {
+        TS_ASSIGN(auto rows, connection.prepare("SELECT id, policy, resources, started_at, ended_at, version, owner, "
+                                                "(SELECT count(*) FROM job_slice WHERE session_id = s.id) FROM job_session s ORDER BY id DESC"));
+        return allRows(rows, &sessionOf);
+    });
+}
+
+Result<std::vector<JobSliceRow>> Store::jobSlices(JobSessionId session) const {
+    return impl_->read<std::vector<JobSliceRow>>([&](Connection& connection) -> Result<std::vector<JobSliceRow>> {
+        TS_ASSIGN(auto rows, connection.prepare("SELECT job_id, stage, uses, called_s, begin_s, end_s, expected_s FROM job_slice WHERE session_id = ? ORDER BY id"));
+        rows.bind(session.value());
+        return allRows(rows, &sliceOf);
+    });
+}
+
+} // namespace tunesmith
