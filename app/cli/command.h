@@ -68,9 +68,11 @@ const std::vector<AddCommand>& commands();
 void addBench(CLI::App& app, Session& session);
 void addCompile(CLI::App& app, Session& session);
 void addConformance(CLI::App& app, Session& session);
+void addExperiment(CLI::App& app, Session& session);
 void addExport(CLI::App& app, Session& session);
 void addInfo(CLI::App& app, Session& session);
 void addJobs(CLI::App& app, Session& session);
+void addJobQueue(CLI::App& jobs, Session& session); // below the command of addJobs
 void addMachine(CLI::App& app, Session& session);
 void addModels(CLI::App& app, Session& session);
 void addOptimize(CLI::App& app, Session& session);
@@ -79,6 +81,7 @@ void addRuleStore(CLI::App& rules, Session& session); // these are below the com
 void addRuleTrials(CLI::App& rules, Session& session);
 void addRun(CLI::App& app, Session& session);
 void addStore(CLI::App& app, Session& session);
+void addSweep(CLI::App& app, Session& session);
 void addTasks(CLI::App& app, Session& session);
 void addInspect(CLI::App& app, Session& session);
 void addTune(CLI::App& app, Session& session);

@@ -4,7 +4,7 @@
 #include "app/cli/command.h"
 #include "app/cli/text.h"
 #include "core/workbench/job_simulation.h"
-#include "core/workbench/job_trace.h"
+#include "core/workbench/tune_jobs.h"
 
 namespace tunesmith::cli {
 namespace {
@@ -101,47 +101,61 @@ Json tunedJson(const TunedJobs& tuned) {
         for (const TunedRun& run : job.report.runs)
             runs.push_back({{"run", run.run}, {"threads", run.threads}, {"trials", run.trials}, {"failed", run.failed}, {"stop_reason", run.stopReason},
                             {"before_ms", optionalNumber(run.beforeMs)}, {"after_ms", optionalNumber(run.afterMs)}});
-        jobs.push_back({{"name", job.name}, {"seconds", job.seconds}, {"error", job.error.empty() ? Json() : Json(job.error)}, {"runs", runs}});
+        jobs.push_back({{"id", job.id}, {"name", job.name}, {"state", job.state}, {"seconds", job.seconds}, {"error", job.error.empty() ? Json() : Json(job.error)}, {"runs", runs}});
     }
-    return {{"makespan_s", tuned.makespan}, {"bound_s", tuned.bound}, {"utilisation", tuned.utilisation}, {"stages", tuned.slices.size()}, {"jobs", jobs}};
+    return {{"makespan_s", tuned.timeline.makespan()}, {"bound_s", tuned.bound}, {"utilisation", tuned.utilisation}, {"stages", tuned.timeline.slices.size()}, {"jobs", jobs}};
 }
 
 std::string tunedText(const TunedJobs& tuned) {
-    Table table({{"job"}, {"threads", true}, {"trials", true}, {"before", true}, {"after", true}, {"ended"}});
+    Table table({{"job", true}, {"name"}, {"threads", true}, {"trials", true}, {"before", true}, {"after", true}, {"ended"}});
     const auto ms = [](const std::optional<double>& value) { return value ? timeText(*value) : "-"; };
     std::string failures;
     for (const TunedJob& job : tuned.jobs) {
+        if (job.report.runs.empty())
+            table.add({std::to_string(job.id), job.name, "-", "-", "-", "-", job.state});
         for (const TunedRun& run : job.report.runs)
-            table.add({job.name, std::to_string(run.threads), std::to_string(run.trials), ms(run.beforeMs), ms(run.afterMs), run.stopReason});
+            table.add({std::to_string(job.id), job.name, std::to_string(run.threads), std::to_string(run.trials), ms(run.beforeMs), ms(run.afterMs), run.stopReason});
         if (!job.error.empty())
             failures += job.name + ": " + job.error + "\n";
     }
-    std::string text = table.text() + failures + "All jobs took " + hours(tuned.makespan) + "; their stages cannot be done in less than " + hours(tuned.bound) + "\n";
+    std::string text = table.text() + failures + "All jobs took " + hours(tuned.timeline.makespan()) + "; their stages cannot be done in less than " + hours(tuned.bound) + "\n";
     for (const auto& [resource, share] : tuned.utilisation)
         text += resource + ": in use for " + percentText(share) + "\n";
     return text;
 }
 
+Result<TuneJobsRequest> jobsOf(const std::string& file) {
+    if (!file.empty())
+        return readJobFile(file);
+    TuneJobsRequest waiting;
+    waiting.queued = true;
+    return waiting;
+}
+
 void addRunJobs(CLI::App& jobs, Session& session) {
     struct Options {
         std::string file, policy, trace;
+        int atOnce = 0;
     };
     const auto options = std::make_shared<Options>();
     CLI::App& command = *jobs.add_subcommand("run", "Tune several models at a time: each stage has its turn, what is measured has its cores to itself");
-    command.add_option("file", options->file, "A file of jobs: [[job]] with model, and if need be threads, trials, seconds, strategy, seed, priority, weight ...")->required()->type_name("FILE.toml");
+    command.add_option("file", options->file, "A file of jobs: [[job]] with model, and if need be threads, trials, seconds, strategy, seed, priority, weight ...; without it, the jobs that wait in the store")
+        ->type_name("FILE.toml");
     command.add_option("--policy", options->policy, "Instead of the file's; `jobs simulate` explains them");
+    command.add_option("--at-once", options->atOnce, "So many jobs run at a time, the others wait; 0: two more than there are cores")->check(CLI::Range(0, 1000));
     command.add_option("--trace", options->trace, "Write all stages: a trace for Perfetto, or a table if the name ends in .csv")->type_name("FILE.json");
     session.addStore(command);
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
-            TS_ASSIGN(TuneJobsRequest request, readJobFile(options->file));
+            TS_ASSIGN(TuneJobsRequest request, jobsOf(options->file));
             request.store = session.store;
+            request.atOnce = options->atOnce;
             if (!options->policy.empty())
                 request.policy = options->policy;
             TS_ASSIGN(const TunedJobs tuned, tuneJobs(request, session.work()));
             if (!options->trace.empty())
-                TS_TRY(exportSlices(tuned, options->trace));
+                TS_TRY(exportTimeline(tuned.timeline, options->trace));
             const bool failed = std::ranges::any_of(tuned.jobs, [](const TunedJob& job) { return !job.error.empty(); });
             return session.print(tunedJson(tuned), tunedText(tuned), session.stop.stopRequested() ? kCancelled : failed ? kFailed : kDone);
         };
@@ -155,6 +169,7 @@ void addJobs(CLI::App& app, Session& session) {
     jobs.require_subcommand(1);
     addRunJobs(jobs, session);
     addSimulate(jobs, session);
+    addJobQueue(jobs, session);
 }
 
 } // namespace tunesmith::cli

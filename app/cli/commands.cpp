@@ -6,8 +6,8 @@ namespace tunesmith::cli {
 // In the order of --help: from a first look at a model to an exported module, then what surrounds it.
 const std::vector<AddCommand>& commands() {
     static const std::vector<AddCommand> list{
-        addModels, addInfo,    addRun,     addOptimize,    addTasks, addTune,    addCompile, addExport,
-        addBench,  addInspect, addRules,   addJobs,        addMachine, addConformance, addStore, addVersion,
+        addModels,  addInfo,  addRun,  addOptimize,   addTasks, addTune,  addCompile, addExport,      addBench, addInspect,
+        addRules,   addExperiment, addJobs, addSweep, addMachine, addConformance, addStore, addVersion,
     };
     return list;
 }

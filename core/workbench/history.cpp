@@ -115,7 +115,7 @@ Result<std::vector<RunCurve>> runCurves(const std::string& store, std::int64_t r
     std::vector<RunCurve> curves;
     for (const RunWorkloadSummary& row : rows) {
         RunCurve curve{row.plan.workload, row.name,           row.op,    {},         row.trials, row.failed,
-                       row.plan.budget,   row.plan.spaceSize, row.flops, row.bestMs, {}, {}};
+                       row.plan.budget, row.plan.occurrences, row.plan.spaceSize, row.flops, row.bestMs, {}, {}};
         TS_ASSIGN(const auto workload, opened->workload(row.plan.workload));
         if (workload)
             curve.shape = workload->shape;

@@ -56,6 +56,7 @@ struct RunPoint {
 struct RunCurve {
     std::string workload, name, op, shape;
     std::int64_t trials = 0, failed = 0, budget = 0;
+    int occurrences = 1; // in the model
     double space = 0, flops = 0;
     std::optional<double> bestMs, firstMs; // firstMs: of the untuned schedule; both from the final once there was one
     std::vector<RunPoint> points;

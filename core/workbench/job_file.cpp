@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <toml++/toml.h>
 
-#include "core/workbench/tune_jobs.h"
+#include <algorithm>
+#include <sstream>
+
+#include "core/workbench/sweep.h"
 
 namespace tunesmith {
 namespace {
@@ -12,18 +15,11 @@ class JobFile {
 public:
     explicit JobFile(std::filesystem::path file) : file_(std::move(file)) {}
 
-    Result<TuneJobsRequest> read() {
-        std::error_code error;
-        const auto bytes = std::filesystem::file_size(file_, error);
-        if (error)
-            return inputError(file_.string() + " cannot be read: " + error.message());
-        if (bytes > kMostBytes)
-            return inputError(file_.string() + " is too large for a list of jobs (more than 1 MiB)");
-        try {
-            return readTable(toml::parse_file(file_.string()));
-        } catch (const toml::parse_error& wrong) {
-            return at(wrong.source(), std::string(wrong.description()));
-        }
+    Result<TuneJobsRequest> readJobs() {
+        return parsed<TuneJobsRequest>([this](const toml::table& table) { return jobsOf(table); });
+    }
+    Result<SweepRequest> readSweep() {
+        return parsed<SweepRequest>([this](const toml::table& table) { return sweepOf(table); });
     }
 
 private:
@@ -31,31 +27,101 @@ private:
         return inputError(file_.string() + ", line " + std::to_string(place.begin.line) + ": " + what);
     }
 
-    Result<TuneJobsRequest> readTable(const toml::table& table) {
+    template <class Request, class Read> Result<Request> parsed(Read read) const {
+        std::error_code error;
+        const auto bytes = std::filesystem::file_size(file_, error);
+        if (error)
+            return inputError(file_.string() + " cannot be read: " + error.message());
+        if (bytes > kMostBytes)
+            return inputError(file_.string() + " is too large for a list of jobs (more than 1 MiB)");
+        try {
+            return read(toml::parse_file(file_.string()));
+        } catch (const toml::parse_error& wrong) {
+            return at(wrong.source(), std::string(wrong.description()));
+        }
+    }
+
+    Result<TuneJobsRequest> jobsOf(const toml::table& table) const {
+        TuneJobsRequest request;
         TuneJob defaults;
         for (const auto& [key, node] : table)
             if (key.str() == "policy")
-                TS_TRY(text(key, node, request_.policy));
+                TS_TRY(text(key, node, request.policy));
             else if (key.str() != "job")
                 TS_TRY(readKey(defaults, key, node));
         const toml::node* const jobs = table.get("job");
         if (!jobs || !jobs->is_array_of_tables())
             return inputError(file_.string() + " has no jobs: write [[job]] and, below it, model = \"model.onnx\" for each");
-        for (const toml::node& job : *jobs->as_array())
-            TS_TRY(readJob(*job.as_table(), defaults));
-        return std::move(request_);
+        for (const toml::node& job : *jobs->as_array()) {
+            request.jobs.push_back(defaults);
+            TS_TRY(readJob(*job.as_table(), request.jobs.back()));
+        }
+        return request;
     }
 
-    Status readJob(const toml::table& table, TuneJob job) {
+    // Every combination of what is listed; the key that comes last in the file changes first.
+    Result<SweepRequest> sweepOf(const toml::table& table) const {
+        std::vector<std::pair<const toml::key*, const toml::node*>> keys;
+        for (const auto& [key, node] : table)
+            keys.emplace_back(&key, &node);
+        std::ranges::sort(keys, {}, [](const auto& entry) { return std::pair(entry.first->source().begin.line, entry.first->source().begin.column); });
+        SweepRequest sweep;
+        sweep.name = file_.stem().string();
+        sweep.combinations.emplace_back();
+        sweep.combinations.front().job.tuning.transfer = false; // a combination does not learn from the one before it
+        for (const auto& [key, node] : keys)
+            if (key->str() == "policy")
+                TS_TRY(text(*key, *node, sweep.policy));
+            else if (key->str() == "name")
+                TS_TRY(text(*key, *node, sweep.name));
+            else
+                TS_TRY(multiply(sweep, *key, *node));
+        if (sweep.combinations.front().job.model.empty())
+            return inputError(file_.string() + " has no model: write model = [\"a.onnx\", \"b.onnx\"]");
+        return sweep;
+    }
+
+    Status multiply(SweepRequest& sweep, const toml::key& key, const toml::node& node) const {
+        std::vector<const toml::node*> values{&node};
+        if (const toml::array* const list = node.as_array()) {
+            values.clear();
+            for (const toml::node& value : *list)
+                values.push_back(&value);
+            if (values.empty())
+                return at(node.source(), "'" + std::string(key.str()) + "' lists no value");
+            sweep.keys.emplace_back(key.str());
+        }
+        if (sweep.combinations.size() * values.size() > SweepRequest::kMost)
+            return at(node.source(), "these are more than " + std::to_string(SweepRequest::kMost) + " combinations");
+        std::vector<SweepCombination> all;
+        for (const SweepCombination& before : sweep.combinations)
+            for (const toml::node* const value : values) {
+                SweepCombination& one = all.emplace_back(before);
+                TS_TRY(readKey(one.job, key, *value));
+                if (node.is_array())
+                    one.values.push_back(shown(*value));
+            }
+        sweep.combinations = std::move(all);
+        return {};
+    }
+
+    static std::string shown(const toml::node& value) {
+        if (const auto text = value.value_exact<std::string>())
+            return *text;
+        std::ostringstream out;
+        value.visit([&](const auto& one) { out << one; });
+        return out.str();
+    }
+
+    Status readJob(const toml::table& table, TuneJob& job) const {
         for (const auto& [key, node] : table)
             TS_TRY(readKey(job, key, node));
         if (job.model.empty())
             return at(table.source(), "the job has no model");
-        request_.jobs.push_back(std::move(job));
         return {};
     }
 
-    Status readKey(TuneJob& job, const toml::key& key, const toml::node& node) {
+    Status readKey(TuneJob& job, const toml::key& key, const toml::node& node) const {
         const std::string_view name = key.str();
         TuneRequest& tuning = job.tuning;
         if (name == "name")
@@ -72,6 +138,8 @@ private:
             return number(key, node, 0, 1024, tuning.builders);
         if (name == "batch")
             return number(key, node, 1, 4096, tuning.batch);
+        if (name == "cores")
+            return number(key, node, 0, 1024, job.cores);
         if (name == "priority")
             return number(key, node, -1000, 1000, job.priority);
         if (name == "seed")
@@ -86,8 +154,16 @@ private:
             return positive(key, node, tuning.budget.targetMs.emplace());
         if (name == "weight")
             return positive(key, node, job.weight);
-        return at(key.source(), "'" + std::string(name) + "' is no key of a job; there are model, name, dims, threads, trials, total_trials, seconds, target_ms, strategy, seed, builders, batch, priority "
-                                "and weight");
+        if (name == "space")
+            return text(key, node, tuning.space);
+        if (name == "timeout")
+            return positive(key, node, tuning.timeoutSeconds);
+        if (name == "transfer")
+            return flag(key, node, tuning.transfer);
+        if (name == "layouts")
+            return flag(key, node, tuning.layouts);
+        return at(key.source(), "'" + std::string(name) + "' is no key of a job; there are model, name, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch, timeout, "
+                                "transfer, layouts, priority, weight and cores");
     }
 
     Status text(const toml::key& key, const toml::node& node, std::string& value) const {
@@ -104,7 +180,7 @@ private:
         const std::filesystem::path beside = file_.parent_path() / value;
         std::error_code error;
         if (std::filesystem::exists(beside, error))
-            value = beside.string();
+            value = std::filesystem::absolute(beside).lexically_normal().string();
         return {};
     }
 
@@ -128,6 +204,14 @@ private:
         return {};
     }
 
+    Status flag(const toml::key& key, const toml::node& node, bool& value) const {
+        const auto given = node.value_exact<bool>();
+        if (!given)
+            return at(node.source(), "'" + std::string(key.str()) + "' is to be true or false");
+        value = *given;
+        return {};
+    }
+
     Status positive(const toml::key& key, const toml::node& node, double& value) const {
         const auto given = node.value<double>();
         if (!given || !(*given > 0) || *given > 1e12)
@@ -137,11 +221,12 @@ private:
     }
 
     std::filesystem::path file_;
-    TuneJobsRequest request_;
 };
 
 } // namespace
 
-Result<TuneJobsRequest> readJobFile(const std::filesystem::path& file) { return JobFile(file).read(); }
+Result<TuneJobsRequest> readJobFile(const std::filesystem::path& file) { return JobFile(file).readJobs(); }
+
+Result<SweepRequest> readSweepFile(const std::filesystem::path& file) { return JobFile(file).readSweep(); }
 
 } // namespace tunesmith

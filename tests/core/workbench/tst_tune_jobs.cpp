@@ -8,7 +8,7 @@
 
 #include "core/store/store.h"
 #include "core/workbench/history.h"
-#include "core/workbench/job_trace.h"
+#include "core/workbench/job_queue.h"
 #include "core/workbench/tune_jobs.h"
 #include "tests/take.h"
 
@@ -113,39 +113,39 @@ batch = 4
         QCOMPARE(tuned.jobs.size(), std::size_t(3));
         for (const TunedJob& job : tuned.jobs) {
             QVERIFY2(job.error.empty(), job.error.c_str());
-            QVERIFY(!job.report.unfinished && job.report.trials() > 0 && job.seconds > 0 && job.seconds <= tuned.makespan + 1);
+            QVERIFY(!job.report.unfinished && job.report.trials() > 0 && job.seconds > 0 && job.seconds <= tuned.timeline.makespan() + 1);
         }
         QCOMPARE(tuned.jobs[2].name, std::string("again"));
         QCOMPARE(take(tuningRuns(request.store)).size(), std::size_t(3));
-        QVERIFY(tuned.bound > 0 && tuned.bound <= tuned.makespan + 1e-6);
+        QVERIFY(tuned.bound > 0 && tuned.bound <= tuned.timeline.makespan() + 1e-6);
         QVERIFY(tuned.utilisation.at("core") > 0 && tuned.utilisation.at("core") <= 1 + 1e-9);
         std::set<std::string> stages;
-        for (std::size_t i = 0; i < tuned.slices.size(); ++i) {
-            const JobSlice& a = tuned.slices[i];
+        for (std::size_t i = 0; i < tuned.timeline.slices.size(); ++i) {
+            const JobSlice& a = tuned.timeline.slices[i];
             stages.insert(a.stage);
-            QVERIFY(a.called <= a.begin && a.begin <= a.end && !a.cores.empty());
+            QVERIFY(a.called <= a.begin && a.begin <= a.end && !a.cores().empty());
             for (std::size_t j = 0; j < i; ++j)
-                if (const JobSlice& b = tuned.slices[j]; overlap(a, b)) {
+                if (const JobSlice& b = tuned.timeline.slices[j]; overlap(a, b)) {
                     QVERIFY2(a.stage != "profile" || b.stage != "profile", "two measurements at a time");
-                    for (const int core : a.cores)
-                        QVERIFY2(std::ranges::find(b.cores, core) == b.cores.end(), "two stages on one core");
+                    for (const int core : a.cores())
+                        QVERIFY2(std::ranges::find(b.cores(), core) == b.cores().end(), "two stages on one core");
                 }
         }
         QCOMPARE(stages, (std::set<std::string>{"build", "profile", "update"}));
 
-        const auto trace = nlohmann::json::parse(chromeTrace(tuned));
+        const auto trace = nlohmann::json::parse(chromeTrace(tuned.timeline));
         std::size_t complete = 0;
         for (const auto& event : trace.at("traceEvents"))
             complete += event.at("ph") == "X" && event.at("dur") >= 0 && event.at("args").contains("job") ? 1 : 0;
         std::size_t cores = 0;
-        for (const JobSlice& slice : tuned.slices)
-            cores += slice.cores.size();
+        for (const JobSlice& slice : tuned.timeline.slices)
+            cores += slice.cores().size();
         QCOMPARE(complete, cores);
-        QVERIFY(exportSlices(tuned, path("slices.csv")).ok());
+        QVERIFY(exportTimeline(tuned.timeline, path("slices.csv")).ok());
         QFile csv(folder_.filePath("slices.csv"));
         QVERIFY(csv.open(QIODevice::ReadOnly));
-        QCOMPARE(csv.readAll().count('\n'), static_cast<qsizetype>(tuned.slices.size() + 1));
-        QVERIFY(!exportSlices(tuned, path("nowhere/slices.csv")).ok());
+        QCOMPARE(csv.readAll().count('\n'), static_cast<qsizetype>(tuned.timeline.slices.size() + 1));
+        QVERIFY(!exportTimeline(tuned.timeline, path("nowhere/slices.csv")).ok());
     }
 
     // The trail of a job is the one that it has alone.
@@ -208,7 +208,7 @@ batch = 4
                   }};
         const TunedJobs tuned = take(tuneJobs(request, work));
         for (const TunedJob& job : tuned.jobs)
-            QVERIFY(job.report.runs.empty() || job.report.last().stopReason == "cancelled");
+            QVERIFY(job.state == "queued" && (job.report.runs.empty() || job.report.last().stopReason == "cancelled"));
         for (const RunSummary& run : take(tuningRuns(request.store)))
             QVERIFY(run.resumable);
     }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/job_queue.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/store/store.h"
+#include "core/workbench/job_spec.h"
+#include "core/workbench/open_store.h"
+
+namespace tunesmith {
+namespace {
+
+std::string stateOf(const JobRow& row) {
+    const bool paused = row.wish == JobWish::pause;
+    switch (row.state) {
+    case JobState::queued:
+        return paused ? "paused" : "queued";
+    case JobState::running:
+        return row.interrupted ? "interrupted" : paused ? "paused" : "running";
+    case JobState::done:
+        return "done";
+    case JobState::failed:
+        return "failed";
+    case JobState::cancelled:
+        return "cancelled";
+    }
+    return "";
+}
+
+QueuedJob queuedOf(const JobRow& row) {
+    QueuedJob job;
+    job.id = row.id.value();
+    job.name = row.name;
+    job.state = stateOf(row);
+    job.priority = row.priority;
+    job.progress = row.progress;
+    job.seconds = row.seconds;
+    job.detail = row.detail;
+    if (row.run.valid())
+        job.run = row.run.value();
+    if (const auto spec = readJobSpec(row.what); spec.ok()) {
+        job.model = spec->model;
+        job.budget = spec->tuning.budget;
+    } else {
+        job.detail = spec.error().message;
+    }
+    return job;
+}
+
+// The units of each resource; what is no such list, as in a damaged file, counts as none.
+std::map<std::string, std::vector<int>> unitsOf(const std::string& uses) {
+    std::map<std::string, std::vector<int>> units;
+    const auto json = nlohmann::json::parse(uses, nullptr, false);
+    if (!json.is_object())
+        return units;
+    for (const auto& [resource, list] : json.items())
+        for (const auto& unit : list)
+            if (unit.is_number_integer())
+                units[resource].push_back(unit.get<int>());
+    return units;
+}
+
+std::map<std::string, int> resourcesOf(const std::string& text) {
+    std::map<std::string, int> resources;
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    if (json.is_array())
+        for (const auto& entry : json)
+            if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number_integer())
+                resources[entry[0].get<std::string>()] = entry[1].get<int>();
+    return resources;
+}
+
+} // namespace
+
+Result<std::vector<QueuedJob>> listJobs(const std::string& store) {
+    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
+    TS_ASSIGN(const std::vector<JobRow> rows, opened->jobs());
+    std::vector<QueuedJob> jobs;
+    std::ranges::transform(rows, std::back_inserter(jobs), queuedOf);
+    return jobs;
+}
+
+Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jobs, const Work& work) {
+    std::vector<JobRow> rows;
+    for (TuneJob& job : jobs) {
+        TS_ASSIGN(const Model model, openModel(job.model, job.dimensions, work));
+        if (job.name.empty())
+            job.name = model.name();
+        JobRow row;
+        row.name = job.name;
+        row.what = jobSpec(job);
+        row.priority = job.priority;
+        rows.push_back(std::move(row));
+    }
+    TS_ASSIGN(const std::vector<StoredJobId> stored, store.addJobs(rows));
+    std::vector<std::int64_t> ids;
+    std::ranges::transform(stored, std::back_inserter(ids), &StoredJobId::value);
+    return ids;
+}
+
+Result<std::vector<std::int64_t>> addJobs(const std::string& store, std::vector<TuneJob> jobs, const Work& work) {
+    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readWrite));
+    return addJobs(*opened, jobs, work);
+}
+
+Status changeJob(const std::string& store, std::int64_t job, JobChange change) {
+    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readWrite));
+    const StoredJobId id(job);
+    switch (change) {
+    case JobChange::pause:
+        return opened->wishJob(id, JobWish::pause);
+    case JobChange::resume:
+        return opened->wishJob(id, JobWish::run);
+    case JobChange::cancel:
+        return opened->wishJob(id, JobWish::cancel);
+    case JobChange::remove:
+        return opened->removeJob(id);
+    }
+    return {};
+}
+
+Status setJobPriority(const std::string& store, std::int64_t job, int priority) {
+    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readWrite));
+    return opened->setJobPriority(StoredJobId(job), priority);
+}
+
+Result<std::vector<JobSessionSummary>> jobSessions(const std::string& store) {
+    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
+    TS_ASSIGN(const std::vector<JobSessionRow> rows, opened->jobSessions());
+    std::vector<JobSessionSummary> sessions;
+    for (const JobSessionRow& row : rows)
+        sessions.push_back({row.id.value(), row.policy, row.startedAt, row.endedAt, row.slices, !row.endedAt && !row.interrupted});
+    return sessions;
+}
+
+Result<JobTimeline> sessionTimeline(const std::string& store, std::int64_t session) {
+    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
+    TS_ASSIGN(const std::vector<JobSessionRow> sessions, opened->jobSessions());
+    const auto found = std::ranges::find(sessions, JobSessionId(session), &JobSessionRow::id);
+    if (found == sessions.end())
+        return inputError("the store " + opened->path() + " has no session " + std::to_string(session) + " of jobs; `jobs sessions` lists them");
+    TS_ASSIGN(const std::vector<JobSliceRow> rows, opened->jobSlices(found->id));
+    TS_ASSIGN(const std::vector<JobRow> jobs, opened->jobs());
+    JobTimeline timeline;
+    timeline.resources = resourcesOf(found->resources);
+    std::map<StoredJobId, std::size_t> places;
+    for (const JobSliceRow& row : rows) {
+        const auto [place, isNew] = places.try_emplace(row.job, timeline.jobs.size());
+        if (isNew)
+            timeline.jobs.push_back(std::ranges::find(jobs, row.job, &JobRow::id)->name);
+        timeline.slices.push_back({place->second, row.stage, unitsOf(row.uses), row.called, row.begin, row.end, row.expected});
+    }
+    return timeline;
+}
+
+} // namespace tunesmith

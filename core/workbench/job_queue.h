@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/workbench/tune_jobs.h"
+
+namespace tunesmith {
+
+class Store;
+
+// Jobs in the store, from whatever process: those that wait, run, and have ended. An empty path means the default store in the user's data folder.
+
+struct QueuedJob {
+    std::int64_t id = 0;
+    std::string name, model;
+    std::string state; // "queued", "running", "paused", "interrupted" (its program is gone), "done", "failed", "cancelled"
+    int priority = 0;
+    double progress = 0; // 0 to 1
+    double seconds = 0;  // that it has run
+    TuneBudget budget;   // that it began with
+    std::optional<std::int64_t> run; // of its first thread count
+    std::string detail;  // why it failed
+};
+Result<std::vector<QueuedJob>> listJobs(const std::string& store); // in the order in which they came
+
+// Checks that each model opens, and gives jobs without a name the model's; then all of them are stored, or none.
+Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jobs, const Work& work = {});
+Result<std::vector<std::int64_t>> addJobs(const std::string& store, std::vector<TuneJob> jobs, const Work& work = {});
+
+// Whoever runs the job follows within a second. Paused jobs end the stage that they are in. Resuming queues jobs again that failed or were cancelled; they go on
+// where they stood.
+enum class JobChange { pause, resume, cancel, remove };
+Status changeJob(const std::string& store, std::int64_t job, JobChange change);
+Status setJobPriority(const std::string& store, std::int64_t job, int priority);
+
+// A program that ran jobs, and what their stages did.
+struct JobSessionSummary {
+    std::int64_t id = 0;
+    std::string policy;
+    std::int64_t startedAt = 0; // ms since 1970
+    std::optional<std::int64_t> endedAt;
+    std::int64_t slices = 0;
+    bool running = false;
+};
+Result<std::vector<JobSessionSummary>> jobSessions(const std::string& store); // newest first
+Result<JobTimeline> sessionTimeline(const std::string& store, std::int64_t session);
+
+} // namespace tunesmith

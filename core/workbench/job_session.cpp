@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/job_session.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/jobs/scheduling_policy.h"
+#include "core/measure/machine.h"
+#include "core/workbench/job_spec.h"
+#include "core/workbench/version.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr const char* kCores = "core";
+constexpr const char* kProfiles = "profile";
+constexpr auto kLook = std::chrono::milliseconds(250); // at what the store says
+
+std::string resourcesJson() {
+    nlohmann::json list = nlohmann::json::array();
+    for (const Resource& resource : resourcesHere())
+        list.push_back({resource.name, resource.amount});
+    return list.dump();
+}
+
+std::string usesJson(const TimedStage& stage) {
+    nlohmann::json uses = nlohmann::json::object();
+    for (std::size_t i = 0; i < stage.uses.size(); ++i)
+        uses[stage.uses[i].resource] = stage.units[i];
+    return uses.dump();
+}
+
+} // namespace
+
+std::vector<Resource> resourcesHere() { return {{kCores, coreCount()}, {kProfiles, 1}}; }
+
+struct JobSession::Job {
+    StoredJobId id;
+    TuneJob job;
+    JobId board;
+    StopSource cancel;
+    // Guarded by the session's mutex from here on.
+    enum class State { waiting, running, ended, elsewhere } state = State::waiting;
+    JobWish wish = JobWish::run;
+    JobProgress progress;
+    double secondsBefore = 0, begun = 0; // in earlier sessions; on the board's clock
+    TunedJob result;
+    std::jthread thread; // last: it uses the others
+};
+
+// A turn on the board for each stage.
+class JobSession::Gate : public StageGate {
+public:
+    Gate(StageBoard& board, JobId job, int cores) : board_(board), job_(job), cores_(cores) {}
+
+    Result<std::unique_ptr<Turn>> enter(const std::string& kind, int cores, const StopToken& stop) override {
+        const bool profile = kind == "profile";
+        StagePlan plan{kind, {{kCores, profile ? cores : std::clamp(cores, 1, cores_)}}, {}};
+        if (profile)
+            plan.uses.push_back({kProfiles, 1, true});
+        TS_ASSIGN(const StageId stage, board_.plan(job_, std::move(plan)));
+        TS_ASSIGN(StageBoard::Turn turn, board_.begin(stage, stop));
+        return std::unique_ptr<Turn>(std::make_unique<BoardTurn>(std::move(turn)));
+    }
+
+private:
+    struct BoardTurn : Turn {
+        explicit BoardTurn(StageBoard::Turn begun) : turn(std::move(begun)) {}
+        StageBoard::Turn turn;
+    };
+    StageBoard& board_;
+    JobId job_;
+    int cores_;
+};
+
+// Which run it is, is stored before its first trial: whoever goes on with the job finds it.
+class JobSession::Listener : public TuneListener {
+public:
+    Listener(JobSession& session, Job& job) : session_(session), job_(job) {}
+
+    void onRun(std::int64_t run) override {
+        const std::lock_guard lock(session_.mutex_);
+        if (job_.progress.run.valid()) // of a later leg: the first one leads to it
+            return;
+        job_.progress.run = RunId(run);
+        if (const Status saved = session_.store_->saveJob(job_.id, job_.progress); !saved.ok()) {
+            job_.result.error = saved.error().message;
+            job_.cancel.requestStop();
+        }
+    }
+    void onProgress(const Progress& progress) override { session_.tellProgress(job_, progress); }
+
+private:
+    JobSession& session_;
+    Job& job_;
+};
+
+Result<std::unique_ptr<JobSession>> JobSession::begin(std::shared_ptr<Store> store, const TuneJobsRequest& request) {
+    TS_ASSIGN(auto policy, makePolicy(request.policy));
+    JobSessionRow row;
+    row.policy = request.policy;
+    row.resources = resourcesJson();
+    row.version = versionText();
+    TS_ASSIGN(const JobSessionId id, store->beginJobSession(row));
+    return std::unique_ptr<JobSession>(new JobSession(std::move(store), id, request, std::move(policy)));
+}
+
+JobSession::JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy)
+    : store_(std::move(store)), id_(id), atOnce_(static_cast<std::size_t>(request.atOnce > 0 ? request.atOnce : coreCount() + 2)), storePath_(store_->path()),
+      board_(resourcesHere(), std::move(policy)) {}
+
+JobSession::~JobSession() = default;
+
+void JobSession::add(StoredJobId id, TuneJob job) {
+    auto added = std::make_unique<Job>();
+    added->id = id;
+    added->result.id = id.value();
+    added->result.name = job.name;
+    added->result.state = "queued";
+    JobTraits traits{job.name, job.priority, job.weight};
+    if (job.cores > 0)
+        traits.most[kCores] = job.cores;
+    added->board = board_.addJob(std::move(traits));
+    names_[added->board] = id;
+    added->job = std::move(job);
+    jobs_.push_back(std::move(added));
+}
+
+Status JobSession::run(const Work& work) {
+    work_ = work;
+    Status status;
+    while (status.ok()) {
+        status = follow();
+        if (status.ok() && !work.stop.stopRequested())
+            status = startWaiting();
+        std::unique_lock lock(mutex_);
+        const bool more = !work.stop.stopRequested() && std::ranges::any_of(jobs_, [this](const auto& job) { return waits(*job); });
+        if (running() == 0 && !more)
+            break;
+        changed_.wait_for(lock, kLook);
+    }
+    for (const auto& job : jobs_) {
+        if (!status.ok())
+            job->cancel.requestStop();
+        if (job->thread.joinable())
+            job->thread.join();
+    }
+    for (const Status& last : {storeSlices(), store_->endJobSession(id_)})
+        if (status.ok())
+            status = last;
+    return status;
+}
+
+std::size_t JobSession::running() const {
+    return static_cast<std::size_t>(std::ranges::count(jobs_, Job::State::running, [](const auto& job) { return job->state; }));
+}
+
+bool JobSession::waits(const Job& job) const { return job.state == Job::State::waiting && job.wish == JobWish::run; }
+
+// What others wish, and what came of it.
+Status JobSession::follow() {
+    TS_ASSIGN(const std::vector<JobRow> rows, store_->jobs());
+    for (const auto& job : jobs_) {
+        const auto row = std::ranges::lower_bound(rows, job->id, {}, &JobRow::id);
+        if (row != rows.end() && row->id == job->id)
+            TS_TRY(followJob(*job, *row));
+        else
+            job->cancel.requestStop(); // it was removed
+    }
+    return storeSlices();
+}
+
+Status JobSession::followJob(Job& job, const JobRow& row) {
+    const std::lock_guard lock(mutex_);
+    if (row.priority != job.job.priority) {
+        job.job.priority = row.priority;
+        board_.setPriority(job.board, row.priority);
+    }
+    if (row.wish != job.wish) {
+        job.wish = row.wish;
+        board_.setPaused(job.board, row.wish == JobWish::pause);
+        if (row.wish == JobWish::cancel)
+            job.cancel.requestStop();
+    }
+    if (job.state == Job::State::waiting && row.endedAt) {
+        job.state = Job::State::elsewhere;
+        job.result.state = row.state == JobState::cancelled ? "cancelled" : "done";
+    }
+    if (job.state != Job::State::running)
+        return {};
+    job.progress.seconds = job.secondsBefore + board_.seconds() - job.begun;
+    return store_->saveJob(job.id, job.progress);
+}
+
+Status JobSession::storeSlices() {
+    std::vector<JobSliceRow> rows;
+    for (const TimedStage& stage : board_.timeline(storedSlices_))
+        rows.push_back({names_.at(stage.job), stage.kind, usesJson(stage), stage.called, stage.begin, stage.end, stage.expected});
+    if (rows.empty())
+        return {};
+    TS_TRY(store_->addJobSlices(id_, rows));
+    storedSlices_ += rows.size();
+    return {};
+}
+
+// Those of the highest priority, the oldest first. A job that is paused leaves its place to another.
+Status JobSession::startWaiting() {
+    std::vector<Job*> waiting;
+    std::size_t active = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& job : jobs_) {
+            active += job->state == Job::State::running && job->wish == JobWish::run ? 1 : 0;
+            if (waits(*job))
+                waiting.push_back(job.get());
+        }
+        std::ranges::stable_sort(waiting, std::greater(), [](const Job* job) { return job->job.priority; });
+    }
+    for (std::size_t i = 0; i < waiting.size() && active < atOnce_; ++i, ++active)
+        TS_TRY(start(*waiting[i]));
+    return {};
+}
+
+Status JobSession::start(Job& job) {
+    TS_ASSIGN(const bool taken, store_->takeJob(job.id));
+    TS_ASSIGN(const JobRow row, store_->job(job.id));
+    const std::lock_guard lock(mutex_);
+    job.state = taken ? Job::State::running : Job::State::elsewhere;
+    if (!taken)
+        return {};
+    job.progress = {row.run, row.progress, row.seconds};
+    job.secondsBefore = row.seconds;
+    job.begun = board_.seconds();
+    job.thread = std::jthread([this, &job] { tune(job); });
+    return {};
+}
+
+void JobSession::tune(Job& job) {
+    auto report = tuneStored(job);
+    board_.end(job.board);
+    const std::lock_guard lock(mutex_);
+    TunedJob& result = job.result;
+    result.seconds = board_.seconds();
+    if (!report.ok() && !report.error().isCancelled())
+        result.error = report.error().message;
+    if (report.ok())
+        result.report = std::move(*report);
+    if (const TuneReport& made = result.report; !made.runs.empty() && made.last().stopReason == "failed")
+        result.error = made.last().message;
+    if (const Status finished = finish(job); !finished.ok())
+        result.error = finished.error().message;
+    job.state = Job::State::ended;
+    changed_.notify_all();
+}
+
+Result<TuneReport> JobSession::tuneStored(Job& job) {
+    const StopToken stop = job.cancel.token() | work_.stop;
+    TS_ASSIGN(const Model model, openModel(job.job.model, job.job.dimensions, {stop, {}}));
+    Listener listener(*this, job);
+    TuneRequest tuning = job.job.tuning;
+    tuning.store = storePath_;
+    tuning.stop = stop;
+    tuning.listener = &listener;
+    const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
+    tuning.builders = tuning.builders > 0 ? std::min(tuning.builders, cores) : cores;
+    tuning.gate = std::make_shared<Gate>(board_, job.board, cores);
+    if (job.progress.run.valid()) {
+        tuning.resume = job.progress.run.value();
+        if (tuning.budget.seconds)
+            tuning.budget.seconds = std::max(1.0, *tuning.budget.seconds - job.secondsBefore);
+    }
+    return tuneModel(model, tuning);
+}
+
+// What was stopped with the program goes back into the queue.
+Status JobSession::finish(Job& job) {
+    TunedJob& result = job.result;
+    const bool whole = !result.report.runs.empty() && !result.report.unfinished;
+    const JobState state = whole                                       ? JobState::done
+                           : !result.error.empty()                     ? JobState::failed
+                           : job.cancel.stopRequested()                ? JobState::cancelled
+                                                                       : JobState::queued;
+    result.state = state == JobState::done ? "done" : state == JobState::failed ? "failed" : state == JobState::cancelled ? "cancelled" : "queued";
+    job.progress.seconds = job.secondsBefore + board_.seconds() - job.begun;
+    TS_TRY(store_->saveJob(job.id, job.progress));
+    return store_->endJob(job.id, state, result.error);
+}
+
+void JobSession::tellProgress(Job& job, const Progress& progress) {
+    const std::lock_guard lock(mutex_);
+    job.progress.progress = std::clamp(progress.fraction, job.progress.progress, 1.0);
+    double sum = 0;
+    for (const auto& each : jobs_)
+        sum += (each->state == Job::State::ended || each->state == Job::State::elsewhere ? 1.0 : each->progress.progress) / static_cast<double>(jobs_.size());
+    work_.report("tuning " + std::to_string(jobs_.size()) + " jobs", sum, job.job.name + ": " + progress.phase);
+}
+
+std::vector<TunedJob> JobSession::results() const {
+    std::vector<TunedJob> results;
+    for (const auto& job : jobs_)
+        results.push_back(job->result);
+    return results;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/jobs/stage_board.h"
+#include "core/store/store.h"
+#include "core/workbench/tune_jobs.h"
+
+namespace tunesmith {
+
+// Inside core/workbench only: the jobs that one program runs, from taking them out of the store to their ends. What others wish of them, and their priorities, are
+// read from the store a few times a second; slices are stored as often, progress too.
+class JobSession {
+public:
+    static Result<std::unique_ptr<JobSession>> begin(std::shared_ptr<Store> store, const TuneJobsRequest& request);
+    ~JobSession();
+
+    void add(StoredJobId id, TuneJob job); // before run()
+    // Until none is left that can run. Errors are of the store.
+    Status run(const Work& work);
+    std::vector<TunedJob> results() const; // after run(), in the order of add()
+    const StageBoard& board() const { return board_; }
+
+private:
+    struct Job;
+    class Gate;
+    class Listener;
+
+    JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy);
+    Status follow();
+    Status followJob(Job& job, const JobRow& row);
+    Status storeSlices();
+    Status startWaiting();
+    Status start(Job& job);
+    void tune(Job& job);
+    Result<TuneReport> tuneStored(Job& job);
+    Status finish(Job& job);
+    void tellProgress(Job& job, const Progress& progress);
+    bool waits(const Job& job) const;
+    std::size_t running() const;
+
+    std::shared_ptr<Store> store_;
+    const JobSessionId id_;
+    const std::size_t atOnce_;
+    const std::string storePath_;
+    StageBoard board_;
+    std::size_t storedSlices_ = 0;
+    Work work_;
+    mutable std::mutex mutex_; // guards what the threads of jobs change
+    std::condition_variable changed_;
+    std::map<JobId, StoredJobId> names_;
+    std::vector<std::unique_ptr<Job>> jobs_; // last, so that their threads end first
+};
+
+std::vector<Resource> resourcesHere(); // "core", and "profile": one measurement at a time on a machine
+
+} // namespace tunesmith

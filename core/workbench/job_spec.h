@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/workbench/tune_jobs.h"
+
+namespace tunesmith {
+
+// Inside core/workbench only: what a tuning job is to do, as the store keeps it (JSON with the keys of a job file).
+std::string jobSpec(const TuneJob& job);
+Result<TuneJob> readJobSpec(const std::string& json); // without name and priority, which the store keeps beside it
+
+} // namespace tunesmith

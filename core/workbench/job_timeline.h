@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace tunesmith {
+
+// A stage as it ran: "build", "profile" or "update". Seconds since all began.
+struct JobSlice {
+    std::size_t job = 0;
+    std::string stage;
+    std::map<std::string, std::vector<int>> units; // of each resource: "core", "profile"
+    double called = 0, begin = 0, end = 0;
+    double expected = 0; // how long it was thought to take
+
+    const std::vector<int>& cores() const;
+};
+
+// What the stages of jobs did when, on which units of which resources.
+struct JobTimeline {
+    std::vector<std::string> jobs;        // their names
+    std::map<std::string, int> resources; // how many units there are
+    std::vector<JobSlice> slices;         // in the order of their ends
+
+    double makespan() const; // seconds until the last stage ended
+};
+
+// For other programs: as a trace in Chrome's JSON format, which Perfetto opens (a track for each core, microseconds), and as a table.
+std::string chromeTrace(const JobTimeline& timeline);
+std::string slicesAsCsv(const JobTimeline& timeline); // job,stage,cores,called_s,begin_s,end_s,expected_s
+Status exportTimeline(const JobTimeline& timeline, const std::filesystem::path& file); // a table where the name ends in .csv, else a trace
+
+} // namespace tunesmith

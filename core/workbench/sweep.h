@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/workbench/tune_jobs.h"
+
+namespace tunesmith {
+
+// Every combination of listed values - models, thread counts, strategies, budgets, batches ... - as a job of its own, to be compared. The jobs are in the store: a sweep
+// that was stopped or killed goes on where it stood, and one that is run again with more values adds theirs.
+//
+// What is compared is what each combination found by itself: nothing is transferred between them unless the file says so, and times are the sums of the
+// kernels that its own run measured, each as often as it occurs in the model.
+
+struct SweepCombination {
+    TuneJob job;
+    std::vector<std::string> values; // of the request's keys
+};
+
+struct SweepRequest {
+    static constexpr std::size_t kMost = 10000;
+    std::string name;
+    std::vector<std::string> keys; // that list values, as they come in the file
+    std::vector<SweepCombination> combinations;
+    std::string policy = "predictive";
+    std::string store; // empty: the default one
+    int atOnce = 0;    // as of TuneJobsRequest; with a budget of seconds always 1, for they would share them
+};
+
+struct SweepRow {
+    std::int64_t job = 0;
+    std::vector<std::string> values;
+    std::string state; // as of QueuedJob
+    int threads = 1;   // a row for each thread count that was tuned for
+    std::int64_t trials = 0, failed = 0;
+    double seconds = 0; // of the job
+    std::optional<double> beforeMs, afterMs;
+    std::string stopReason, error;
+};
+
+struct SweepTable {
+    std::vector<std::string> keys;
+    std::vector<SweepRow> rows; // in the order of the combinations
+};
+
+// A file in TOML with the keys of a job, each with a value or a list of them, and name and policy. Errors name file, line and key.
+Result<SweepRequest> readSweepFile(const std::filesystem::path& file);
+
+// Runs what has not ended well yet. A stop is no error: rows say "queued".
+Result<SweepTable> runSweep(const SweepRequest& request, const Work& work = {});
+
+std::string sweepAsCsv(const SweepTable& table);
+Status exportSweep(const SweepTable& table, const std::filesystem::path& file);
+
+} // namespace tunesmith

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QDir>
+#include <QJsonArray>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "cli_process.h"
+
+using namespace tunesmith::testing;
+
+// The verbs of an experiment, chained.
+class TestCliExperiment : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+
+    CliResult experiment(const QStringList& words) const { return runCli(QStringList{"experiment"} + words + QStringList{"--store", folder_.filePath("trials.db"), "--json"}); }
+    static QStringList verbsOf(const CliResult& result) {
+        QStringList verbs;
+        for (const QJsonValue& step : result.json()["steps"].toArray())
+            verbs << step["verb"].toString();
+        return verbs;
+    }
+
+private slots:
+    void wholeChain() {
+        const QString module = folder_.filePath("module");
+        const CliResult made = experiment({"mlp", "--threads", "1", "--trials-per-workload", "3", "--seconds", "0.2", "-o", module});
+        QVERIFY2(made.status == 0, made.errors);
+        QCOMPARE(verbsOf(made), (QStringList{"load", "autotune", "build", "save", "run", "evaluate"}));
+        for (const QJsonValue& step : made.json()["steps"].toArray())
+            QVERIFY(step["seconds"].toDouble() > 0 && !step["text"].toString().isEmpty());
+        QVERIFY(QDir(module).exists("module.json"));
+        const CliResult again = experiment({module, "--seconds", "0.2"}); // loaded
+        QVERIFY2(again.status == 0, again.errors);
+        QCOMPARE(verbsOf(again), (QStringList{"load", "run", "evaluate"}));
+        QVERIFY(again.json()["run"].toInt() > made.json()["run"].toInt());
+        const CliResult taken = experiment({"mlp", "--verbs", "build,save", "-o", module});
+        QVERIFY2(taken.status == 1 && taken.sentence().contains("exists"), taken.errors);
+        const CliResult tuned = experiment({module, "--verbs", "autotune"});
+        QVERIFY2(tuned.status == 1 && tuned.sentence().contains("tuned already"), tuned.errors);
+        QVERIFY(runCli({"store", "check", "--store", folder_.filePath("trials.db"), "--json"}).json()["ok"].toBool());
+    }
+
+    void whatCannotBe_data() {
+        QTest::addColumn<QStringList>("words");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("verb") << QStringList{"mlp", "--verbs", "dance"} << "no verb 'dance'";
+        QTest::newRow("run before build") << QStringList{"mlp", "--verbs", "run"} << "build it first";
+        QTest::newRow("save nowhere") << QStringList{"mlp", "--verbs", "build,save"} << "--output";
+        QTest::newRow("model") << QStringList{"no such"} << "no such";
+    }
+    void whatCannotBe() {
+        QFETCH(QStringList, words);
+        QFETCH(QString, says);
+        const CliResult result = experiment(words);
+        QCOMPARE(result.status, 1);
+        QVERIFY2(result.sentence().contains(says.toUtf8()), result.errors);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliExperiment)
+#include "tst_cli_experiment.moc"

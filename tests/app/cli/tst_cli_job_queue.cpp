@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QRandomGenerator>
+#include <QSet>
+#include <QTemporaryDir>
+#include <QTest>
+#include <csignal>
+#include <memory>
+
+#include "cli_process.h"
+
+using namespace tunesmith::testing;
+
+// Jobs that outlive the programs that run them.
+class TestCliJobQueue : public QObject {
+    Q_OBJECT
+    std::unique_ptr<QTemporaryDir> folder_;
+    QString store_;
+
+    CliResult jobs(const QStringList& words) const { return runCli(QStringList{"jobs"} + words + QStringList{"--store", store_, "--json"}); }
+    QJsonArray list() const { return jobs({"list"}).json()["jobs"].toArray(); }
+    QString stateOf(int job) const { return list().at(job - 1)["state"].toString(); }
+    QString file(const QByteArray& text) const {
+        QFile file(folder_->filePath("jobs.toml"));
+        if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size())
+            qFatal("no room for a file");
+        return file.fileName();
+    }
+    QString someJobs(int trials = 8) const {
+        const QByteArray budget = "threads = 1\ntrials = " + QByteArray::number(trials) + "\n";
+        return file(budget + "[[job]]\nmodel = 'mlp'\n[[job]]\nmodel = 'encoder'\npriority = 2\n[[job]]\nmodel = 'mlp'\nname = 'third'\n");
+    }
+    void startRun(QProcess& process) const {
+        process.start(TEST_CLI, {"jobs", "run", "--store", store_, "--json"});
+        QVERIFY(process.waitForStarted());
+    }
+    static void killAfter(QProcess& process, int ms) { // unless it has ended
+        if (process.waitForFinished(ms))
+            return;
+        process.kill();
+        QVERIFY(process.waitForFinished(10'000));
+    }
+
+private slots:
+    void init() {
+        folder_ = std::make_unique<QTemporaryDir>();
+        store_ = folder_->filePath("trials.db");
+    }
+
+    void addedListedChanged() {
+        QVERIFY(jobs({"run"}).status == 0); // nothing waits
+        const CliResult added = jobs({"add", someJobs()});
+        QVERIFY2(added.status == 0, added.errors);
+        QCOMPARE(added.json()["jobs"].toArray(), (QJsonArray{1, 2, 3}));
+        const QJsonArray found = list();
+        QCOMPARE(found.size(), qsizetype(3));
+        QCOMPARE(found[0]["name"].toString(), QString("mlp"));
+        QCOMPARE(found[1]["priority"].toInt(), 2);
+        QCOMPARE(found[2]["name"].toString(), QString("third"));
+        for (const QJsonValue& job : found)
+            QVERIFY(job["state"].toString() == "queued" && job["progress"].toDouble() == 0 && job["run"].isNull());
+        QCOMPARE(jobs({"pause", "1", "3"}).status, 0);
+        QCOMPARE(jobs({"priority", "1", "9"}).status, 0);
+        QCOMPARE(jobs({"cancel", "2"}).status, 0);
+        QVERIFY(stateOf(1) == "paused" && stateOf(2) == "cancelled" && stateOf(3) == "paused");
+        QCOMPARE(list().at(0)["priority"].toInt(), 9);
+        QCOMPARE(jobs({"resume", "1", "2"}).status, 0);
+        QVERIFY(stateOf(1) == "queued" && stateOf(2) == "queued");
+        QCOMPARE(jobs({"remove", "3"}).status, 0);
+        QCOMPARE(list().size(), qsizetype(2));
+    }
+
+    void whatCannotBe() {
+        QVERIFY2(jobs({"pause", "1"}).sentence().contains("no job 1"), "there is no job");
+        QVERIFY(jobs({"add", file("[[job]]\nmodel = 'no such'\n")}).status == 1);
+        QVERIFY(jobs({"add", file("[[job]]\nmodel = 'mlp'\n[[job]]\nmodel = 'no such'\n")}).status == 1);
+        QVERIFY(list().isEmpty()); // all or none
+        QVERIFY(jobs({"trace", "7", "-o", folder_->filePath("t.json")}).sentence().contains("no session 7"));
+        QCOMPARE(jobs({"priority", "1", "7000"}).status, 2);
+        QCOMPARE(jobs({"pause"}).status, 2);
+    }
+
+    void ranAndTraced() {
+        QVERIFY(jobs({"add", someJobs(4)}).status == 0);
+        QVERIFY(jobs({"pause", "3"}).status == 0);
+        const CliResult ran = jobs({"run", "--at-once", "1"});
+        QVERIFY2(ran.status == 0, ran.errors);
+        QVERIFY(stateOf(1) == "done" && stateOf(2) == "done" && stateOf(3) == "paused");
+        const QJsonArray made = ran.json()["jobs"].toArray();
+        QVERIFY(made[1]["seconds"].toDouble() < made[0]["seconds"].toDouble()); // the higher priority first
+        const QJsonArray sessions = jobs({"sessions"}).json()["sessions"].toArray();
+        QVERIFY(sessions[0]["state"].toString() == "ended" && sessions[0]["stages"].toInt() == ran.json()["stages"].toInt());
+        const QString trace = folder_->filePath("trace.json");
+        const QString session = QString::number(sessions[0]["id"].toInt());
+        QCOMPARE(jobs({"trace", session, "-o", trace}).json()["stages"].toInt(), ran.json()["stages"].toInt());
+        QFile written(trace);
+        QVERIFY(written.open(QIODevice::ReadOnly));
+        QVERIFY(QJsonDocument::fromJson(written.readAll())["traceEvents"].toArray().size() >= ran.json()["stages"].toInt());
+        QVERIFY(jobs({"run"}).json()["jobs"].toArray().size() == 1); // the paused one: it is seen, and not begun
+        QCOMPARE(stateOf(3), QString("paused"));
+    }
+
+    // Killed again and again, at random moments: every job ends, with the trials that it would have had, each of them once.
+    void killedAndResumed() {
+        QVERIFY(jobs({"add", someJobs()}).status == 0);
+        QRandomGenerator random(7);
+        for (int kill = 0; kill < 5; ++kill) {
+            QProcess process;
+            startRun(process);
+            killAfter(process, 300 + static_cast<int>(random.bounded(2500)));
+            const QJsonObject check = runCli({"store", "check", "--store", store_, "--json"}).json();
+            QVERIFY2(check["ok"].toBool(), "the store is damaged");
+        }
+        const CliResult last = jobs({"run"});
+        QVERIFY2(last.status == 0, last.errors);
+        for (const QJsonValue& job : list())
+            QVERIFY2(job["state"].toString() == "done" && job["progress"].toDouble() == 1 && job["run"].toInt() > 0, qPrintable(job["name"].toString()));
+        QVERIFY(runCli({"store", "check", "--store", store_, "--json"}).json()["ok"].toBool());
+    }
+
+    // A sweep that is killed goes on where it stood and ends with one table.
+    void sweepsResume() {
+        const QString sweep = file("name = 'small'\nmodel = ['mlp', 'encoder']\nstrategy = ['random', 'grid', 'annealing']\nbatch = [2, 4]\nthreads = 1\ntrials = 4\n");
+        const QString csv = folder_->filePath("table.csv");
+        const QStringList words{"sweep", sweep, "--store", store_, "--csv", csv, "--json"};
+        for (int kill = 0; kill < 3; ++kill) {
+            QProcess process;
+            process.start(TEST_CLI, words);
+            killAfter(process, 1500);
+        }
+        const CliResult last = runCli(words);
+        QVERIFY2(last.status == 0, last.errors);
+        const QJsonArray rows = last.json()["rows"].toArray();
+        QCOMPARE(rows.size(), qsizetype(12));
+        QSet<QString> seen;
+        for (const QJsonValue& row : rows) {
+            const QJsonObject values = row["values"].toObject();
+            seen << values["model"].toString() + values["strategy"].toString() + values["batch"].toString();
+            QVERIFY(row["state"].toString() == "done" && row["trials"].toInt() > 0 && row["after_ms"].toDouble() > 0 && row["after_ms"].toDouble() <= row["before_ms"].toDouble() * 1.001);
+        }
+        QCOMPARE(seen.size(), qsizetype(12));
+        QCOMPARE(list().size(), qsizetype(12));
+        QFile table(csv);
+        QVERIFY(table.open(QIODevice::ReadOnly));
+        QCOMPARE(table.readAll().count('\n'), qsizetype(13));
+        const int runs = runCli({"store", "check", "--store", store_, "--json"}).json()["runs"].toInt();
+        QCOMPARE(runCli(words).json()["rows"].toArray(), rows); // nothing is left to do
+        QCOMPARE(runCli({"store", "check", "--store", store_, "--json"}).json()["runs"].toInt(), runs);
+    }
+
+    void controlledFromOutside() {
+        QVERIFY(jobs({"add", someJobs(400)}).status == 0);
+        QProcess process;
+        startRun(process);
+        QTRY_VERIFY_WITH_TIMEOUT(stateOf(2) == "running" && list().at(1)["progress"].toDouble() > 0, 60'000);
+        QVERIFY(jobs({"cancel", "1"}).status == 0);
+        QVERIFY(jobs({"pause", "2"}).status == 0);
+        QTRY_COMPARE_WITH_TIMEOUT(stateOf(1), QString("cancelled"), 10'000);
+        QCOMPARE(stateOf(2), QString("paused"));
+        QVERIFY(jobs({"remove", "2"}).status == 1); // somebody runs it
+        ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+        QVERIFY(process.waitForFinished(10'000));
+        QCOMPARE(process.exitCode(), 130);
+        QCOMPARE(stateOf(2), QString("paused"));
+        QCOMPARE(stateOf(3), QString("queued"));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliJobQueue)
+#include "tst_cli_job_queue.moc"

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "core/workbench/history.h"
+#include "core/workbench/sweep.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+
+// Every combination of listed values.
+class TstSweep : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+
+    std::string write(const QByteArray& text) const {
+        QFile file(folder_.filePath("sweep.toml"));
+        if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size())
+            qFatal("no room for a file");
+        return file.fileName().toStdString();
+    }
+    SweepRequest request(const QByteArray& text, const char* store) const {
+        SweepRequest read = take(readSweepFile(write(text)));
+        read.store = folder_.filePath(store).toStdString();
+        return read;
+    }
+
+private slots:
+    void combinesInTheOrderOfTheFile() {
+        const SweepRequest sweep = take(readSweepFile(write("strategy = ['random', 'genetic']\nmodel = 'mlp'\ndims = [{ batch = 1 }, { batch = 2 }]\ntrials = 4\ntransfer = true\n")));
+        QCOMPARE(sweep.name, std::string("sweep"));
+        QCOMPARE(sweep.keys, (std::vector<std::string>{"strategy", "dims"}));
+        QCOMPARE(sweep.combinations.size(), std::size_t(4));
+        const SweepCombination& second = sweep.combinations[1];
+        QVERIFY(second.job.tuning.strategy == "random" && second.job.dimensions == (Dimensions{{"batch", 2}}) && second.job.tuning.transfer && second.job.model == "mlp");
+        QCOMPARE(second.values[0], std::string("random"));
+        QVERIFY2(second.values[1].find("batch = 2") != std::string::npos, second.values[1].c_str());
+        QVERIFY(sweep.combinations[2].job.tuning.strategy == "genetic" && sweep.combinations[2].job.tuning.budget.trialsPerWorkload == 4);
+        QVERIFY(!take(readSweepFile(write("model = 'mlp'"))).combinations[0].job.tuning.transfer);
+    }
+
+    void filesThatSayNothing_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("empty") << QByteArray() << "no model";
+        QTest::newRow("no value") << QByteArray("model = []") << "line 1: 'model' lists no value";
+        QTest::newRow("a wrong value among others") << QByteArray("model = 'mlp'\ntrials = [4,\n0]") << "line 3: 'trials'";
+        QTest::newRow("unknown") << QByteArray("model = 'mlp'\nmodels = 'mlp'") << "line 2: 'models' is no key";
+        QTest::newRow("too many") << "model = 'mlp'\nseed = [" + QByteArray("1,").repeated(10001) + "]" << "more than 10000 combinations";
+        QTest::newRow("lists of lists") << QByteArray("model = [['mlp']]") << "is to be a text";
+        QTest::newRow("flag") << QByteArray("model = 'mlp'\ntransfer = 1") << "true or false";
+    }
+    void filesThatSayNothing() {
+        QFETCH(QByteArray, text);
+        QFETCH(QString, says);
+        const auto read = readSweepFile(write(text));
+        QVERIFY(!read.ok());
+        QVERIFY2(QString::fromStdString(read.error().message).contains(says), read.error().message.c_str());
+    }
+
+    void moreValuesLater() {
+        const QByteArray common = "model = 'mlp'\nthreads = 1\ntrials = 3\nseed = 5\n";
+        const SweepTable first = take(runSweep(request(common + "strategy = ['random']\n", "more.db")));
+        QCOMPARE(first.rows.size(), std::size_t(1));
+        QVERIFY(first.rows[0].state == "done" && first.rows[0].trials > 0 && first.rows[0].beforeMs && first.rows[0].threads == 1);
+        const SweepRequest more = request(common + "strategy = ['grid', 'random', 'magic']\n", "more.db");
+        const SweepTable second = take(runSweep(more));
+        QCOMPARE(second.rows.size(), std::size_t(3));
+        QCOMPARE(second.rows[1].job, first.rows[0].job);
+        QCOMPARE(second.rows[1].trials, first.rows[0].trials);
+        QVERIFY(second.rows[0].state == "done" && second.rows[2].state == "failed" && second.rows[2].error.find("magic") != std::string::npos);
+        QCOMPARE(take(tuningRuns(more.store)).size(), std::size_t(2));
+        QVERIFY(sweepAsCsv(second).starts_with("strategy,threads,state,"));
+    }
+
+    void stoppedSweepsGoOn() {
+        SweepRequest sweep = request("model = 'mlp'\nthreads = [1, 2]\nstrategy = ['random', 'genetic']\ntrials = 6\n", "stopped.db");
+        sweep.atOnce = 1;
+        StopSource source;
+        const Work work{source.token(), [&](const Progress& progress) {
+                            if (progress.fraction > 0.3)
+                                source.requestStop();
+                        }};
+        const SweepTable stopped = take(runSweep(sweep, work));
+        QCOMPARE(stopped.rows.size(), std::size_t(4));
+        QVERIFY(stopped.rows[0].state == "done" && stopped.rows[3].state == "queued");
+        const SweepTable whole = take(runSweep(sweep));
+        for (const SweepRow& row : whole.rows)
+            QVERIFY2(row.state == "done", row.state.c_str());
+        QVERIFY(whole.rows[0].job == stopped.rows[0].job && whole.rows[0].trials == stopped.rows[0].trials);
+        QVERIFY(whole.rows[2].values[0] == "2" && whole.rows[2].threads == 2);
+    }
+};
+
+QTEST_GUILESS_MAIN(TstSweep)
+#include "tst_sweep.moc"
