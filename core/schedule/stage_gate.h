@@ -16,7 +16,7 @@ public:
     struct Turn { // the stage ends with it
         virtual ~Turn() = default;
     };
-    // "build": candidates are proposed and compiled, on so many cores; "profile": kernels are timed on so many, which nothing else may load; "update": what was
+    // "prepare": the model is read, and cut into workloads; "build": candidates are proposed and compiled, on so many cores; "profile": kernels are timed on so many, which nothing else may load; "update": what was
     // measured is learned from. Waits; a stop is a cancelled Error.
     virtual Result<std::unique_ptr<Turn>> enter(const std::string& kind, int cores, const StopToken& stop) = 0;
 };

@@ -56,7 +56,7 @@ public:
 
     Result<std::unique_ptr<Turn>> enter(const std::string& kind, int cores, const StopToken& stop) override {
         const bool profile = kind == "profile";
-        StagePlan plan{kind, {{kCores, profile ? cores : std::clamp(cores, 1, cores_)}}, {}};
+        StagePlan plan{kind, {{kCores, std::clamp(cores, 1, cores_)}}, {}};
         if (profile)
             plan.uses.push_back({kProfiles, 1, true});
         TS_ASSIGN(const StageId stage, board_.plan(job_, std::move(plan)));
@@ -256,15 +256,22 @@ void JobSession::tune(Job& job) {
 
 Result<TuneReport> JobSession::tuneStored(Job& job) {
     const StopToken stop = job.cancel.token() | work_.stop;
-    TS_ASSIGN(const Model model, openModel(job.job.model, job.job.dimensions, {stop, {}}));
+    const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
+    const auto gate = std::make_shared<Gate>(board_, job.board, cores);
+    const auto opened = [&]() -> Result<Model> {
+        TS_ASSIGN(const auto preparing, gate->enter("prepare", 1, stop));
+        return openModel(job.job.model, job.job.dimensions, {stop, {}});
+    };
+    if (const int threads = job.job.tuning.threads; threads > cores || (threads == 0 && cores < coreCount()))
+        return inputError("job " + job.job.name + " may have " + std::to_string(cores) + " of the cores and is to tune for more threads; give it threads = " + std::to_string(cores) + " or less");
+    TS_ASSIGN(const Model model, opened());
     Listener listener(*this, job);
     TuneRequest tuning = job.job.tuning;
     tuning.store = storePath_;
     tuning.stop = stop;
     tuning.listener = &listener;
-    const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
     tuning.builders = tuning.builders > 0 ? std::min(tuning.builders, cores) : cores;
-    tuning.gate = std::make_shared<Gate>(board_, job.board, cores);
+    tuning.gate = gate;
     if (job.progress.run.valid()) {
         tuning.resume = job.progress.run.value();
         if (tuning.budget.seconds)

@@ -9,7 +9,7 @@
 
 namespace tunesmith {
 
-// A stage as it ran: "build", "profile" or "update". Seconds since all began.
+// A stage as it ran: "prepare", "build", "profile" or "update". Seconds since all began.
 struct JobSlice {
     std::size_t job = 0;
     std::string stage;

@@ -98,7 +98,10 @@ public:
 
     Result<TunedRun> go() {
         TS_ASSIGN(target_, hostTarget(plan_.leg.threads));
-        TS_TRY(listTasks());
+        {
+            TS_ASSIGN(const auto preparing, turn("prepare", 1));
+            TS_TRY(listTasks());
+        }
         TS_ASSIGN(const TuneResult result, tune());
         TunedRun run = runOf(result);
         if (request_.measureModel && !request_.stop.stopRequested() && result.reason != StopReason::failed)
@@ -132,7 +135,11 @@ private:
         if (!model_.info().notCompiled.empty())
             return {};
         TS_ASSIGN(const TuneOptions chosen, options());
-        auto planned = planByMeasuring({model_, request_, store_, target_, chosen, id, listener_});
+        const auto plan = [&]() -> Result<TunedLayouts> {
+            TS_ASSIGN(const auto profiling, turn("profile", coreCount())); // it builds and measures by turns
+            return planByMeasuring({model_, request_, store_, target_, chosen, id, listener_});
+        };
+        auto planned = plan();
         if (planned.ok())
             run.layouts = std::move(*planned);
         return planned.ok() || planned.error().isCancelled() ? Status() : planned.error();

@@ -131,7 +131,7 @@ batch = 4
                         QVERIFY2(std::ranges::find(b.cores(), core) == b.cores().end(), "two stages on one core");
                 }
         }
-        QCOMPARE(stages, (std::set<std::string>{"build", "profile", "update"}));
+        QCOMPARE(stages, (std::set<std::string>{"build", "prepare", "profile", "update"}));
 
         const auto trace = nlohmann::json::parse(chromeTrace(tuned.timeline));
         std::size_t complete = 0;
@@ -182,6 +182,12 @@ batch = 4
         const TunedJobs tuned = take(tuneJobs(request));
         QVERIFY2(tuned.jobs[0].error.find("magic") != std::string::npos, tuned.jobs[0].error.c_str());
         QVERIFY(tuned.jobs[1].error.empty() && tuned.jobs[1].report.trials() > 0);
+        QVERIFY(tuned.jobs[0].state == "failed" && tuned.jobs[1].state == "done");
+        request.jobs.resize(1);
+        request.jobs[0] = jobOf("mlp", 2);
+        request.jobs[0].tuning.threads = 2;
+        request.jobs[0].cores = 1;
+        QVERIFY(take(tuneJobs(request)).jobs[0].error.find("may have 1 of the cores") != std::string::npos);
     }
 
     void whatCannotBegin() {
