@@ -21,18 +21,26 @@ Result<std::filesystem::path> findWorkerExecutable(const std::string& name) {
         return ioError("TUNESMITH_WORKER names " + std::string(named) +
                        ", which is not an executable file; correct or unset it");
     }
-    std::error_code failed;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-    if (failed)
-        return ioError("cannot find out where this program is (/proc/self/exe: " + failed.message() +
-                       "); name the worker executable in TUNESMITH_WORKER");
-    const auto beside = self.parent_path() / name;
-    const auto installed = self.parent_path().parent_path() / "libexec" / "tunesmith" / name;
+    auto found = findProgramBeside(name);
+    return found.ok() ? found : ioError(found.error().message + " or name it in TUNESMITH_WORKER");
+}
+
+Result<std::filesystem::path> findProgramBeside(const std::string& name) {
+    TS_ASSIGN(const std::filesystem::path folder, programFolder());
+    const auto beside = folder / name;
+    const auto installed = folder.parent_path() / "libexec" / "tunesmith" / name;
     for (const auto& candidate : {beside, installed})
         if (isExecutable(candidate))
             return candidate;
-    return ioError("the worker executable is neither " + beside.string() + " nor " + installed.string() +
-                   "; build the target " + name + " or name it in TUNESMITH_WORKER");
+    return ioError("there is neither " + beside.string() + " nor " + installed.string() + "; build the target " + name);
+}
+
+Result<std::filesystem::path> programFolder() {
+    std::error_code failed;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+    if (failed)
+        return ioError("cannot find out where this program is (/proc/self/exe: " + failed.message() + ")");
+    return self.parent_path();
 }
 
 } // namespace tunesmith

@@ -10,4 +10,10 @@ namespace tunesmith {
 // places.
 Result<std::filesystem::path> findWorkerExecutable(const std::string& name = "tunesmith-worker");
 
+// Likewise without the variable: a program of ours that stands beside the running one.
+Result<std::filesystem::path> findProgramBeside(const std::string& name);
+
+// The folder of the running executable.
+Result<std::filesystem::path> programFolder();
+
 } // namespace tunesmith

@@ -2,8 +2,8 @@
 # What is installed, and the .deb made of it: cpack --config build/release/CPackConfig.cmake
 include(GNUInstallDirs)
 
-# The worker stands beside the executables that start it.
-foreach(program tunesmith tunesmith-cli tunesmith-worker)
+# The worker and the keeper stand beside the executables that start them; plugins install themselves (plugins/CMakeLists.txt).
+foreach(program tunesmith tunesmith-cli tunesmith-worker tunesmith-keeper)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
