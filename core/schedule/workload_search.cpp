@@ -4,64 +4,12 @@
 #include <algorithm>
 
 #include "core/base/hash.h"
-#include "core/cost/learned_model.h"
+#include "core/cost/learned_strategy.h"
 #include "core/measure/timing.h"
 #include "core/search/started_space.h"
 #include "core/search/strategy_table.h"
 
 namespace tunesmith {
-namespace {
-
-StrategyOptions strategyOptions(std::uint64_t seed) {
-    StrategyOptions options;
-    options.seed = seed;
-    options.model = [seed] {
-        LearnedModelOptions model;
-        model.seed = seed;
-        model.rounds = 40;
-        return makeLearnedModel(model);
-    };
-    options.guided.anneal.chains = 64;
-    options.guided.anneal.steps = 150; // a plan in tens of milliseconds: a measurement does not take longer
-    options.guided.anneal.patience = 30;
-    return options;
-}
-
-} // namespace
-
-Trial trialFromRow(const TrialRow& row) {
-    Trial trial;
-    trial.asked = Config::parse(row.config).valueOr({});
-    trial.effective = Config::parse(row.effective.value_or(row.config)).valueOr({});
-    trial.status = trialStatusFromName(row.status).value_or(TrialStatus::runError);
-    trial.message = row.detail;
-    trial.objectives = row.objectives;
-    trial.samples = row.samples;
-    trial.buildSeconds = row.buildSeconds;
-    trial.predicted = row.predicted;
-    return trial;
-}
-
-TrialRow rowFromTrial(const Trial& trial, RunId run, const std::string& workload, int featureVersion) {
-    TrialRow row;
-    row.run = run;
-    row.workload = workload;
-    row.config = trial.asked.text();
-    row.configHash = trial.asked.hash();
-    if (!(trial.effective == trial.asked))
-        row.effective = trial.effective.text();
-    row.predicted = trial.predicted;
-    row.status = std::string(trialStatusName(trial.status));
-    row.detail = trial.message;
-    row.objectives = trial.objectives;
-    if (trial.ok())
-        row.p5Ms = trial.objectives.at(0).value;
-    row.samples = trial.samples;
-    row.buildSeconds = trial.buildSeconds;
-    row.featureVersion = featureVersion;
-    return row;
-}
-
 Result<std::unique_ptr<WorkloadSearch>> WorkloadSearch::make(std::unique_ptr<ScheduleProblem> problem, Setup setup,
                                                              const TuneOptions& options, const StopToken& stop) {
     std::unique_ptr<WorkloadSearch> search(new WorkloadSearch);
@@ -72,7 +20,7 @@ Result<std::unique_ptr<WorkloadSearch>> WorkloadSearch::make(std::unique_ptr<Sch
     search->space_ =
         std::make_unique<StartedSpace>(search->problem_->schedules().space(), search->setup_.starts);
     const std::uint64_t seed = Hasher().add(options.seed).add(std::string_view(search->key())).value();
-    TS_ASSIGN(search->strategy_, makeStrategy(options.strategy, *search->space_, strategyOptions(seed)));
+    TS_ASSIGN(search->strategy_, makeStrategy(options.strategy, *search->space_, learnedStrategyOptions(seed)));
     SearchOptions searching;
     if (search->setup_.budget > 0)
         searching.budget.trials = search->setup_.budget;
@@ -95,7 +43,7 @@ Status WorkloadSearch::takeOver(const std::vector<TrialRow>& rows) {
     StoredTrail trail;
     for (const TrialRow& row : rows) {
         Trial trial = trialFromRow(row);
-        usedIndices_.insert(row.index);
+        numbers_.take(row.index);
         remember(trial, nullptr);
         if (row.isFinal)
             settle({trial.effective, trial.samples, finalDefaultMs(trial)});
@@ -111,19 +59,11 @@ std::optional<BatchUnderWay> WorkloadSearch::next(std::size_t most) {
         return std::nullopt;
     BatchUnderWay made;
     made.search = this;
-    const std::int64_t base = static_cast<std::int64_t>(proposed_);
-    for (std::size_t i = 0; i < batch->configs.size(); ++i) {
-        if (batch->stored[i])
-            continue;
-        std::int64_t index = base + static_cast<std::int64_t>(i);
-        while (!usedIndices_.insert(index).second)
-            ++index;
-        made.open.push_back(batch->configs[i]);
-        made.indices.push_back(index);
-        made.predicted.push_back(strategy_->predicted(batch->configs[i]));
-    }
-    proposed_ += batch->configs.size();
-    made.nextIndex = static_cast<std::int64_t>(proposed_);
+    made.indices = numbers_.next(*batch);
+    made.open = batch->toTry();
+    for (const Config& config : made.open)
+        made.predicted.push_back(strategy_->predicted(config));
+    made.nextIndex = static_cast<std::int64_t>(numbers_.proposals());
     made.batch = std::move(*batch);
     ++batches_;
     return made;

@@ -2,16 +2,12 @@
 #pragma once
 #include <limits>
 #include <map>
-#include <set>
 
 #include "core/schedule/final.h"
 #include "core/schedule/tuner.h"
-#include "core/search/search_session.h"
+#include "core/search/stored_trial.h"
 
 namespace tunesmith {
-
-Trial trialFromRow(const TrialRow& row);
-TrialRow rowFromTrial(const Trial& trial, RunId run, const std::string& workload, int featureVersion);
 
 // One batch on its way through the tuner.
 struct BatchUnderWay {
@@ -57,7 +53,7 @@ public:
 
     std::size_t trials() const { return trials_; }
     std::size_t failed() const { return failed_; }
-    std::size_t proposals() const { return proposed_; }
+    std::size_t proposals() const { return numbers_.proposals(); }
     std::int64_t batches() const { return batches_; }
     std::optional<double> bestMs() const { return bestMs_; }
     std::optional<double> deliveredMs() const { return session_->bestCost(); } // the best of the batches that were delivered
@@ -83,9 +79,9 @@ private:
     std::map<std::uint64_t, Trial> byCode_;
     std::vector<Finalist> leaders_; // fastest first
     std::optional<Finalist> defaultTrial_, reference_;
-    std::set<std::int64_t> usedIndices_;
+    TrialNumbers numbers_;
     Config default_, best_;
-    std::size_t trials_ = 0, failed_ = 0, proposed_ = 0;
+    std::size_t trials_ = 0, failed_ = 0;
     std::int64_t batches_ = 0;
     std::optional<double> bestMs_, defaultMs_;
     bool done_ = false, hasFinal_ = false;
