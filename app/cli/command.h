@@ -76,6 +76,7 @@ void addJobQueue(CLI::App& jobs, Session& session); // below the command of addJ
 void addMachine(CLI::App& app, Session& session);
 void addModels(CLI::App& app, Session& session);
 void addOptimize(CLI::App& app, Session& session);
+void addPlugins(CLI::App& app, Session& session);
 void addRules(CLI::App& app, Session& session);
 void addRuleStore(CLI::App& rules, Session& session); // these are below the command of addRules
 void addRuleTrials(CLI::App& rules, Session& session);

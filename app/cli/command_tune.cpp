@@ -3,6 +3,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "app/cli/tune_problem.h"
 #include "core/workbench/tune.h"
 
 namespace tunesmith::cli {
@@ -208,7 +209,7 @@ void addTune(CLI::App& app, Session& session) {
     const auto options = std::make_shared<Options>();
     CLI::App& command =
         *app.add_subcommand("tune", "Search the best schedules of a model's kernels on this machine");
-    command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te) or sample")->required();
+    command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te), sample, or a problem (FILE.toml) that a plugin knows")->required();
     TuneRequest& request = options->request;
     addBudget(command, request.budget);
     std::vector<std::string> strategies;
@@ -243,8 +244,14 @@ void addTune(CLI::App& app, Session& session) {
     session.addSeed(command);
     session.addStore(command);
     session.addJson(command);
-    command.callback(
-        [&session, options] { session.action = [&session, options] { return tune(session, *options); }; });
+    command.callback([&session, &command, options] {
+        if (isProblemFile(options->model)) {
+            refuseOptionsOfModels(command);
+            session.action = [&session, &command, options] { return tuneProblemFile(session, command, options->model, options->request); };
+        } else {
+            session.action = [&session, options] { return tune(session, *options); };
+        }
+    });
 }
 
 } // namespace tunesmith::cli

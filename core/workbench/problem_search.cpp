@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/problem_search.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "core/base/hash.h"
+#include "core/cost/learned_strategy.h"
+#include "core/measure/timing.h"
+#include "core/schedule/final.h"
+#include "core/stats/verdict.h"
+
+namespace tunesmith {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kFinalSeconds = 60; // of measuring the best and the default in turns, at most
+constexpr std::size_t kFinalSamples = 25, kMostFinalSamples = 100; // of each: between two looks, and in all
+
+double secondsSince(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
+
+std::string valueText(double value, const std::string& unit) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%.4g", value);
+    return unit.empty() ? text : std::string(text) + " " + unit;
+}
+
+} // namespace
+
+ProblemSearch::ProblemSearch(Problem& problem, Store& store, RunId run, std::string workload, ProblemSearchOptions options)
+    : problem_(problem), store_(store), run_(run), workload_(std::move(workload)), options_(std::move(options)), objective_(problem.objectives().front()) {}
+
+Result<std::unique_ptr<ProblemSearch>> ProblemSearch::make(Problem& problem, Store& store, RunId run, std::string workload, ProblemSearchOptions options) {
+    std::unique_ptr<ProblemSearch> search(new ProblemSearch(problem, store, run, std::move(workload), std::move(options)));
+    if (const std::vector<Config> starts = problem.space().startingPoints(); !starts.empty())
+        search->default_ = problem.space().canonical(starts.front());
+    const auto cost = [own = search.get()](const Trial& trial) { return own->costOfTrial(trial); };
+    StrategyOptions strategy = learnedStrategyOptions(Hasher().add(search->options_.seed).add(std::string_view(search->workload_)).value());
+    strategy.cost = cost;
+    TS_ASSIGN(search->strategy_, makeStrategy(search->options_.strategy, problem.space(), std::move(strategy)));
+    SearchOptions searching;
+    searching.budget.trials = search->options_.trials;
+    searching.budget.seconds = search->options_.seconds;
+    searching.batch = search->options_.batch;
+    searching.subject = problem.name();
+    searching.stop = search->options_.work.stop;
+    searching.cost = cost;
+    search->session_ = std::make_unique<SearchSession>(problem.space(), *search->strategy_, std::move(searching));
+    return search;
+}
+
+Status ProblemSearch::takeOver(const std::vector<TrialRow>& rows) {
+    StoredTrail trail;
+    for (const TrialRow& row : rows) {
+        Trial trial = trialFromRow(row);
+        numbers_.take(row.index);
+        remember(trial, nullptr);
+        if (row.isFinal)
+            settle(trial);
+        else
+            trail.trials.push_back(std::move(trial));
+    }
+    return session_->resume(std::move(trail));
+}
+
+Result<StopReason> ProblemSearch::go() {
+    report();
+    while (const auto batch = session_->next()) {
+        TS_ASSIGN(std::vector<Trial> trials, tryBatch(*batch));
+        session_->deliver(*batch, std::move(trials));
+        ++batches_;
+    }
+    if (!options_.work.stop.stopRequested())
+        TS_TRY(holdFinal());
+    return session_->result().reason;
+}
+
+std::vector<ProblemSearch::Build> ProblemSearch::build(const std::vector<Config>& configs) {
+    std::vector<Build> builds(configs.size());
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+        for (std::size_t i; (i = next.fetch_add(1)) < configs.size();) {
+            const auto begun = Clock::now();
+            auto built = problem_.build(configs[i], options_.work.stop);
+            builds[i].seconds = secondsSince(begun);
+            if (built.ok())
+                builds[i].built = std::move(*built);
+            else
+                builds[i].error = built.error();
+        }
+    };
+    std::vector<std::jthread> others;
+    for (std::size_t i = 1; i < std::min(options_.builders, configs.size()); ++i)
+        others.emplace_back(work);
+    work();
+    return builds;
+}
+
+Result<std::vector<Trial>> ProblemSearch::tryBatch(const SearchSession::Batch& batch) {
+    const std::vector<std::int64_t> numbers = numbers_.next(batch);
+    const std::vector<Config> open = batch.toTry();
+    std::vector<Build> builds = build(open);
+    std::vector<Trial> trials;
+    bool whole = true;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+        if (builds[i].error && builds[i].error->kind == ErrorKind::io) // of the machine, not of the config
+            return builds[i].error->within("nothing can be built");
+        Trial trial = measure(problem_.space().canonical(open[i]), builds[i]);
+        trial.predicted = strategy_->predicted(open[i]);
+        whole = whole && trial.status != TrialStatus::cancelled;
+        if (trial.status != TrialStatus::cancelled) {
+            TS_TRY(keep(trial, batch, numbers[i], whole && i + 1 == open.size()));
+            remember(trial, builds[i].built ? &builds[i].built->artifact : nullptr);
+        }
+        trials.push_back(std::move(trial));
+        report();
+    }
+    return trials;
+}
+
+Trial ProblemSearch::measure(const Config& config, Build& build) {
+    Trial trial;
+    if (build.error || options_.work.stop.stopRequested()) {
+        const bool stopped = options_.work.stop.stopRequested();
+        trial = Trial::failure(config, stopped ? TrialStatus::cancelled : statusOf(*build.error, false), stopped ? "cancelled" : build.error->message);
+    } else if (const auto same = byArtifact_.find(build.built->artifact.hash); build.built->artifact.hash != 0 && same != byArtifact_.end()) {
+        trial = same->second;
+        trial.message = "the same as config " + same->second.asked.text();
+    } else {
+        ProfileLimits limits;
+        limits.deadlineSeconds = options_.profileSeconds;
+        if (best_)
+            limits.incumbent = best_->value;
+        limits.reference = reference();
+        limits.stop = options_.work.stop;
+        trial = problem_.profile(build.built->artifact, limits);
+    }
+    trial.asked = config;
+    trial.effective = build.built ? build.built->effective : config;
+    trial.buildSeconds = build.seconds;
+    return trial;
+}
+
+std::optional<ProfileLimits::Reference> ProblemSearch::reference() {
+    if (!reference_)
+        return std::nullopt;
+    if (!reference_->artifact)
+        if (auto built = problem_.build(reference_->config, options_.work.stop); built.ok())
+            reference_->artifact = std::move(built->artifact);
+    return reference_->artifact ? std::optional(ProfileLimits::Reference{&*reference_->artifact, reference_->value}) : std::nullopt;
+}
+
+Status ProblemSearch::keep(const Trial& trial, const SearchSession::Batch& batch, std::int64_t number, bool closes) {
+    const auto cost = trial.ok() ? std::optional(costOfTrial(trial)) : std::nullopt;
+    TrialRow row = rowFromTrial(trial, run_, workload_, problem_.featureVersion(), cost);
+    row.batch = static_cast<std::int64_t>(batch.index);
+    row.index = number;
+    const RunStateRow state{run_, workload_, row.batch + 1, static_cast<std::int64_t>(numbers_.proposals()), "{}"};
+    TS_ASSIGN([[maybe_unused]] const TrialId id, store_.addTrial(row, closes ? &state : nullptr));
+    return {};
+}
+
+void ProblemSearch::remember(const Trial& trial, const Artifact* artifact) {
+    ++trials_;
+    hasFinal_ = false;
+    if (!trial.ok()) {
+        ++failed_;
+        if (firstFailure_.empty())
+            firstFailure_ = trial.message;
+        return;
+    }
+    const Best own{trial.effective, trial.objectives.front().value, costOfTrial(trial)};
+    if (trial.asked == default_)
+        ofDefault_ = own;
+    if (!best_ || own.cost < best_->cost)
+        best_ = own;
+    if (!reference_)
+        reference_ = Measured{own.config, own.value, artifact ? std::optional(*artifact) : std::nullopt};
+    if (artifact)
+        byArtifact_.try_emplace(artifact->hash, trial);
+}
+
+// The least of many noisy times is too good to be true: it is measured once more, in turns with the default, which goes only for what beats it beyond doubt.
+Status ProblemSearch::holdFinal() {
+    if (hasFinal_ || !isTime() || !best_ || !ofDefault_ || best_->config == ofDefault_->config)
+        return {};
+    const std::array<Config, 2> configs{ofDefault_->config, best_->config};
+    std::array<Artifact, 2> artifacts;
+    std::array<std::vector<float>, 2> samples;
+    for (std::size_t i = 0; i < 2; ++i)
+        if (auto built = problem_.build(configs[i], options_.work.stop); built.ok())
+            artifacts[i] = std::move(built->artifact);
+        else
+            return {};
+    ProfileLimits limits;
+    limits.deadlineSeconds = options_.profileSeconds;
+    limits.stop = options_.work.stop;
+    const auto begun = Clock::now();
+    FinalDecision decision;
+    for (std::size_t wanted = kFinalSamples; !decision.certain && wanted <= kMostFinalSamples; wanted += kFinalSamples) {
+        while (samples[0].size() < wanted && secondsSince(begun) < kFinalSeconds)
+            for (std::size_t i = 0; i < 2; ++i) {
+                const Trial turn = problem_.profile(artifacts[i], limits);
+                if (!turn.ok())
+                    return {};
+                samples[i].insert(samples[i].end(), turn.samples.begin(), turn.samples.end());
+            }
+        const std::size_t pairs = std::min(samples[0].size(), samples[1].size());
+        for (auto& each : samples)
+            each.resize(pairs);
+        decision = decideFinal(samples, 0);
+        if (secondsSince(begun) >= kFinalSeconds)
+            break;
+    }
+    const std::vector<double> ofDefault(samples[0].begin(), samples[0].end()), ofBest(samples[1].begin(), samples[1].end());
+    TS_ASSIGN(const Verdict verdict, judgePaired(ofDefault, ofBest, {}, {0.01, "the default", "the best"}));
+    return keepFinal(configs[decision.winner], samples[decision.winner], lowQuantile(samples[0]), verdict.text);
+}
+
+Status ProblemSearch::keepFinal(const Config& winner, const std::vector<float>& samples, double defaultMs, std::string verdict) {
+    Trial trial;
+    trial.asked = trial.effective = winner;
+    trial.samples = samples;
+    trial.objectives = {{objective_.name, lowQuantile(samples), objective_.unit}, {"untuned " + objective_.name, defaultMs, objective_.unit}};
+    trial.message = std::move(verdict);
+    TrialRow row = rowFromTrial(trial, run_, workload_, problem_.featureVersion());
+    row.batch = batches_;
+    row.index = trials_;
+    row.isFinal = true;
+    TS_ASSIGN([[maybe_unused]] const TrialId id, store_.addTrial(row));
+    remember(trial, nullptr);
+    settle(trial);
+    return {};
+}
+
+void ProblemSearch::settle(const Trial& final) {
+    const double value = final.objectives.front().value;
+    best_ = Best{final.effective, value, value};
+    if (ofDefault_ && final.objectives.size() > 1)
+        ofDefault_->value = ofDefault_->cost = final.objectives[1].value;
+    verdict_ = final.message;
+    hasFinal_ = true;
+}
+
+void ProblemSearch::report() const {
+    const double share = options_.trials ? static_cast<double>(trials_) / static_cast<double>(std::max<std::size_t>(1, *options_.trials)) : -1;
+    options_.work.report("tuning", share, std::to_string(trials_) + " trials" + (best_ ? ", best " + valueText(best_->value, objective_.unit) : std::string()));
+}
+
+} // namespace tunesmith
