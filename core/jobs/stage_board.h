@@ -54,6 +54,7 @@ public:
     void end(JobId job); // drops all that it has planned
 
     std::vector<TimedStage> timeline(std::size_t from = 0) const; // stages that have ended, in that order, but for so many
+    std::vector<TimedStage> running() const; // they have no end yet
     double seconds() const { return now(); }  // since the board was made
 
 private:

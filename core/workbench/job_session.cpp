@@ -46,13 +46,14 @@ struct JobSession::Job {
     JobProgress progress;
     double secondsBefore = 0, begun = 0; // in earlier sessions; on the board's clock
     TunedJob result;
+    std::unique_ptr<StandingWatch> standing;
     std::jthread thread; // last: it uses the others
 };
 
 // A turn on the board for each stage.
 class JobSession::Gate : public StageGate {
 public:
-    Gate(StageBoard& board, JobId job, int cores) : board_(board), job_(job), cores_(cores) {}
+    Gate(StageBoard& board, JobWatch& watch, JobId job, int cores) : board_(board), watch_(watch), job_(job), cores_(cores) {}
 
     Result<std::unique_ptr<Turn>> enter(const std::string& kind, int cores, const StopToken& stop) override {
         const bool profile = kind == "profile";
@@ -61,15 +62,22 @@ public:
             plan.uses.push_back({kProfiles, 1, true});
         TS_ASSIGN(const StageId stage, board_.plan(job_, std::move(plan)));
         TS_ASSIGN(StageBoard::Turn turn, board_.begin(stage, stop));
-        return std::unique_ptr<Turn>(std::make_unique<BoardTurn>(std::move(turn)));
+        watch_.tellStages();
+        return std::unique_ptr<Turn>(std::make_unique<BoardTurn>(std::move(turn), watch_));
     }
 
 private:
     struct BoardTurn : Turn {
-        explicit BoardTurn(StageBoard::Turn begun) : turn(std::move(begun)) {}
-        StageBoard::Turn turn;
+        BoardTurn(StageBoard::Turn begun, JobWatch& told) : turn(std::move(begun)), watch(told) {}
+        ~BoardTurn() override {
+            turn.reset();
+            watch.tellStages();
+        }
+        std::optional<StageBoard::Turn> turn;
+        JobWatch& watch;
     };
     StageBoard& board_;
+    JobWatch& watch_;
     JobId job_;
     int cores_;
 };
@@ -89,7 +97,13 @@ public:
             job_.cancel.requestStop();
         }
     }
-    void onProgress(const Progress& progress) override { session_.tellProgress(job_, progress); }
+    void onProgress(const Progress& progress) override {
+        job_.standing->onProgress(progress.fraction);
+        session_.tellProgress(job_, progress);
+    }
+    void onLeg(const TuneLeg&) override { job_.standing->onLeg(); }
+    void onTasks(const std::vector<TuningTask>& tasks) override { job_.standing->onTasks(tasks); }
+    void onTrial(const TuneTrial& trial) override { job_.standing->onTrial(trial); }
 
 private:
     JobSession& session_;
@@ -108,7 +122,7 @@ Result<std::unique_ptr<JobSession>> JobSession::begin(std::shared_ptr<Store> sto
 
 JobSession::JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy)
     : store_(std::move(store)), id_(id), atOnce_(static_cast<std::size_t>(request.atOnce > 0 ? request.atOnce : coreCount() + 2)), storePath_(store_->path()),
-      board_(resourcesHere(), std::move(policy)) {}
+      board_(resourcesHere(), std::move(policy)), watch_(board_, request.listener) {}
 
 JobSession::~JobSession() = default;
 
@@ -123,6 +137,7 @@ void JobSession::add(StoredJobId id, TuneJob job) {
         traits.most[kCores] = job.cores;
     added->board = board_.addJob(std::move(traits));
     names_[added->board] = id;
+    added->standing = std::make_unique<StandingWatch>(watch_, JobStanding{.job = jobs_.size(), .id = id.value(), .name = job.name, .priority = job.priority});
     added->job = std::move(job);
     jobs_.push_back(std::move(added));
 }
@@ -173,6 +188,7 @@ Status JobSession::follow() {
 
 Status JobSession::followJob(Job& job, const JobRow& row) {
     const std::lock_guard lock(mutex_);
+    job.standing->onWish(row.priority, row.wish == JobWish::pause);
     if (row.priority != job.job.priority) {
         job.job.priority = row.priority;
         board_.setPriority(job.board, row.priority);
@@ -186,6 +202,7 @@ Status JobSession::followJob(Job& job, const JobRow& row) {
     if (job.state == Job::State::waiting && row.endedAt) {
         job.state = Job::State::elsewhere;
         job.result.state = row.state == JobState::cancelled ? "cancelled" : "done";
+        job.standing->onEnd(job.result.state, {});
     }
     if (job.state != Job::State::running)
         return {};
@@ -251,13 +268,14 @@ void JobSession::tune(Job& job) {
     if (const Status finished = finish(job); !finished.ok())
         result.error = finished.error().message;
     job.state = Job::State::ended;
+    job.standing->onEnd(result.state, result.error);
     changed_.notify_all();
 }
 
 Result<TuneReport> JobSession::tuneStored(Job& job) {
     const StopToken stop = job.cancel.token() | work_.stop;
     const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
-    const auto gate = std::make_shared<Gate>(board_, job.board, cores);
+    const auto gate = std::make_shared<Gate>(board_, watch_, job.board, cores);
     const auto opened = [&]() -> Result<Model> {
         TS_ASSIGN(const auto preparing, gate->enter("prepare", 1, stop));
         return openModel(job.job.model, job.job.dimensions, {stop, {}});
@@ -296,7 +314,7 @@ Status JobSession::finish(Job& job) {
 
 void JobSession::tellProgress(Job& job, const Progress& progress) {
     const std::lock_guard lock(mutex_);
-    job.progress.progress = std::clamp(progress.fraction, job.progress.progress, 1.0);
+    job.progress.progress = std::max(job.progress.progress, job.standing->fraction());
     double sum = 0;
     for (const auto& each : jobs_)
         sum += (each->state == Job::State::ended || each->state == Job::State::elsewhere ? 1.0 : each->progress.progress) / static_cast<double>(jobs_.size());

@@ -2,7 +2,7 @@
 #pragma once
 #include "core/jobs/stage_board.h"
 #include "core/store/store.h"
-#include "core/workbench/tune_jobs.h"
+#include "core/workbench/job_watch.h"
 
 namespace tunesmith {
 
@@ -42,6 +42,7 @@ private:
     const std::size_t atOnce_;
     const std::string storePath_;
     StageBoard board_;
+    JobWatch watch_;
     std::size_t storedSlices_ = 0;
     Work work_;
     mutable std::mutex mutex_; // guards what the threads of jobs change

@@ -8,17 +8,11 @@
 #include "core/workbench/job_queue.h"
 #include "core/workbench/job_session.h"
 #include "core/workbench/job_spec.h"
+#include "core/workbench/job_watch.h"
 #include "core/workbench/open_store.h"
 
 namespace tunesmith {
 namespace {
-
-JobSlice sliceOf(const TimedStage& stage) {
-    JobSlice slice{stage.job.index(), stage.kind, {}, stage.called, stage.begin, stage.end, stage.expected};
-    for (std::size_t i = 0; i < stage.uses.size(); ++i)
-        slice.units[stage.uses[i].resource] = stage.units[i];
-    return slice;
-}
 
 // What the same jobs would be to a simulation: a stage comes after the last one of its job that had ended when it was called for.
 class RecordedJobs {

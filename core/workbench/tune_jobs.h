@@ -21,6 +21,28 @@ struct TuneJob {
     int cores = 0;      // quota: so many at a time; 0: all that there are
 };
 
+// How a job stands.
+struct JobStanding {
+    std::size_t job = 0; // its place among those of the session
+    std::int64_t id = 0; // in the store
+    std::string name = {};
+    int priority = 0;
+    double fraction = 0; // of its budget, 0 to 1
+    std::int64_t trials = 0;
+    std::optional<double> bestMs = {}; // of the model's kernels together, once each of them was measured
+    bool paused = false, ended = false, cancelled = false; // cancelled: or given back to the store
+    std::string error = {}; // why it failed; empty if it did not
+};
+
+// Watches the jobs. Never called by two threads at once, but from different threads: be quick, queue what is slow.
+class TuneJobsListener {
+public:
+    virtual ~TuneJobsListener() = default;
+    virtual void onSlice(const JobSlice&) {}                // in the order of their ends
+    virtual void onRunning(const std::vector<JobSlice>&) {} // all stages that run from now on; they have no end yet
+    virtual void onJob(const JobStanding&) {}               // of each job once before any begins
+};
+
 struct TuneJobsRequest {
     std::vector<TuneJob> jobs; // added to the store, and run
     bool queued = false;       // run what waits in the store, too
@@ -28,6 +50,7 @@ struct TuneJobsRequest {
     std::string policy = "predictive"; // of jobPolicies(), but "shared"
     std::string store;                 // empty: the default one
     int atOnce = 0; // so many jobs run, the others wait; 0: two more than there are cores
+    TuneJobsListener* listener = nullptr;
 };
 
 struct TunedJob {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/job_watch.h"
+
+#include <algorithm>
+
+namespace tunesmith {
+
+JobSlice sliceOf(const TimedStage& stage) {
+    JobSlice slice{stage.job.index(), stage.kind, {}, stage.called, stage.begin, stage.end, stage.expected};
+    for (std::size_t i = 0; i < stage.uses.size(); ++i)
+        slice.units[stage.uses[i].resource] = stage.units[i];
+    return slice;
+}
+
+void JobWatch::tellStages() {
+    if (!listener_)
+        return;
+    const std::lock_guard lock(mutex_);
+    const std::vector<TimedStage> ended = board_.timeline(told_);
+    told_ += ended.size();
+    for (const TimedStage& stage : ended)
+        listener_->onSlice(sliceOf(stage));
+    std::vector<JobSlice> running;
+    for (const TimedStage& stage : board_.running())
+        running.push_back(sliceOf(stage));
+    listener_->onRunning(running);
+}
+
+void JobWatch::tell(const JobStanding& standing) {
+    if (!listener_)
+        return;
+    const std::lock_guard lock(mutex_);
+    listener_->onJob(standing);
+}
+
+void StandingWatch::onWish(int priority, bool paused) {
+    const std::lock_guard lock(mutex_);
+    if (standing_.priority == priority && standing_.paused == paused)
+        return;
+    standing_.priority = priority;
+    standing_.paused = paused;
+    watch_.tell(standing_);
+}
+
+void StandingWatch::onLeg() {
+    const std::lock_guard lock(mutex_);
+    counts_.clear();
+    bests_.clear();
+    standing_.bestMs.reset();
+}
+
+void StandingWatch::onTasks(const std::vector<TuningTask>& tasks) {
+    const std::lock_guard lock(mutex_);
+    for (const TuningTask& task : tasks)
+        counts_[task.key] = task.count;
+    watch_.tell(standing_);
+}
+
+void StandingWatch::onTrial(const TuneTrial& trial) {
+    const std::lock_guard lock(mutex_);
+    ++standing_.trials;
+    if (trial.bestMs)
+        bests_[trial.workload] = *trial.bestMs;
+    if (bests_.size() < counts_.size() || counts_.empty())
+        return;
+    double sum = 0;
+    for (const auto& [workload, ms] : bests_)
+        sum += ms * static_cast<double>(counts_[workload]);
+    standing_.bestMs = sum;
+}
+
+void StandingWatch::onProgress(double fraction) {
+    const std::lock_guard lock(mutex_);
+    standing_.fraction = std::clamp(fraction, standing_.fraction, 1.0);
+    watch_.tell(standing_);
+}
+
+void StandingWatch::onEnd(const std::string& state, const std::string& error) {
+    const std::lock_guard lock(mutex_);
+    standing_.ended = true;
+    standing_.cancelled = state != "done" && state != "failed";
+    standing_.error = error;
+    if (state == "done")
+        standing_.fraction = 1;
+    watch_.tell(standing_);
+}
+
+double StandingWatch::fraction() const {
+    const std::lock_guard lock(mutex_);
+    return standing_.fraction;
+}
+
+} // namespace tunesmith
