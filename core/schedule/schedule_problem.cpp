@@ -7,72 +7,13 @@
 #include "core/measure/timing.h"
 
 namespace tunesmith {
-namespace {
-
-std::chrono::steady_clock::duration seconds(double value) {
-    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(value));
-}
-
-CallReport notMeasured(CallOutcome outcome, Error error) {
-    CallReport report;
-    report.outcome = outcome;
-    report.error = std::move(error);
-    return report;
-}
-
-} // namespace
-
-Result<std::unique_ptr<KernelWorkers>> KernelWorkers::start(KernelWorkerOptions options) {
-    TS_ASSIGN(MeasuringLock lock, MeasuringLock::open());
-    std::unique_ptr<KernelWorkers> workers(new KernelWorkers(std::move(options), std::move(lock)));
-    const auto builders = static_cast<std::size_t>(std::max(1, workers->options_.builders));
-    TS_ASSIGN(workers->builders_, WorkerPool::start(workers->options_.worker, builders));
-    TS_ASSIGN(workers->profiler_, WorkerClient::start(workers->options_.worker));
-    return workers;
-}
-
-CallReport KernelWorkers::build(const Message& request, const StopToken& stop) {
-    return builders_->exchange(request, seconds(options_.buildSeconds), stop);
-}
-
-CallReport KernelWorkers::prepare(const Message& request, const StopToken& stop) {
-    Message first{request.body, {request.blobs.at(0)}};
-    first.body["verb"] = "prepare_profile";
-    first.body.erase("kernel");
-    first.body.erase("kernels");
-    first.body.erase("reference");
-    CallReport report = profiler_->exchange(first, seconds(options_.prepareSeconds), stop);
-    if (report.replied()) {
-        prepared_ = request.body.at("workload").get<std::string>();
-        preparedBy_ = profiler_->pid();
-    }
-    return report;
-}
-
-CallReport KernelWorkers::measure(Message request, double limit, const StopToken& stop) {
-    request.body["seed"] = options_.seed;
-    request.body["probe_ms"] = probeMs_;
-    const bool ready = prepared_ == request.body.at("workload").get<std::string>() && profiler_->alive() &&
-                       profiler_->pid() == preparedBy_;
-    if (!ready)
-        if (CallReport report = prepare(request, stop); !report.replied())
-            return report;
-    const auto key = lock_.acquire(stop);
-    if (!key.ok())
-        return notMeasured(key.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::refused, key.error());
-    CallReport report = profiler_->exchange(request, seconds(limit), stop);
-    if (report.replied())
-        probeMs_ = report.reply.body.value("probe_ms", probeMs_);
-    return report;
-}
-
-ScheduleProblem::ScheduleProblem(Workload workload, Target target, KernelWorkers& workers)
-    : workload_(std::move(workload)), target_(std::move(target)), workers_(workers),
+ScheduleProblem::ScheduleProblem(Workload workload, Target target, KernelExecutor& executor)
+    : workload_(std::move(workload)), target_(std::move(target)), executor_(executor),
       serialized_(workload_.serialize()) {}
 
 Result<std::unique_ptr<ScheduleProblem>> ScheduleProblem::make(const Workload& workload, const Target& target,
-                                                               KernelWorkers& workers) {
-    std::unique_ptr<ScheduleProblem> problem(new ScheduleProblem(workload, target, workers));
+                                                               KernelExecutor& executor) {
+    std::unique_ptr<ScheduleProblem> problem(new ScheduleProblem(workload, target, executor));
     TS_ASSIGN(ScheduleSpace space, ScheduleSpace::make(workload, target));
     problem->space_ = std::make_unique<ScheduleSpace>(std::move(space));
     return problem;
@@ -105,7 +46,7 @@ ScheduleProblem::BuildOutcome ScheduleProblem::tryBuild(const Config& config, co
     const auto start = std::chrono::steady_clock::now();
     Message message = request("build_kernel");
     message.body["config"] = config.text();
-    CallReport report = workers_.build(message, stop);
+    CallReport report = executor_.build(message, stop);
     BuildOutcome outcome;
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     outcome.status = classify(report, false);
@@ -142,7 +83,7 @@ Trial ScheduleProblem::profile(const Artifact& artifact, const ProfileLimits& li
         return Trial::failure({}, TrialStatus::runError, package.error().message);
     Message message = request("profile_kernel");
     message.body["kernel"] = package->header();
-    message.body["measure_ms"] = workers_.options().measureMs;
+    message.body["measure_ms"] = executor_.options().measureMs;
     message.body["max_seconds"] = limits.deadlineSeconds / 2;
     if (limits.incumbent)
         message.body["incumbent_ms"] = *limits.incumbent;
@@ -153,7 +94,7 @@ Trial ScheduleProblem::profile(const Artifact& artifact, const ProfileLimits& li
             message.body["reference_ms"] = limits.reference->objective;
             message.blobs.push_back(std::move(reference->kernel.object));
         }
-    const CallReport report = workers_.measure(std::move(message), limits.deadlineSeconds, limits.stop);
+    const CallReport report = executor_.measure(std::move(message), limits.deadlineSeconds, limits.stop);
     TrialStatus status = classify(report, true);
     std::string text = report.error.message;
     Trial trial;
@@ -189,7 +130,7 @@ Result<std::vector<std::vector<float>>> ScheduleProblem::compare(const std::vect
         message.body["kernels"].push_back(package.header());
         message.blobs.push_back(std::move(package.kernel.object));
     }
-    const CallReport report = workers_.measure(std::move(message), workers_.options().profileSeconds * 2, stop);
+    const CallReport report = executor_.measure(std::move(message), executor_.options().profileSeconds * 2, stop);
     if (const TrialStatus status = classify(report, true); status != TrialStatus::ok)
         return report.error;
     if (report.reply.blobs.size() != artifacts.size())
@@ -204,7 +145,7 @@ std::vector<Description> ScheduleProblem::describeConfig(const Config& config) c
     Message message = request("build_kernel");
     message.body["config"] = config.text();
     message.body["text"] = true;
-    const CallReport report = workers_.build(message, {});
+    const CallReport report = executor_.build(message, {});
     if (!report.replied() || report.reply.blobs.size() != 4)
         return {{"Config " + config.text(), TextPart{report.error.message, ""}}};
     const auto text = [&](std::size_t i) { return std::string(blobText(report.reply.blobs[i])); };

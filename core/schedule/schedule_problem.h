@@ -4,54 +4,18 @@
 #include <memory>
 #include <mutex>
 
-#include "core/process/measuring_lock.h"
-#include "core/process/worker_pool.h"
+#include "core/schedule/kernel_executor.h"
 #include "core/schedule/kernel_messages.h"
 #include "core/schedule/template.h"
 #include "core/search/problem.h"
 
 namespace tunesmith {
 
-struct KernelWorkerOptions {
-    WorkerOptions worker;       // its executable serves kernelVerbs()
-    int builders = 2;
-    double buildSeconds = 20;   // wall clock limit of one build
-    double profileSeconds = 10; // of one profile
-    double prepareSeconds = 120; // of the reference result, once per workload
-    double measureMs = 20;      // of samples per candidate
-    std::uint64_t seed = 0;     // of the inputs that kernels are checked and timed with
-};
-
-// The processes in which candidates are built and measured, shared by all workloads of a run. Builds may be asked for from
-// several threads, measurements from one thread at a time.
-class KernelWorkers {
-public:
-    static Result<std::unique_ptr<KernelWorkers>> start(KernelWorkerOptions options);
-
-    const KernelWorkerOptions& options() const { return options_; }
-    CallReport build(const Message& request, const StopToken& stop);
-    // Under the machine's measuring lock. The reference result is made first, with a time limit of its own.
-    CallReport measure(Message request, double seconds, const StopToken& stop);
-    double probeMs() const { return probeMs_; } // best of SpeedProbe so far, for the next measurement
-
-private:
-    KernelWorkers(KernelWorkerOptions options, MeasuringLock lock) : options_(std::move(options)), lock_(std::move(lock)) {}
-    CallReport prepare(const Message& request, const StopToken& stop);
-
-    KernelWorkerOptions options_;
-    MeasuringLock lock_;
-    std::unique_ptr<WorkerPool> builders_;
-    std::unique_ptr<WorkerClient> profiler_;
-    std::string prepared_; // workload for which the profiler has a reference result ...
-    int preparedBy_ = -1;  // ... if it is still this process
-    double probeMs_ = 0;
-};
-
 // One workload on one target as something to be tuned: objective "time" in ms (p5 of the samples).
 class ScheduleProblem : public Problem {
 public:
     static Result<std::unique_ptr<ScheduleProblem>> make(const Workload& workload, const Target& target,
-                                                         KernelWorkers& workers);
+                                                         KernelExecutor& executor);
 
     std::string name() const override { return workload_.name; }
     const Space& space() const override { return space_->space(); }
@@ -81,13 +45,13 @@ public:
     std::optional<Error> broken() const;
 
 private:
-    ScheduleProblem(Workload workload, Target target, KernelWorkers& workers);
+    ScheduleProblem(Workload workload, Target target, KernelExecutor& executor);
     Message request(const std::string& verb) const { return workloadRequest(verb, workload_.key, serialized_, target_); }
     TrialStatus classify(const CallReport& report, bool running);
 
     Workload workload_;
     Target target_;
-    KernelWorkers& workers_;
+    KernelExecutor& executor_;
     std::string serialized_;
     std::unique_ptr<ScheduleSpace> space_;
     mutable std::mutex mutex_; // guards broken_

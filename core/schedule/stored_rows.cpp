@@ -9,6 +9,10 @@ namespace tunesmith {
 
 Result<TargetId> storedTarget(Store& store, const Target& target) {
     TS_ASSIGN(const MachineRow machine, thisMachine());
+    return storedTarget(store, target, machine);
+}
+
+Result<TargetId> storedTarget(Store& store, const Target& target, const MachineRow& machine) {
     TS_ASSIGN(const auto machines, store.machines());
     const auto known = std::ranges::find(machines, machine.key, &MachineRow::key);
     MachineId id;

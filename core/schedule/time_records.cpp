@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/schedule/kernel_workers.h"
 #include "core/schedule/records.h"
 
 namespace tunesmith {
@@ -15,10 +16,10 @@ struct Candidate {
     std::optional<Artifact> artifact;
 };
 
-Result<Candidate> candidateOf(const Store& store, const Workload& workload, const Target& target, const std::string& machine, KernelWorkers& workers,
+Result<Candidate> candidateOf(const Store& store, const Workload& workload, const Target& target, const std::string& machine, KernelExecutor& executor,
                               const StopToken& stop) {
     Candidate candidate;
-    TS_ASSIGN(candidate.problem, ScheduleProblem::make(workload, target, workers));
+    TS_ASSIGN(candidate.problem, ScheduleProblem::make(workload, target, executor));
     TS_ASSIGN(const auto known, bestConfig(store, workload.key, target, machine));
     if (known && candidate.problem->space().validate(known->config).ok())
         if (auto outcome = candidate.problem->tryBuild(known->config, stop); outcome.built)

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/measure/machine.h"
 #include "core/schedule/autotvm_starts.h"
+#include "core/schedule/kernel_workers.h"
 #include "core/schedule/records.h"
 #include "core/schedule/stored_rows.h"
 #include "core/schedule/tuner_loop.h"
@@ -82,10 +82,17 @@ Result<std::vector<Config>> startsFor(const ScheduleProblem& problem, const Tune
     return starts;
 }
 
-Result<Problems> makeProblems(const std::vector<TuneTask>& tasks, const Target& target, KernelWorkers& workers) {
+Result<std::shared_ptr<KernelExecutor>> executorOf(const TuneOptions& options) {
+    if (options.executor)
+        return options.executor;
+    TS_ASSIGN(auto workers, KernelWorkers::start(options.workers));
+    return std::shared_ptr<KernelExecutor>(std::move(workers));
+}
+
+Result<Problems> makeProblems(const std::vector<TuneTask>& tasks, const Target& target, KernelExecutor& executor) {
     Problems problems;
     for (const TuneTask& task : tasks) {
-        TS_ASSIGN(auto problem, ScheduleProblem::make(task.workload, target, workers));
+        TS_ASSIGN(auto problem, ScheduleProblem::make(task.workload, target, executor));
         problems.push_back(std::move(problem));
     }
     return problems;
@@ -167,8 +174,8 @@ Result<bool> wasFinished(const Store& store, RunId run, const std::string& workl
 Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& target, const TuneOptions& options,
                               const StopToken& stop) {
     TS_TRY(checkOptions(tasks, options));
-    TS_ASSIGN(const auto workers, KernelWorkers::start(options.workers));
-    TS_ASSIGN(Problems problems, makeProblems(tasks, target, *workers));
+    TS_ASSIGN(const auto executor, executorOf(options));
+    TS_ASSIGN(Problems problems, makeProblems(tasks, target, *executor));
     const std::size_t budget = options.trialsPerWorkload.value_or(0); // 0: no limit of its own
     std::map<std::string, std::vector<Config>> starts;
     std::vector<RunWorkloadRow> plan;
@@ -181,14 +188,15 @@ Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& 
     }
     RunRow row;
     row.model = options.model;
-    TS_ASSIGN(row.target, storedTarget(store_, target));
+    TS_ASSIGN(const MachineRow machine, executor->machine());
+    TS_ASSIGN(row.target, storedTarget(store_, target, machine));
     row.kind = options.kind;
     row.strategy = options.strategy;
     row.seed = options.seed;
     row.options = optionsToJson(options, target, starts).dump();
     row.version = options.version;
     TS_ASSIGN(const RunId run, store_.beginRun(row, plan));
-    TunerLoop loop(store_, observer_, run, options, target, stop);
+    TunerLoop loop(store_, observer_, run, options, target, machine, stop);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         TS_ASSIGN(auto search, WorkloadSearch::make(std::move(problems[i]),
                                                     {tasks[i], budget, starts[tasks[i].workload.key]}, options, stop));
@@ -199,11 +207,12 @@ Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& 
 
 Result<TuneResult> Tuner::resume(RunId run, const TuneOptions& options, const StopToken& stop) {
     TS_ASSIGN(StoredRun stored, readRun(store_, run, options));
-    TS_ASSIGN(const auto workers, KernelWorkers::start(options.workers));
-    TS_ASSIGN(Problems problems, makeProblems(stored.tasks, stored.target, *workers));
+    TS_ASSIGN(const auto executor, executorOf(options));
+    TS_ASSIGN(Problems problems, makeProblems(stored.tasks, stored.target, *executor));
     TS_ASSIGN(const auto summaries, store_.runWorkloads(run));
     TS_TRY(store_.resumeRun(run));
-    TunerLoop loop(store_, observer_, run, stored.options, stored.target, stop);
+    TS_ASSIGN(const MachineRow machine, executor->machine());
+    TunerLoop loop(store_, observer_, run, stored.options, stored.target, machine, stop);
     for (std::size_t i = 0; i < problems.size(); ++i) {
         const std::string key = stored.tasks[i].workload.key;
         TS_ASSIGN(auto search, WorkloadSearch::make(std::move(problems[i]),

@@ -20,7 +20,7 @@ struct TuneTask {
     std::vector<Config> starts = {}; // to be tried at once, where its space has them
 };
 
-// At least one of the budgets; with several, whichever ends first. Stored with the run, all but `workers`.
+// At least one of the budgets; with several, whichever ends first. Stored with the run, all but `workers` and `executor`.
 struct TuneOptions {
     std::optional<std::size_t> trialsPerWorkload; // small spaces are tried whole and end before
     std::optional<std::size_t> totalTrials;       // shared: a batch goes where it promises most (task_share.h)
@@ -34,6 +34,7 @@ struct TuneOptions {
     SpaceKind space = SpaceKind::tunesmith; // that was asked for; each task's workload says what it is tuned over
     std::optional<bool> overlapBuilds; // build while measuring; default: when the target leaves a core free
     KernelWorkerOptions workers;
+    std::shared_ptr<KernelExecutor> executor; // where kernels are built and measured; none: by `workers`, on this machine
     std::vector<int> followedBy; // thread counts to tune for after this run, and the run before it: kept with the run
     RunId follows;               // for whoever resumes; may be none
     ModelId model;       // may be none

@@ -10,7 +10,6 @@
 #include <numeric>
 #include <thread>
 
-#include "core/measure/machine.h"
 #include "core/measure/timing.h"
 
 namespace tunesmith {
@@ -32,10 +31,10 @@ std::vector<TaskShare::Task> shareOf(const std::vector<std::unique_ptr<WorkloadS
 } // namespace
 
 TunerLoop::TunerLoop(Store& store, const TuneObserver& observer, RunId run, const TuneOptions& options,
-                     const Target& target, const StopToken& stop)
-    : store_(store), observer_(observer), run_(run), options_(options), target_(target), stop_(stop),
-      overlap_(options.overlapBuilds.value_or(target.threads < coreCount())),
-      besideBuilders_(std::max(1, std::min(options.workers.builders, coreCount() - target.threads))) {}
+                     const Target& target, const MachineRow& machine, const StopToken& stop)
+    : store_(store), observer_(observer), run_(run), options_(options), target_(target), machine_(machine), stop_(stop),
+      overlap_(options.overlapBuilds.value_or(target.threads < machine.cores)),
+      besideBuilders_(std::max(1, std::min(options.workers.builders, machine.cores - target.threads))) {}
 
 void TunerLoop::add(std::unique_ptr<WorkloadSearch> search) { searches_.push_back(std::move(search)); }
 
@@ -66,9 +65,8 @@ Result<TuneResult> TunerLoop::go() {
 Status TunerLoop::readRecords() {
     if (!options_.targetMs)
         return {};
-    TS_ASSIGN(const MachineRow machine, thisMachine());
     for (const auto& search : searches_) {
-        TS_ASSIGN(const auto record, store_.bestRecord(search->key(), target_.key(), machine.key));
+        TS_ASSIGN(const auto record, store_.bestRecord(search->key(), target_.key(), machine_.key));
         if (record && record->trial.p5Ms)
             records_[search->key()] = *record->trial.p5Ms;
     }

@@ -12,7 +12,7 @@ namespace tunesmith {
 class TunerLoop {
 public:
     TunerLoop(Store& store, const TuneObserver& observer, RunId run, const TuneOptions& options, const Target& target,
-              const StopToken& stop);
+              const MachineRow& machine, const StopToken& stop);
     void add(std::unique_ptr<WorkloadSearch> search);
     static bool isShared(const TuneOptions& options) { return options.totalTrials || options.seconds || options.targetMs; } // the budget, by all workloads
 
@@ -51,6 +51,7 @@ private:
     RunId run_;
     TuneOptions options_;
     Target target_;
+    MachineRow machine_;
     StopToken stop_;
     bool overlap_;
     int besideBuilders_; // builders that work while something is measured

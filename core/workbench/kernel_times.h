@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "core/schedule/kernel_workers.h"
 #include "core/schedule/schedule_problem.h"
 #include "core/store/store.h"
 #include "core/workbench/work.h"

@@ -4,6 +4,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/ops/infer_shapes.h"
+#include "core/schedule/kernel_workers.h"
 #include "core/schedule/schedule_problem.h"
 #include "tests/take.h"
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstdint>
+
+#include "core/process/worker_client.h"
+#include "core/store/rows.h"
+
+namespace tunesmith {
+
+// Time limits and seeds that all executors share; `worker` and the pool of builders are a machine's own.
+struct KernelWorkerOptions {
+    WorkerOptions worker;       // its executable serves kernelVerbs()
+    int builders = 2;
+    double buildSeconds = 20;   // wall clock limit of one build
+    double profileSeconds = 10; // of one profile
+    double prepareSeconds = 120; // of the reference result, once per workload
+    double measureMs = 20;      // of samples per candidate
+    std::uint64_t seed = 0;     // of the inputs that kernels are checked and timed with
+};
+
+// Where candidates are built and measured: in workers of this machine (KernelWorkers), or by the server of another one. The
+// requests are those of worker_verbs.h; each call returns once, with one answer, whatever became of the workers. Builds may be
+// asked for from several threads, measurements from one thread at a time.
+class KernelExecutor {
+public:
+    virtual ~KernelExecutor() = default;
+
+    virtual const KernelWorkerOptions& options() const = 0;
+    virtual Result<MachineRow> machine() const = 0; // where kernels are measured; the same throughout
+    virtual CallReport build(const Message& request, const StopToken& stop) = 0;
+    // Alone on that machine. `seconds` is the limit of the measurement itself: what a workload needs once, and waiting for one's
+    // turn, come on top.
+    virtual CallReport measure(Message request, double seconds, const StopToken& stop) = 0;
+};
+
+} // namespace tunesmith

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/schedule/kernel_workers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "core/measure/machine.h"
+
+namespace tunesmith {
+namespace {
+
+std::chrono::steady_clock::duration seconds(double value) {
+    return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(value));
+}
+
+CallReport notMeasured(CallOutcome outcome, Error error) {
+    CallReport report;
+    report.outcome = outcome;
+    report.error = std::move(error);
+    return report;
+}
+
+} // namespace
+
+Result<std::unique_ptr<KernelWorkers>> KernelWorkers::start(KernelWorkerOptions options) {
+    TS_ASSIGN(MeasuringLock lock, MeasuringLock::open());
+    std::unique_ptr<KernelWorkers> workers(new KernelWorkers(std::move(options), std::move(lock)));
+    const auto builders = static_cast<std::size_t>(std::max(1, workers->options_.builders));
+    TS_ASSIGN(workers->builders_, WorkerPool::start(workers->options_.worker, builders));
+    TS_ASSIGN(workers->profiler_, WorkerClient::start(workers->options_.worker));
+    return workers;
+}
+
+Result<MachineRow> KernelWorkers::machine() const { return thisMachine(); }
+
+CallReport KernelWorkers::build(const Message& request, const StopToken& stop) {
+    return builders_->exchange(request, seconds(options_.buildSeconds), stop);
+}
+
+CallReport KernelWorkers::prepare(const Message& request, const StopToken& stop) {
+    Message first{request.body, {request.blobs.at(0)}};
+    first.body["verb"] = "prepare_profile";
+    first.body.erase("kernel");
+    first.body.erase("kernels");
+    first.body.erase("reference");
+    CallReport report = profiler_->exchange(first, seconds(options_.prepareSeconds), stop);
+    if (report.replied()) {
+        prepared_ = request.body.at("workload").get<std::string>();
+        preparedBy_ = profiler_->pid();
+    }
+    return report;
+}
+
+CallReport KernelWorkers::measure(Message request, double limit, const StopToken& stop) {
+    request.body["seed"] = options_.seed;
+    request.body["probe_ms"] = probeMs_;
+    const bool ready = prepared_ == request.body.at("workload").get<std::string>() && profiler_->alive() &&
+                       profiler_->pid() == preparedBy_;
+    if (!ready)
+        if (CallReport report = prepare(request, stop); !report.replied())
+            return report;
+    const auto key = lock_.acquire(stop);
+    if (!key.ok())
+        return notMeasured(key.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::refused, key.error());
+    CallReport report = profiler_->exchange(request, seconds(limit), stop);
+    if (report.replied())
+        probeMs_ = report.reply.body.value("probe_ms", probeMs_);
+    return report;
+}
+
+} // namespace tunesmith
