@@ -130,15 +130,6 @@ bool tooDeep(const std::string& text) {
     return false;
 }
 
-Result<nlohmann::json> parseBody(const std::string& text) {
-    if (tooDeep(text))
-        return inputError("the other process sent a message that is nested too deep");
-    auto body = nlohmann::json::parse(text, nullptr, false);
-    if (body.is_discarded())
-        return inputError("the other process sent a message that is not JSON");
-    return body;
-}
-
 Status checkSizes(const FrameHeader& header, const std::vector<std::uint64_t>& sizes) {
     std::uint64_t total = header.bodySize;
     for (const std::uint64_t size : sizes) {
@@ -177,11 +168,20 @@ Result<std::optional<Message>> readFrame(int socket, Wait& wait) {
     message.blobs.resize(sizes.size());
     for (std::size_t i = 0; i < sizes.size(); ++i)
         TS_TRY(readGrowing(socket, message.blobs[i], sizes[i], wait));
-    TS_ASSIGN(message.body, parseBody(text));
+    TS_ASSIGN(message.body, parseMessageBody(text));
     return std::optional<Message>(std::move(message));
 }
 
 } // namespace
+
+Result<nlohmann::json> parseMessageBody(const std::string& text) {
+    if (tooDeep(text))
+        return inputError("the other process sent a message that is nested too deep");
+    auto body = nlohmann::json::parse(text, nullptr, false);
+    if (body.is_discarded())
+        return inputError("the other process sent a message that is not JSON");
+    return body;
+}
 
 Result<std::optional<Message>> readMessage(int socket, Wait wait) {
     try {

@@ -39,6 +39,9 @@ struct Wait {
 };
 inline constexpr std::chrono::milliseconds kWaitTick{20};
 
+// The JSON of a body that came some other way, nested no deeper than the limit.
+Result<nlohmann::json> parseMessageBody(const std::string& text);
+
 // Both work on a connected stream socket (blocking or not), survive signals and partial transfers, and never
 // raise SIGPIPE. After an error other than `input` from writeMessage the stream is out of step and must be
 // closed.

@@ -60,6 +60,7 @@ std::vector<std::string> childEnvironment(const WorkerOptions& options) {
     changed[worker_environment::kParentName] = std::to_string(::getpid());
     changed[worker_environment::kMemoryName] = std::to_string(options.memoryLimit);
     changed[worker_environment::kNicenessName] = std::to_string(options.niceness);
+    changed[worker_environment::kConfinedName] = options.confined ? "1" : "0";
     std::vector<std::string> result;
     for (char** entry = environ; *entry; ++entry) {
         const std::string text = *entry;

@@ -18,6 +18,7 @@ struct WorkerOptions {
     std::map<std::string, std::string> environment; // added to, or replacing, what this process has
     std::uint64_t memoryLimit = 0;                  // bytes of private data; 0: none
     int niceness = 0;
+    bool confined = false; // what runs in it is somebody else's (confinement.h)
 };
 
 // How a process ended. Neither set: nobody knows (somebody else reaped it).
@@ -65,6 +66,7 @@ inline constexpr const char* kSocketName = "TUNESMITH_WORKER_SOCKET";
 inline constexpr const char* kParentName = "TUNESMITH_WORKER_PARENT";
 inline constexpr const char* kMemoryName = "TUNESMITH_WORKER_MEMORY";
 inline constexpr const char* kNicenessName = "TUNESMITH_WORKER_NICENESS";
+inline constexpr const char* kConfinedName = "TUNESMITH_WORKER_CONFINED";
 } // namespace worker_environment
 
 } // namespace tunesmith

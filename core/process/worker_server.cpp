@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/process/worker_server.h"
+#include "core/process/confinement.h"
 #include "core/process/error_json.h"
 #include "core/process/worker_process.h"
 #include <cerrno>
@@ -23,7 +24,7 @@ namespace tunesmith {
 namespace {
 
 constexpr int kParentCheckMilliseconds = 1000;
-constexpr int kBadStream = 3;
+constexpr int kBadStream = 3, kNotConfined = 4;
 
 [[noreturn]] void dieWithGroup() {
     if (::getpgrp() == ::getpid())
@@ -109,12 +110,18 @@ int serveWorker(const std::map<std::string, Handler>& handlers) {
     const auto parent = static_cast<pid_t>(takeNumber(worker_environment::kParentName));
     const long long memory = takeNumber(worker_environment::kMemoryName);
     const int niceness = static_cast<int>(takeNumber(worker_environment::kNicenessName));
+    const bool confined = takeNumber(worker_environment::kConfinedName) != 0;
     if (socket <= 0 || ::fcntl(socket, F_SETFD, FD_CLOEXEC) != 0) {
         std::fputs("This program is started by Tunesmith and is of no use by itself.\n", stderr);
         return 2;
     }
     std::setvbuf(stdout, nullptr, _IOLBF, 4096); // what a candidate printed must survive its crash
     applyLimits(memory, niceness);
+    if (confined)
+        if (const Status done = confineProcess(); !done.ok()) {
+            std::fprintf(stderr, "worker: %s\n", done.error().message.c_str());
+            return kNotConfined;
+        }
     std::thread(watchParent, socket, parent).detach();
     for (;;) {
         const Result<std::optional<Message>> request = readMessage(socket);

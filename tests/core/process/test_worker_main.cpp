@@ -108,6 +108,30 @@ Result<Message> holdLock(const Message& request) {
     return Message{{{"pid", getpid()}}, {}};
 }
 
+// What somebody else's code would try: which of it succeeds.
+Result<Message> attempts(const Message& request) {
+    const std::string file = request.body.value("file", std::string());
+    const auto parent = static_cast<pid_t>(request.body.value("parent", 1));
+    nlohmann::json can;
+    can["connect"] = ::socket(AF_INET, SOCK_STREAM, 0) >= 0;
+    can["connect locally"] = ::socket(AF_UNIX, SOCK_STREAM, 0) >= 0;
+    can["start a program"] = startSleeper() > 0;
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(0);
+    can["fork"] = child > 0;
+    can["leave its group"] = ::setpgid(0, 0) == 0 || ::setsid() > 0;
+    can["signal others"] = ::kill(parent, 0) == 0 || ::kill(-1, 0) == 0;
+    can["limit others"] = ::prlimit(parent, RLIMIT_NOFILE, nullptr, nullptr) == 0;
+    can["write a file"] = std::ofstream(file).is_open();
+    can["signal itself"] = ::kill(::getpid(), 0) == 0 && ::kill(0, 0) == 0;
+    bool ran = false;
+    std::thread([&] { ran = true; }).join();
+    can["have threads"] = ran;
+    can["read a file"] = std::ifstream("/proc/self/stat").is_open();
+    return Message{std::move(can), {}};
+}
+
 std::map<std::string, Handler> handlers() {
     using namespace std::chrono;
     return {
@@ -149,6 +173,7 @@ std::map<std::string, Handler> handlers() {
         {"garbage", garbage},
         {"close-socket", closeSocket},
         {"about", about},
+        {"attempts", attempts},
         {"hold-lock", holdLock},
     };
 }
