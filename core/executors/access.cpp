@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/executors/access.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tunesmith {
+namespace {
+
+constexpr std::size_t kLargestFile = 1 << 20;
+constexpr std::size_t kShortestToken = 16, kLongestToken = 4096;
+
+// `ownOnly`: nobody else may read it.
+Result<std::string> readFile(const std::string& path, const std::string& option, bool ownOnly) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return ioError(option + " " + path + ": " + std::strerror(errno));
+    struct stat info {};
+    std::string text(kLargestFile + 1, '\0');
+    const bool regular = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    const ssize_t size = regular ? ::read(fd, text.data(), text.size()) : -1;
+    ::close(fd);
+    if (size < 0)
+        return inputError(option + " " + path + " is no file that can be read");
+    if (static_cast<std::size_t>(size) > kLargestFile)
+        return inputError(option + " " + path + " is larger than 1 MiB, which such a file never is");
+    if (ownOnly && (info.st_mode & 077) != 0)
+        return inputError(option + " " + path + " can be read by others; chmod 600 it, and choose another secret if they may have");
+    text.resize(static_cast<std::size_t>(size));
+    return text;
+}
+
+Result<std::string> readToken(const std::string& path) {
+    TS_ASSIGN(std::string token, readFile(path, "--token-file", true));
+    while (!token.empty() && (token.back() == '\n' || token.back() == '\r' || token.back() == ' '))
+        token.pop_back();
+    const auto good = [](char c) { return c > 0x20 && c < 0x7f; };
+    if (token.size() < kShortestToken || token.size() > kLongestToken || !std::ranges::all_of(token, good))
+        return inputError("--token-file " + path + " must hold one token of at least " + std::to_string(kShortestToken) +
+                          " printable characters without spaces, such as openssl rand -hex 32 makes");
+    return token;
+}
+
+Result<std::string> readPem(const std::string& path, const std::string& option, bool ownOnly) {
+    TS_ASSIGN(std::string text, readFile(path, option, ownOnly));
+    if (text.find("-----BEGIN ") == std::string::npos)
+        return inputError(option + " " + path + " is no PEM file");
+    return text;
+}
+
+std::string hostOf(const std::string& address) {
+    std::string host = address.substr(0, address.rfind(':'));
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+        host = host.substr(1, host.size() - 2);
+    return host;
+}
+
+} // namespace
+
+Result<Access> readAccess(const AccessFiles& files) {
+    Access access;
+    access.insecure = files.insecure;
+    if (!files.token.empty()) {
+        TS_ASSIGN(access.token, readToken(files.token));
+    }
+    if (!files.ca.empty()) {
+        TS_ASSIGN(access.ca, readPem(files.ca, "--ca", false));
+    }
+    if (files.certificate.empty() != files.key.empty())
+        return inputError("--cert and --tls-key belong together; give both");
+    if (!files.certificate.empty()) {
+        TS_ASSIGN(access.certificate, readPem(files.certificate, "--cert", false));
+        TS_ASSIGN(access.key, readPem(files.key, "--tls-key", true));
+    }
+    return access;
+}
+
+Status checkAddress(const std::string& address) {
+    const auto colon = address.rfind(':');
+    int port = -1;
+    if (colon != std::string::npos && colon > 0) {
+        const char* const end = address.data() + address.size();
+        const auto [rest, error] = std::from_chars(address.data() + colon + 1, end, port);
+        if (error != std::errc() || rest != end)
+            port = -1;
+    }
+    if (port < 0 || port > 65535 || address.size() > 300)
+        return inputError("'" + address + "' is no address; write HOST:PORT");
+    return {};
+}
+
+bool isLoopback(const std::string& address) {
+    const std::string host = hostOf(address);
+    return host == "localhost" || host == "::1" || (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos);
+}
+
+Status checkListening(const Access& access, const std::string& address) {
+    TS_TRY(checkAddress(address));
+    if (isLoopback(address) || access.insecure)
+        return {};
+    if (access.certificate.empty() || access.token.empty())
+        return inputError("listening at " + address + ", which other machines reach, needs --cert, --tls-key and --token-file; or say --insecure");
+    return {};
+}
+
+Status checkCalling(const Access& access, const std::string& address) {
+    TS_TRY(checkAddress(address));
+    if (isLoopback(address) || access.insecure)
+        return {};
+    if (access.ca.empty() || access.token.empty())
+        return inputError("calling " + address + " on another machine needs --ca and --token-file; or say --insecure");
+    return {};
+}
+
+bool sameSecret(const std::string& a, const std::string& b) {
+    if (a.size() != b.size())
+        return false;
+    volatile unsigned char difference = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        difference = static_cast<unsigned char>(difference | (static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i])));
+    return difference == 0;
+}
+
+std::string newSecret() {
+    std::array<unsigned char, 16> bytes{};
+    while (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    }
+    std::string text;
+    for (const unsigned char byte : bytes)
+        for (const int shift : {4, 0})
+            text += "0123456789abcdef"[(byte >> shift) & 15];
+    return text;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/executors/device_server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "core/base/log.h"
+#include "core/executors/device_session.h"
+#include "core/executors/registration.h"
+#include "core/executors/remote.grpc.pb.h"
+#include "core/executors/rpc.h"
+#include "core/executors/wire.h"
+#include "core/schedule/kernel_workers.h"
+
+namespace tunesmith {
+namespace {
+
+using grpc::ServerContext;
+using grpc::StatusCode;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kKeptBytes = std::size_t(256) << 20;
+constexpr std::size_t kMostCalls = 64; // at a time
+constexpr std::chrono::milliseconds kTick{20}, kClosing{200}, kWorkersEnd{10'000};
+constexpr int kMostBuilders = 256;
+constexpr double kMostSeconds = 600;
+
+Result<std::unique_ptr<KernelExecutor>> startWorkers(const KernelWorkerOptions& options) {
+    TS_ASSIGN(auto workers, KernelWorkers::start(options));
+    return std::unique_ptr<KernelExecutor>(std::move(workers));
+}
+
+double secondsOf(double asked, double byDefault) { return std::isfinite(asked) && asked > 0 ? std::min(asked, kMostSeconds) : byDefault; }
+
+} // namespace
+
+struct DeviceServer::Impl final : remote::Executor::Service {
+    // A client at the device and the calls that it has under way.
+    struct Guest {
+        struct Call {
+            const ServerContext* context;
+            StopSource stop;
+        };
+        std::string lease; // the secret
+        StopSource stop;
+        std::mutex mutex; // guards what follows
+        std::unique_ptr<DeviceSession> session; // while there are calls, and until the client goes
+        std::list<Call> calls;
+
+        void stopAbandonedCalls() {
+            const std::lock_guard lock(mutex);
+            for (Call& call : calls)
+                if (call.context->IsCancelled())
+                    call.stop.requestStop();
+        }
+    };
+
+    explicit Impl(DeviceServerOptions asked) : options(std::move(asked)), blobs(kKeptBytes) {}
+
+    KernelWorkerOptions limitsFor(const remote::OpenRequest& request) const {
+        KernelWorkerOptions limits;
+        limits.worker = options.worker;
+        limits.builders = std::clamp(request.builders(), 1, std::min(kMostBuilders, options.device.machine.cores));
+        limits.buildSeconds = secondsOf(request.build_seconds(), limits.buildSeconds);
+        limits.profileSeconds = secondsOf(request.profile_seconds(), limits.profileSeconds);
+        limits.prepareSeconds = secondsOf(request.prepare_seconds(), limits.prepareSeconds);
+        limits.measureMs = std::min(1000 * secondsOf(request.measure_ms() / 1000, limits.measureMs / 1000), 60'000.0);
+        limits.seed = request.seed();
+        return limits;
+    }
+
+    grpc::Status Open(ServerContext* context, const remote::OpenRequest* request, grpc::ServerWriter<remote::SessionEvent>* events) override {
+        if (grpc::Status caller = checkCaller(*context, options.access); !caller.ok())
+            return caller;
+        if (const Status same = checkProtocol(request->protocol()); !same.ok())
+            return toStatus(*context, same.error());
+        if (const Status name = checkName(request->client_secret(), "the secret of a client"); !name.ok())
+            return toStatus(*context, name.error());
+        if (!ready)
+            return {StatusCode::UNAVAILABLE, "this server is about to begin"};
+        const auto lease = registration->begin(request->lease());
+        if (!lease.ok())
+            return toStatus(*context, lease.error());
+        if (!*lease)
+            return refuse(*context, StatusCode::PERMISSION_DENIED, "a lease that the tracker has not given for this device");
+        auto executor = options.makeExecutor(limitsFor(*request));
+        if (!executor.ok()) {
+            logMessage(LogLevel::error, "no client can be served: " + executor.error().message);
+            registration->end();
+            return {StatusCode::UNAVAILABLE, executor.error().message};
+        }
+        const auto current = std::make_shared<Guest>();
+        current->lease = request->lease();
+        current->session = std::make_unique<DeviceSession>(options.device, **lease, request->client_secret(), std::move(*executor), blobs);
+        setGuest(current);
+        logMessage(LogLevel::info, "serving " + (*lease)->client);
+        attend(*context, *events, *current);
+        setGuest(nullptr);
+        current->stop.requestStop();
+        waitForCalls(current);
+        registration->end();
+        logMessage(LogLevel::info, (*lease)->client + " is gone");
+        return grpc::Status::OK;
+    }
+
+    // Until the client goes or has to.
+    void attend(const ServerContext& context, grpc::ServerWriter<remote::SessionEvent>& events, Guest& current) {
+        auto nextEvent = steady_clock::now();
+        bool toldTurn = false;
+        while (!context.IsCancelled() && !closing.stopRequested() && !registration->isRevoked()) {
+            const bool turnOver = registration->isWanted();
+            if (turnOver != toldTurn || steady_clock::now() >= nextEvent) {
+                remote::SessionEvent event;
+                event.set_turn_over(turnOver);
+                if (!events.Write(event))
+                    return;
+                toldTurn = turnOver;
+                nextEvent = steady_clock::now() + options.timing.beat;
+            }
+            current.stopAbandonedCalls();
+            std::this_thread::sleep_for(kTick);
+        }
+    }
+
+    // The next client's measurements must not find this one's workers.
+    static void waitForCalls(const std::shared_ptr<Guest>& current) {
+        for (auto until = steady_clock::now() + kWorkersEnd; steady_clock::now() < until; std::this_thread::sleep_for(kTick)) {
+            const std::lock_guard lock(current->mutex);
+            if (!current->calls.empty())
+                continue;
+            current->session.reset();
+            return;
+        }
+        logMessage(LogLevel::error, "workers of a client that has gone do not end");
+    }
+
+    grpc::Status Exchange(ServerContext* context, const remote::Request* request, remote::Reply* reply) override {
+        if (grpc::Status caller = checkCaller(*context, options.access); !caller.ok())
+            return caller;
+        const auto current = guestNow();
+        if (!current || !sameSecret(current->lease, request->lease()))
+            return refuse(*context, StatusCode::PERMISSION_DENIED, "a request without the lease of this device");
+        const auto call = enter(*current, *context);
+        if (!call)
+            return {StatusCode::UNAVAILABLE, "this client has " + std::to_string(kMostCalls) + " calls under way, or is going"};
+        Status done;
+        try {
+            done = current->session->exchange(*request, *reply, current->stop.token() | (*call)->stop.token());
+        } catch (const std::exception& error) {
+            done = internalError(error.what());
+        }
+        const std::lock_guard lock(current->mutex);
+        current->calls.erase(*call);
+        return done.ok() ? grpc::Status::OK : toStatus(*context, done.error());
+    }
+
+    static std::optional<std::list<Guest::Call>::iterator> enter(Guest& current, const ServerContext& context) {
+        const std::lock_guard lock(current.mutex);
+        if (current.calls.size() >= kMostCalls || current.stop.stopRequested() || !current.session)
+            return std::nullopt;
+        return current.calls.insert(current.calls.end(), Guest::Call{&context, {}});
+    }
+
+    std::shared_ptr<Guest> guestNow() {
+        const std::lock_guard lock(mutex);
+        return guest;
+    }
+    void setGuest(std::shared_ptr<Guest> next) {
+        const std::lock_guard lock(mutex);
+        guest = std::move(next);
+    }
+
+    DeviceServerOptions options;
+    KeptBlobs blobs;
+    StopSource closing;
+    std::mutex mutex; // guards guest
+    std::shared_ptr<Guest> guest;
+    std::unique_ptr<Registration> registration;
+    std::atomic<bool> ready = false; // there is a registration
+    Listener listener;
+};
+
+DeviceServer::DeviceServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+DeviceServer::~DeviceServer() {
+    impl_->closing.requestStop();
+    impl_->listener.server->Shutdown(std::chrono::system_clock::now() + kClosing);
+    impl_->listener.server->Wait();
+    impl_->registration.reset();
+}
+
+const std::string& DeviceServer::address() const { return impl_->listener.address; }
+
+Result<std::unique_ptr<DeviceServer>> DeviceServer::start(DeviceServerOptions options) {
+    TS_TRY(checkCalling(options.access, options.tracker));
+    if (!options.makeExecutor)
+        options.makeExecutor = startWorkers;
+    auto impl = std::make_unique<Impl>(std::move(options));
+    TS_ASSIGN(auto tracker, TrackerClient::make(impl->options.tracker, impl->options.access));
+    TS_ASSIGN(impl->listener, listenAt(impl->options.listen, impl->options.access, {impl.get()}));
+    std::unique_ptr<DeviceServer> server(new DeviceServer(std::move(impl)));
+    DeviceServerOptions& own = server->impl_->options;
+    const std::string& bound = server->address();
+    own.device.address = own.advertised.empty() ? bound : own.advertised + bound.substr(bound.rfind(':'));
+    TS_TRY(checkDevice(own.device));
+    TS_ASSIGN(server->impl_->registration, Registration::start(std::move(tracker), own.device, own.timing));
+    server->impl_->ready = true;
+    return server;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/executors/device_session.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/log.h"
+#include "core/executors/requests.h"
+#include "core/executors/wire.h"
+
+namespace tunesmith {
+
+Result<Message> DeviceSession::unpack(const remote::Request& request, bool& missing) const {
+    return fromWire(
+        request,
+        [&](const std::string& name) {
+            auto blob = blobs_.find(client_, name);
+            if (!blob && blobs_.isOthers(client_, name))
+                logMessage(LogLevel::warning, "refused " + lease_.client + ": it asked for a kernel of another client");
+            return blob;
+        },
+        missing);
+}
+
+void DeviceSession::keepLarge(const Message& message) const {
+    for (const auto& blob : message.blobs)
+        if (blob.size() >= kKeptFrom)
+            blobs_.keep(client_, blobName(blob), blob);
+}
+
+Status DeviceSession::exchange(const remote::Request& wire, remote::Reply& reply, const StopToken& stop) {
+    bool missing = false;
+    TS_ASSIGN(Message request, unpack(wire, missing));
+    if (missing) {
+        reply.set_missing(true);
+        return {};
+    }
+    TS_ASSIGN(const KernelWork work, checkKernelRequest(request, device_));
+    keepLarge(request);
+    CallReport report;
+    if (work == KernelWork::build) {
+        report = executor_->build(request, stop);
+    } else {
+        const double asked = std::isfinite(wire.seconds()) ? wire.seconds() : 0;
+        const double seconds = std::clamp(asked, 0.1, 2 * executor_->options().profileSeconds);
+        const std::lock_guard lock(measuring_);
+        report = executor_->measure(std::move(request), seconds, stop);
+    }
+    keepLarge(report.reply);
+    toWire(std::move(report), reply);
+    return {};
+}
+
+} // namespace tunesmith

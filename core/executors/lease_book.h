@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/executors/device.h"
+
+namespace tunesmith {
+
+struct LeaseTiming {
+    std::chrono::milliseconds beat{1000};    // between two signs of life
+    std::chrono::milliseconds lost{5000};    // without one a device or a client is gone
+    std::chrono::milliseconds opened{5000};  // in which a client must have come for what it was given
+    std::chrono::milliseconds least{2000};   // of a lease, whoever else may want the device ...
+    std::chrono::milliseconds turn{30'000};  // ... and if somebody of the same priority does
+    std::chrono::milliseconds ageing{60'000}; // of waiting count as one priority more: nobody waits for ever
+};
+
+struct LeaseWish {
+    std::string ticket; // chosen by the client: asking again with it is asking how things stand
+    std::string client; // for people
+    std::string key;
+    std::string machine = {}; // key of the only kind of machine that will do; empty: any
+    int priority = 0;         // larger ones first
+    std::vector<std::string> avoid = {}; // ids of devices that have just failed
+};
+
+struct Lease {
+    std::string id; // a secret of tracker, client and server
+    std::string client;
+    int priority = 0;
+};
+
+// Which device of which key is whose: the tracker without a network, a clock or threads (time comes with each call, and never
+// goes back). Wishes are granted by priority, then first come. A lease is granted, opened when the server confirms it, and over
+// when the server's beats no longer name it; a server that is silent takes its lease with it. Leases are not taken away:
+// whose turn is over is asked to give the device back between two calls.
+class LeaseBook {
+public:
+    using Time = std::chrono::steady_clock::time_point;
+    using NewSecret = std::function<std::string()>;
+    LeaseBook(LeaseTiming timing, NewSecret newSecret) : timing_(timing), newSecret_(std::move(newSecret)) {}
+
+    // Gives the device's id. `serving`: the lease that it is serving, from a tracker that is no more.
+    Result<std::string> add(const DeviceInfo& device, const std::optional<Lease>& serving, Time now);
+    void remove(const std::string& device);
+    struct BeatAnswer {
+        bool known = false; // else it has to be added again
+        bool revoked = false; // the lease that it serves is not one of this book
+        bool wanted = false;  // somebody else's turn
+    };
+    BeatAnswer beat(const std::string& device, const std::string& lease, Time now);
+    std::optional<Lease> confirm(const std::string& device, const std::string& lease, Time now);
+
+    struct Answer {
+        std::optional<Lease> lease = {};
+        std::string device = {}; // id
+        DeviceInfo info = {};
+        std::size_t devices = 0; // that could serve the wish
+        std::size_t ahead = 0;   // wishes for them that come first
+    };
+    Result<Answer> ask(const LeaseWish& wish, Time now);
+    void withdraw(const std::string& ticket);
+
+    struct DeviceState {
+        DeviceInfo device;
+        std::optional<Lease> lease;
+        double seconds = 0; // of the lease, or free
+    };
+    struct Waiting {
+        LeaseWish wish;
+        double seconds = 0;
+    };
+    std::vector<DeviceState> devices(Time now);
+    std::vector<Waiting> waiting(Time now);
+
+private:
+    struct Held {
+        Lease lease;
+        bool opened = false, wanted = false;
+    };
+    struct Device {
+        std::string id;
+        DeviceInfo info;
+        Time lastBeat, since; // since: of the lease, or of being free
+        std::optional<Held> held;
+    };
+    struct Waiter {
+        LeaseWish wish;
+        Time arrived, lastAsked;
+        std::string granted = {}; // id of a lease
+    };
+    void settle(Time now);
+    void expire(Time now);
+    void grant(Device& device, Waiter& waiter, Time now);
+    void free(Device& device, Time now);
+    void markWanted(const std::vector<Waiter*>& unserved, Time now);
+    std::vector<Waiter*> inOrder(Time now);
+    long long rank(const Waiter& waiter, Time now) const; // priority with what waiting adds
+    Device* find(const std::string& id);
+    Device* holderOf(const std::string& lease);
+    static bool suits(const Device& device, const LeaseWish& wish);
+
+    LeaseTiming timing_;
+    NewSecret newSecret_;
+    std::vector<Device> devices_; // in the order in which they came
+    std::vector<Waiter> waiters_; // likewise
+};
+
+} // namespace tunesmith

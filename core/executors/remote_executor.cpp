@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/executors/remote_executor.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/base/log.h"
+#include "core/executors/wire.h"
+
+namespace tunesmith {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr int kTries = 2;
+constexpr milliseconds kAskEvery{50}, kTrackerEvery{500}, kFirstTracker{8000};
+constexpr milliseconds kShortestPause{1000}, kLongestPause{60'000}; // of a device that failed
+constexpr int kFirstOpenings = 3;
+constexpr double kSpareSeconds = 60; // for what a server does beside the work itself, such as waiting for the machine's measuring lock
+constexpr std::size_t kMostKept = 8192;
+
+Status sleepFor(milliseconds time, const StopToken& stop) {
+    for (const auto until = steady_clock::now() + time; steady_clock::now() < until; std::this_thread::sleep_for(milliseconds(5)))
+        if (stop.stopRequested())
+            return cancelledError();
+    return stop.stopRequested() ? cancelledError() : Status();
+}
+
+CallReport ended(CallOutcome outcome, Error error) {
+    CallReport report;
+    report.outcome = outcome;
+    report.error = std::move(error);
+    return report;
+}
+
+} // namespace
+
+RemoteExecutor::RemoteExecutor(RemoteOptions options, std::unique_ptr<TrackerClient> tracker)
+    : options_(std::move(options)), tracker_(std::move(tracker)), secret_(newSecret()) {}
+
+Result<std::unique_ptr<RemoteExecutor>> RemoteExecutor::connect(RemoteOptions options, const StopToken& stop) {
+    TS_TRY(checkName(options.key, "the key of a device"));
+    TS_ASSIGN(auto tracker, TrackerClient::make(options.tracker, options.access));
+    std::unique_ptr<RemoteExecutor> executor(new RemoteExecutor(std::move(options), std::move(tracker)));
+    TS_ASSIGN(const Session session, executor->session(stop));
+    executor->first_ = session->device();
+    return executor;
+}
+
+void RemoteExecutor::tell(const std::string& text) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(told_, text) == text)
+            return;
+    }
+    if (options_.tell)
+        options_.tell(text);
+}
+
+void RemoteExecutor::blame(const std::string& device, const Error& why) {
+    logMessage(LogLevel::warning, why.message);
+    tell(why.message);
+    const std::lock_guard lock(mutex_);
+    kept_.erase(device);
+    Fault& fault = faults_[device];
+    fault.pause = fault.pause == milliseconds(0) ? kShortestPause : std::min(2 * fault.pause, kLongestPause);
+    fault.until = steady_clock::now() + fault.pause;
+}
+
+LeaseWish RemoteExecutor::wish(const std::string& ticket) const {
+    LeaseWish wish{ticket, options_.client, options_.key, first_.machine.key, options_.priority};
+    const std::lock_guard lock(mutex_);
+    for (const auto& [device, fault] : faults_)
+        if (fault.until > steady_clock::now() && wish.avoid.size() < 64)
+            wish.avoid.push_back(device);
+    return wish;
+}
+
+Result<LeaseBook::Answer> RemoteExecutor::lease(const StopToken& stop) {
+    const std::string ticket = newSecret();
+    const auto begun = steady_clock::now();
+    for (;;) {
+        auto answer = tracker_->ask(wish(ticket));
+        if (answer.ok() && answer->lease)
+            return std::move(*answer);
+        const bool known = !first_.name.empty();
+        if (!answer.ok() && (answer.error().kind != ErrorKind::io || (!known && steady_clock::now() - begun > kFirstTracker)))
+            return answer.error();
+        if (!answer.ok())
+            tell(answer.error().message + "; waiting");
+        else if (answer->devices == 0)
+            tell("waiting for a device of the key " + options_.key);
+        else
+            tell("waiting for a device of the key " + options_.key + ": " + std::to_string(answer->ahead) + " ahead, " + std::to_string(answer->devices) + " devices");
+        if (const Status slept = sleepFor(answer.ok() ? kAskEvery : kTrackerEvery, stop); !slept.ok()) {
+            tracker_->withdraw(ticket);
+            return slept.error();
+        }
+    }
+}
+
+Result<RemoteExecutor::Session> RemoteExecutor::openNext(const StopToken& stop) {
+    for (int failed = 1;; ++failed) {
+        TS_ASSIGN(const LeaseBook::Answer grant, lease(stop));
+        auto opened = RemoteSession::open({grant, options_.limits, options_.access, secret_, options_.timing}, stop);
+        if (opened.ok()) {
+            tell("working on " + grant.info.name);
+            return Session(std::move(*opened));
+        }
+        if (opened.error().isCancelled() || (first_.name.empty() && failed == kFirstOpenings))
+            return opened.error();
+        blame(grant.device, opened.error());
+    }
+}
+
+Result<RemoteExecutor::Session> RemoteExecutor::session(const StopToken& stop) {
+    const std::lock_guard lock(waiting_);
+    if (session_ && !session_->isLost() && !session_->isTurnOver())
+        return session_;
+    session_.reset(); // calls that are under way end before the device goes back
+    if (stop.stopRequested())
+        return cancelledError();
+    TS_ASSIGN(session_, openNext(stop));
+    return session_;
+}
+
+std::set<std::string> RemoteExecutor::keptBy(const std::string& device) {
+    const std::lock_guard lock(mutex_);
+    return kept_[device];
+}
+
+void RemoteExecutor::remember(const std::string& device, const Message& request, const CallReport& report) {
+    std::vector<std::string> names;
+    for (const auto* blobs : {&request.blobs, &report.reply.blobs})
+        for (const auto& blob : *blobs)
+            if (blob.size() >= kKeptFrom && report.outcome != CallOutcome::refused)
+                names.push_back(blobName(blob));
+    const std::lock_guard lock(mutex_);
+    faults_.erase(device);
+    auto& kept = kept_[device];
+    if (kept.size() > kMostKept)
+        kept.clear();
+    kept.insert(names.begin(), names.end());
+}
+
+CallReport RemoteExecutor::call(const Message& request, double seconds, double patienceSeconds, const StopToken& stop) {
+    const auto patience = std::chrono::ceil<milliseconds>(std::chrono::duration<double>(patienceSeconds));
+    Error last;
+    for (int attempt = 0; attempt < kTries; ++attempt) {
+        const auto current = session(stop);
+        if (!current.ok())
+            return ended(current.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::notStarted, current.error());
+        const RemoteSession& session = **current;
+        auto report = (*current)->exchange(request, seconds, patience, stop, keptBy(session.deviceId()));
+        if (report.ok()) {
+            remember(session.deviceId(), request, *report);
+            return std::move(*report);
+        }
+        last = report.error();
+        blame(session.deviceId(), last);
+    }
+    return ended(CallOutcome::crashed, internalError("two devices were lost over it: " + last.message));
+}
+
+CallReport RemoteExecutor::build(const Message& request, const StopToken& stop) {
+    return call(request, options_.limits.buildSeconds, 2 * options_.limits.buildSeconds + kSpareSeconds, stop);
+}
+
+CallReport RemoteExecutor::measure(Message request, double seconds, const StopToken& stop) {
+    return call(request, seconds, seconds + options_.limits.prepareSeconds + kSpareSeconds, stop);
+}
+
+} // namespace tunesmith

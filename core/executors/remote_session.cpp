@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/executors/remote_session.h"
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "core/executors/remote.grpc.pb.h"
+#include "core/executors/requests.h"
+#include "core/executors/rpc.h"
+#include "core/executors/wire.h"
+
+namespace tunesmith {
+namespace {
+
+using std::chrono::steady_clock;
+using std::chrono::system_clock;
+
+CallReport ended(CallOutcome outcome, Error error) {
+    CallReport report;
+    report.outcome = outcome;
+    report.error = std::move(error);
+    return report;
+}
+
+bool isRefusal(const grpc::Status& status) {
+    using grpc::StatusCode;
+    return status.error_code() == StatusCode::INVALID_ARGUMENT || status.error_code() == StatusCode::RESOURCE_EXHAUSTED || status.error_code() == StatusCode::OUT_OF_RANGE;
+}
+
+void drain(grpc::CompletionQueue& queue) {
+    queue.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue.Next(&tag, &ok)) {
+    }
+}
+
+} // namespace
+
+struct RemoteSession::Impl {
+    explicit Impl(const Setup& given) : setup(given), stub(remote::Executor::NewStub(channelTo(setup.grant.info.address, setup.access))) {}
+
+    std::string name() const { return "the device " + setup.grant.info.name; }
+
+    // The stream of events is the lease: it is watched until it ends.
+    void watch() {
+        enum Tag : std::intptr_t { started = 1, read, finished };
+        const auto tagOf = [](Tag tag) { return reinterpret_cast<void*>(tag); };
+        remote::SessionEvent event;
+        grpc::Status status;
+        grpc::CompletionQueue queue;
+        prepareCall(context, setup.access);
+        const auto stream = stub->AsyncOpen(&context, openRequest(), &queue, tagOf(started));
+        auto heard = steady_clock::now();
+        bool silent = false;
+        for (;;) {
+            void* tag = nullptr;
+            bool ok = false;
+            if (queue.AsyncNext(&tag, &ok, system_clock::now() + kWaitTick) != grpc::CompletionQueue::GOT_EVENT) {
+                silent = silent || steady_clock::now() - heard > setup.timing.lost;
+                if (silent || closing)
+                    context.TryCancel();
+                continue;
+            }
+            if (tag == tagOf(finished))
+                break;
+            if (ok && tag == tagOf(read)) {
+                turnOver = event.turn_over();
+                ready = true;
+            }
+            heard = steady_clock::now();
+            if (ok)
+                stream->Read(&event, tagOf(read));
+            else
+                stream->Finish(&status, tagOf(finished));
+        }
+        drain(queue);
+        lose(silent ? ioError(name() + " has been silent for too long") : status.ok() ? ioError(name() + " has ended the lease") : toError(status, name()));
+    }
+
+    remote::OpenRequest openRequest() const {
+        remote::OpenRequest request;
+        request.set_protocol(kRemoteProtocol);
+        request.set_lease(setup.grant.lease->id);
+        request.set_client_secret(setup.clientSecret);
+        request.set_builders(setup.limits.builders);
+        request.set_build_seconds(setup.limits.buildSeconds);
+        request.set_profile_seconds(setup.limits.profileSeconds);
+        request.set_prepare_seconds(setup.limits.prepareSeconds);
+        request.set_measure_ms(setup.limits.measureMs);
+        request.set_seed(setup.limits.seed);
+        return request;
+    }
+
+    void lose(Error error) {
+        const std::lock_guard lock(mutex);
+        if (!lost)
+            why = std::move(error);
+        lost = true;
+    }
+    Error reason() const {
+        const std::lock_guard lock(mutex);
+        return why;
+    }
+
+    grpc::Status call(const remote::Request& request, std::chrono::milliseconds patience, const StopToken& stop, remote::Reply& reply) {
+        grpc::ClientContext callContext;
+        prepareCall(callContext, setup.access, patience);
+        grpc::CompletionQueue queue;
+        grpc::Status status;
+        const auto rpc = stub->AsyncExchange(&callContext, request, &queue);
+        rpc->Finish(&reply, &status, nullptr);
+        void* tag = nullptr;
+        bool ok = false;
+        while (queue.AsyncNext(&tag, &ok, system_clock::now() + kWaitTick) == grpc::CompletionQueue::TIMEOUT)
+            if (stop.stopRequested() || lost)
+                callContext.TryCancel();
+        drain(queue);
+        return status;
+    }
+
+    const Setup setup;
+    const std::unique_ptr<remote::Executor::Stub> stub;
+    grpc::ClientContext context; // of the stream
+    std::atomic<bool> ready = false, lost = false, turnOver = false, closing = false;
+    mutable std::mutex mutex; // guards why
+    Error why;
+    std::thread watcher;
+};
+
+RemoteSession::RemoteSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+RemoteSession::~RemoteSession() {
+    impl_->closing = true;
+    impl_->watcher.join();
+}
+
+const DeviceInfo& RemoteSession::device() const { return impl_->setup.grant.info; }
+const std::string& RemoteSession::deviceId() const { return impl_->setup.grant.device; }
+bool RemoteSession::isTurnOver() const { return impl_->turnOver; }
+bool RemoteSession::isLost() const { return impl_->lost; }
+
+Result<std::unique_ptr<RemoteSession>> RemoteSession::open(const Setup& setup, const StopToken& stop) {
+    TS_TRY(checkCalling(setup.access, setup.grant.info.address));
+    std::unique_ptr<RemoteSession> session(new RemoteSession(std::make_unique<Impl>(setup)));
+    Impl& impl = *session->impl_;
+    impl.watcher = std::thread([&impl] { impl.watch(); });
+    while (!impl.ready && !impl.lost) {
+        if (stop.stopRequested())
+            return cancelledError();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    if (impl.lost)
+        return impl.reason();
+    return session;
+}
+
+Result<CallReport> RemoteSession::exchange(const Message& request, double seconds, std::chrono::milliseconds patience, const StopToken& stop,
+                                           const std::set<std::string>& kept) {
+    const auto lost = [&](Error error) {
+        impl_->lose(error);
+        return error;
+    };
+    remote::Reply reply;
+    grpc::Status status;
+    for (const bool whole : {false, true}) {
+        remote::Request wire;
+        wire.set_lease(impl_->setup.grant.lease->id);
+        wire.set_seconds(seconds);
+        toWire(request, whole ? std::set<std::string>() : kept, wire);
+        if (wire.ByteSizeLong() > kLargestMessage)
+            return ended(CallOutcome::refused, inputError("a request of more than " + std::to_string(kLargestMessage >> 20) + " MiB, too large for a remote device"));
+        reply.Clear();
+        status = impl_->call(wire, patience, stop, reply);
+        if (!status.ok() || !reply.missing())
+            break;
+    }
+    if (stop.stopRequested())
+        return ended(CallOutcome::cancelled, cancelledError());
+    if (impl_->lost)
+        return impl_->reason();
+    if (isRefusal(status))
+        return ended(CallOutcome::refused, toError(status, impl_->name()));
+    if (!status.ok())
+        return lost(toError(status, impl_->name()));
+    auto report = reply.missing() ? Result<CallReport>(inputError("it does not keep what it was just sent")) : fromWire(reply);
+    if (report.ok() && report->replied())
+        if (const Status good = checkKernelReply(request, report->reply); !good.ok())
+            report = good.error();
+    if (!report.ok())
+        return lost(ioError(impl_->name() + " answers garbage: " + report.error().message));
+    if (report->outcome == CallOutcome::notStarted || report->outcome == CallOutcome::cancelled)
+        return lost(ioError(impl_->name() + " cannot go on: " + report->error.message));
+    return report;
+}
+
+} // namespace tunesmith

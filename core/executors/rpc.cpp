@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/executors/rpc.h"
+
+#include <algorithm>
+
+#include "core/base/log.h"
+#include "core/executors/wire.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr int kMostThreads = 256;
+constexpr int kPingMs = 2000, kPongMs = 3000; // how soon a silent client's connection is cut
+constexpr const char* kTokenName = "x-tunesmith-token";
+
+} // namespace
+
+std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Access& access) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(static_cast<int>(kLargestMessage));
+    arguments.SetMaxSendMessageSize(static_cast<int>(kLargestMessage));
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1); // a server that comes back is not still being avoided
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    const auto credentials = access.ca.empty() ? grpc::InsecureChannelCredentials() : grpc::SslCredentials({access.ca, {}, {}});
+    return grpc::CreateCustomChannel(address, credentials, arguments);
+}
+
+void prepareCall(grpc::ClientContext& context, const Access& access, std::optional<std::chrono::milliseconds> patience) {
+    if (patience)
+        context.set_deadline(std::chrono::system_clock::now() + *patience);
+    if (!access.token.empty())
+        context.AddMetadata(kTokenName, access.token);
+}
+
+Result<Listener> listenAt(const std::string& address, const Access& access, const std::vector<grpc::Service*>& services) {
+    TS_TRY(checkListening(access, address));
+    auto credentials = grpc::InsecureServerCredentials();
+    if (!access.certificate.empty()) {
+        grpc::SslServerCredentialsOptions options;
+        options.pem_key_cert_pairs.push_back({access.key, access.certificate});
+        credentials = grpc::SslServerCredentials(options);
+    }
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort(address, credentials, &port);
+    for (grpc::Service* service : services)
+        builder.RegisterService(service);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(kLargestMessage));
+    builder.SetMaxSendMessageSize(static_cast<int>(kLargestMessage));
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPongMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
+    builder.SetResourceQuota(grpc::ResourceQuota().SetMaxThreads(kMostThreads));
+    Listener listener{builder.BuildAndStart(), {}};
+    if (!listener.server || port == 0)
+        return ioError("cannot listen at " + address + ": it is taken, not an address of this machine, or the certificate and its key do not fit");
+    listener.address = address.substr(0, address.rfind(':')) + ":" + std::to_string(port);
+    return listener;
+}
+
+grpc::Status refuse(const grpc::ServerContext& context, grpc::StatusCode code, const std::string& why) {
+    logMessage(LogLevel::warning, "refused " + context.peer() + ": " + why);
+    return {code, Error(ErrorKind::input, why).message};
+}
+
+grpc::Status checkCaller(const grpc::ServerContext& context, const Access& access) {
+    if (access.token.empty())
+        return grpc::Status::OK;
+    const auto [begin, end] = context.client_metadata().equal_range(kTokenName);
+    const bool right = begin != end && std::next(begin) == end && sameSecret(std::string(begin->second.data(), begin->second.size()), access.token);
+    return right ? grpc::Status::OK : refuse(context, grpc::StatusCode::UNAUTHENTICATED, begin == end ? "no token" : "a wrong token");
+}
+
+grpc::Status toStatus(const grpc::ServerContext& context, const Error& error) {
+    if (error.kind == ErrorKind::input)
+        return refuse(context, grpc::StatusCode::INVALID_ARGUMENT, error.message);
+    return {error.kind == ErrorKind::unsupported ? grpc::StatusCode::RESOURCE_EXHAUSTED : grpc::StatusCode::UNAVAILABLE, error.message};
+}
+
+Error toError(const grpc::Status& status, const std::string& whom) {
+    using grpc::StatusCode;
+    const std::string text = status.error_message().substr(0, 500);
+    switch (status.error_code()) {
+    case StatusCode::UNAUTHENTICATED:
+        return inputError(whom + " refused us: " + text + "; check --token-file");
+    case StatusCode::INVALID_ARGUMENT:
+    case StatusCode::PERMISSION_DENIED:
+    case StatusCode::RESOURCE_EXHAUSTED:
+    case StatusCode::OUT_OF_RANGE:
+        return inputError(whom + " refused: " + text);
+    case StatusCode::UNIMPLEMENTED:
+        return inputError(whom + " does not know this call; is it another program, or another version of Tunesmith?");
+    case StatusCode::CANCELLED:
+        return ioError(whom + " gave up the call");
+    case StatusCode::DEADLINE_EXCEEDED:
+        return ioError(whom + " did not answer in time");
+    default:
+        return ioError(whom + " cannot be reached: " + text);
+    }
+}
+
+} // namespace tunesmith

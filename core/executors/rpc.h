@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <chrono>
+#include <grpcpp/grpcpp.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/executors/access.h"
+
+namespace tunesmith {
+
+// Inside core/executors only: gRPC as this room uses it.
+
+std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Access& access);
+void prepareCall(grpc::ClientContext& context, const Access& access, std::optional<std::chrono::milliseconds> patience = {});
+
+struct Listener {
+    std::unique_ptr<grpc::Server> server; // shut it down before what it serves goes
+    std::string address;                  // with the port that was chosen
+};
+Result<Listener> listenAt(const std::string& address, const Access& access, const std::vector<grpc::Service*>& services);
+
+// Whoever calls without the token is refused, and that is logged.
+grpc::Status checkCaller(const grpc::ServerContext& context, const Access& access);
+grpc::Status refuse(const grpc::ServerContext& context, grpc::StatusCode code, const std::string& why);
+grpc::Status toStatus(const grpc::ServerContext& context, const Error& error); // an error of a caller is a refusal
+
+// kind input: whom we called will never take this call; io: perhaps later.
+Error toError(const grpc::Status& status, const std::string& whom);
+
+} // namespace tunesmith

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/executors/tracker_client.h"
+
+#include "core/executors/remote.grpc.pb.h"
+#include "core/executors/rpc.h"
+#include "core/executors/wire.h"
+
+namespace tunesmith {
+
+struct TrackerClient::Impl {
+    template <class Request, class Answer> using Method = grpc::Status (remote::Tracker::Stub::*)(grpc::ClientContext*, const Request&, Answer*);
+
+    template <class Request, class Answer> Result<Answer> call(Method<Request, Answer> method, const Request& request) {
+        grpc::ClientContext context;
+        prepareCall(context, access, kTrackerPatience);
+        Answer answer;
+        const grpc::Status status = (stub.get()->*method)(&context, request, &answer);
+        if (!status.ok())
+            return toError(status, "the tracker " + address);
+        return answer;
+    }
+
+    std::string address;
+    Access access;
+    std::unique_ptr<remote::Tracker::Stub> stub;
+};
+
+TrackerClient::TrackerClient(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TrackerClient::~TrackerClient() = default;
+
+Result<std::unique_ptr<TrackerClient>> TrackerClient::make(const std::string& address, const Access& access) {
+    TS_TRY(checkCalling(access, address));
+    return std::unique_ptr<TrackerClient>(new TrackerClient(std::make_unique<Impl>(Impl{address, access, remote::Tracker::NewStub(channelTo(address, access))})));
+}
+
+Result<std::string> TrackerClient::add(const DeviceInfo& device, const std::optional<Lease>& serving) {
+    remote::Registration request;
+    request.set_protocol(kRemoteProtocol);
+    toWire(device, *request.mutable_device());
+    if (serving) {
+        request.mutable_served()->set_lease(serving->id);
+        request.mutable_served()->set_client(serving->client);
+        request.mutable_served()->set_priority(serving->priority);
+    }
+    TS_ASSIGN(const remote::Registered answer, impl_->call(&remote::Tracker::Stub::Register, request));
+    return answer.device_id();
+}
+
+Status TrackerClient::leave(const std::string& device) {
+    remote::Leaving request;
+    request.set_device_id(device);
+    const auto answer = impl_->call(&remote::Tracker::Stub::Leave, request);
+    return answer.ok() ? Status() : answer.error();
+}
+
+Result<LeaseBook::BeatAnswer> TrackerClient::beat(const std::string& device, const std::string& lease) {
+    remote::Beat request;
+    request.set_device_id(device);
+    request.set_lease(lease);
+    TS_ASSIGN(const remote::BeatAnswer answer, impl_->call(&remote::Tracker::Stub::SendBeat, request));
+    return LeaseBook::BeatAnswer{answer.known(), answer.revoked(), answer.wanted()};
+}
+
+Result<std::optional<Lease>> TrackerClient::confirm(const std::string& device, const std::string& lease) {
+    remote::Confirmation request;
+    request.set_device_id(device);
+    request.set_lease(lease);
+    TS_ASSIGN(const remote::Confirmed answer, impl_->call(&remote::Tracker::Stub::Confirm, request));
+    return answer.valid() ? std::optional(Lease{lease, answer.client(), answer.priority()}) : std::nullopt;
+}
+
+Result<LeaseBook::Answer> TrackerClient::ask(const LeaseWish& wish) {
+    remote::Wish request;
+    request.set_protocol(kRemoteProtocol);
+    request.set_ticket(wish.ticket);
+    request.set_client(wish.client);
+    request.set_key(wish.key);
+    request.set_machine(wish.machine);
+    request.set_priority(wish.priority);
+    for (const std::string& device : wish.avoid)
+        request.add_avoid(device);
+    TS_ASSIGN(const remote::WishAnswer answer, impl_->call(&remote::Tracker::Stub::Ask, request));
+    LeaseBook::Answer made;
+    made.devices = answer.devices();
+    made.ahead = answer.ahead();
+    if (answer.lease().empty())
+        return made;
+    made.lease = Lease{answer.lease(), wish.client, wish.priority};
+    made.device = answer.device_id();
+    TS_ASSIGN(made.info, fromWire(answer.device()));
+    return made;
+}
+
+void TrackerClient::withdraw(const std::string& ticket) {
+    remote::Withdrawal request;
+    request.set_ticket(ticket);
+    static_cast<void>(impl_->call(&remote::Tracker::Stub::Withdraw, request).ok());
+}
+
+Result<TrackerClient::List> TrackerClient::list() {
+    TS_ASSIGN(const remote::DeviceList answer, impl_->call(&remote::Tracker::Stub::List, remote::ListRequest()));
+    List list;
+    for (const remote::DeviceState& state : answer.devices()) {
+        TS_ASSIGN(DeviceInfo info, fromWire(state.device()));
+        list.devices.push_back({std::move(info), state.client(), state.priority(), state.seconds()});
+    }
+    for (const remote::WaitingClient& waiting : answer.waiting())
+        list.waiting.push_back({waiting.client(), waiting.key(), waiting.priority(), waiting.seconds()});
+    return list;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <chrono>
+#include <memory>
+
+#include "core/executors/access.h"
+#include "core/executors/lease_book.h"
+
+namespace tunesmith {
+
+// The tracker as its callers see it. Each call takes at most kTrackerPatience; an `io` error means that there is no tracker now
+// and perhaps later, an `input` error that it will never take this call. From several threads.
+inline constexpr std::chrono::milliseconds kTrackerPatience{3000};
+
+class TrackerClient {
+public:
+    static Result<std::unique_ptr<TrackerClient>> make(const std::string& address, const Access& access);
+    ~TrackerClient();
+
+    // Of servers.
+    Result<std::string> add(const DeviceInfo& device, const std::optional<Lease>& serving);
+    Status leave(const std::string& device);
+    Result<LeaseBook::BeatAnswer> beat(const std::string& device, const std::string& lease);
+    Result<std::optional<Lease>> confirm(const std::string& device, const std::string& lease);
+
+    // Of clients.
+    Result<LeaseBook::Answer> ask(const LeaseWish& wish);
+    void withdraw(const std::string& ticket);
+
+    struct Device {
+        DeviceInfo info;
+        std::string client; // empty: free
+        int priority = 0;
+        double seconds = 0;
+    };
+    struct Waiting {
+        std::string client, key;
+        int priority = 0;
+        double seconds = 0;
+    };
+    struct List {
+        std::vector<Device> devices;
+        std::vector<Waiting> waiting;
+    };
+    Result<List> list();
+
+private:
+    struct Impl;
+    explicit TrackerClient(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace tunesmith

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/executors/wire.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "core/base/hash.h"
+#include "core/process/error_json.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr std::size_t kMostBlobs = 4096;
+
+struct OutcomeName {
+    CallOutcome outcome;
+    const char* name;
+};
+constexpr std::array<OutcomeName, 6> kOutcomes{{{CallOutcome::replied, "replied"},
+                                                {CallOutcome::refused, "refused"},
+                                                {CallOutcome::crashed, "crashed"},
+                                                {CallOutcome::timedOut, "timed_out"},
+                                                {CallOutcome::cancelled, "cancelled"},
+                                                {CallOutcome::notStarted, "not_started"}}};
+
+std::vector<std::byte> bytesOf(const std::string& text) {
+    std::vector<std::byte> bytes(text.size());
+    if (!text.empty())
+        std::memcpy(bytes.data(), text.data(), text.size());
+    return bytes;
+}
+
+void assign(std::string& text, const std::vector<std::byte>& bytes) { text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size()); }
+
+std::string dump(const nlohmann::json& body) { return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+
+Result<nlohmann::json> bodyOf(const std::string& text) {
+    TS_ASSIGN(nlohmann::json body, parseMessageBody(text));
+    if (!body.is_object())
+        return inputError("a message without a JSON object");
+    return body;
+}
+
+} // namespace
+
+std::string blobName(const std::vector<std::byte>& blob) { return hexHash(Hasher().add(blob.size()).bytes(blob.data(), blob.size()).value()); }
+
+void toWire(const DeviceInfo& device, remote::Device& wire) {
+    wire.set_name(device.name);
+    wire.set_address(device.address);
+    for (const std::string& key : device.keys)
+        wire.add_keys(key);
+    wire.set_isa(device.isa);
+    wire.set_tune_cpu(device.tuneCpu);
+    wire.set_threads(device.threads);
+    wire.set_memory(device.memory);
+    wire.set_mock(device.mock);
+    wire.mutable_machine()->set_key(device.machine.key);
+    wire.mutable_machine()->set_cpu(device.machine.cpu);
+    wire.mutable_machine()->set_isa(device.machine.isa);
+    wire.mutable_machine()->set_cores(device.machine.cores);
+    wire.mutable_machine()->set_ceilings(device.machine.ceilings);
+}
+
+Result<DeviceInfo> fromWire(const remote::Device& wire) {
+    DeviceInfo device;
+    device.name = wire.name();
+    device.address = wire.address();
+    device.keys.assign(wire.keys().begin(), wire.keys().end());
+    device.isa = wire.isa();
+    device.tuneCpu = wire.tune_cpu();
+    device.threads = wire.threads();
+    device.memory = wire.memory();
+    device.mock = wire.mock();
+    device.machine = {{}, wire.machine().key(), wire.machine().cpu(), wire.machine().isa(), wire.machine().cores(), wire.machine().ceilings()};
+    TS_TRY(checkDevice(device));
+    return device;
+}
+
+Status checkProtocol(std::uint32_t protocol) {
+    if (protocol == kRemoteProtocol)
+        return {};
+    return inputError("the caller speaks version " + std::to_string(protocol) + " of the protocol of remote devices instead of " + std::to_string(kRemoteProtocol) +
+                      "; install one version of Tunesmith on all machines");
+}
+
+void toWire(const Message& message, const std::set<std::string>& kept, remote::Request& wire) {
+    wire.set_body(dump(message.body));
+    for (const auto& blob : message.blobs) {
+        const std::string name = blob.size() < kKeptFrom || kept.empty() ? std::string() : blobName(blob);
+        if (!name.empty() && kept.contains(name))
+            wire.add_blobs()->set_kept(name);
+        else
+            assign(*wire.add_blobs()->mutable_data(), blob);
+    }
+}
+
+Result<Message> fromWire(const remote::Request& wire, const KeptBlob& keptBlob, bool& missing) {
+    missing = false;
+    if (static_cast<std::size_t>(wire.blobs_size()) > kMostBlobs)
+        return inputError("a request with more than " + std::to_string(kMostBlobs) + " blobs");
+    Message message;
+    TS_ASSIGN(message.body, bodyOf(wire.body()));
+    std::size_t total = 0;
+    for (const remote::Blob& blob : wire.blobs()) {
+        const bool named = blob.content_case() == remote::Blob::kKept;
+        const auto known = named ? keptBlob(blob.kept()) : nullptr;
+        missing = missing || (named && !known);
+        total += known ? known->size() : blob.data().size(); // naming one a thousand times is no way around the limit
+        if (total > kLargestMessage)
+            return inputError("a request of more than " + std::to_string(kLargestMessage >> 20) + " MiB");
+        message.blobs.push_back(known ? *known : bytesOf(blob.data()));
+    }
+    return message;
+}
+
+void toWire(CallReport report, remote::Reply& wire) {
+    for (const OutcomeName& entry : kOutcomes)
+        if (entry.outcome == report.outcome)
+            wire.set_outcome(entry.name);
+    if (!report.replied()) {
+        const nlohmann::json error = errorToJson(report.error);
+        wire.set_error_kind(error.at("kind").get<std::string>());
+        wire.set_error(report.error.message);
+        return;
+    }
+    wire.set_body(dump(report.reply.body));
+    for (const auto& blob : report.reply.blobs)
+        assign(*wire.add_blobs(), blob);
+}
+
+Result<CallReport> fromWire(remote::Reply& wire) {
+    CallReport report;
+    const auto* known = std::ranges::find(kOutcomes, wire.outcome(), &OutcomeName::name);
+    if (known == kOutcomes.end())
+        return inputError("it sent an answer that is none");
+    report.outcome = known->outcome;
+    if (!report.replied()) {
+        report.error = errorFromJson({{"kind", wire.error_kind()}, {"message", wire.error()}});
+        return report;
+    }
+    if (static_cast<std::size_t>(wire.blobs_size()) > kMostBlobs)
+        return inputError("it sent an answer with too many parts");
+    TS_ASSIGN(report.reply.body, bodyOf(wire.body()));
+    for (const std::string& blob : wire.blobs())
+        report.reply.blobs.push_back(bytesOf(blob));
+    return report;
+}
+
+} // namespace tunesmith

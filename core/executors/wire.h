@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "core/executors/lease_book.h"
+#include "core/executors/remote.pb.h"
+#include "core/process/worker_client.h"
+
+namespace tunesmith {
+
+// Inside core/executors only: between the house's types and those of remote.proto. What comes from outside is checked here.
+
+inline constexpr std::uint32_t kRemoteProtocol = 1;
+inline constexpr std::size_t kLargestMessage = std::size_t(256) << 20; // bytes, both ways
+inline constexpr std::size_t kKeptFrom = 4096;                         // bytes: blobs that are kept, to be sent once only
+
+void toWire(const DeviceInfo& device, remote::Device& wire);
+Result<DeviceInfo> fromWire(const remote::Device& wire);
+
+Status checkProtocol(std::uint32_t protocol);
+std::string blobName(const std::vector<std::byte>& blob);
+
+// Blobs whose names are in `kept` are only named.
+void toWire(const Message& message, const std::set<std::string>& kept, remote::Request& wire);
+// `keptBlob` gives those that are only named, or null.
+using KeptBlob = std::function<std::shared_ptr<const std::vector<std::byte>>(const std::string& name)>;
+Result<Message> fromWire(const remote::Request& wire, const KeptBlob& keptBlob, bool& missing);
+
+void toWire(CallReport report, remote::Reply& wire);
+Result<CallReport> fromWire(remote::Reply& wire); // an Error: it is no answer at all
+
+} // namespace tunesmith

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <arpa/inet.h>
+#include <atomic>
+#include <chrono>
+#include <grpcpp/grpcpp.h>
+#include <memory>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+#include "core/executors/remote.grpc.pb.h"
+
+namespace tunesmith::testing {
+
+// What a server may do wrong.
+enum class Mischief { noJson, wrongOutcome, noKernel, badSamples, keepsNothing, silentCall, silentStream, endsLease, hugeReply };
+
+// A server that speaks the protocol, takes every lease, and misbehaves in what it answers.
+class FakeServer final : public remote::Executor::Service {
+public:
+    explicit FakeServer(Mischief mischief) : mischief_(mischief) {
+        grpc::ServerBuilder builder;
+        int port = 0;
+        builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+        builder.RegisterService(this);
+        builder.SetMaxSendMessageSize(-1);
+        server_ = builder.BuildAndStart();
+        address_ = "127.0.0.1:" + std::to_string(port);
+    }
+    ~FakeServer() override {
+        closing_ = true;
+        server_->Shutdown(std::chrono::system_clock::now());
+    }
+    const std::string& address() const { return address_; }
+    int calls() const { return calls_; }
+
+    grpc::Status Open(grpc::ServerContext* context, const remote::OpenRequest*, grpc::ServerWriter<remote::SessionEvent>* events) override {
+        events->Write({});
+        for (int i = 0; !context->IsCancelled() && !closing_; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            if (mischief_ != Mischief::silentStream && i % 5 == 0)
+                events->Write({});
+            if (mischief_ == Mischief::endsLease && calls_ > 0)
+                break;
+        }
+        return grpc::Status::OK;
+    }
+    grpc::Status Exchange(grpc::ServerContext* context, const remote::Request*, remote::Reply* reply) override {
+        ++calls_;
+        reply->set_outcome("replied");
+        reply->set_body("{\"status\": \"ok\"}");
+        switch (mischief_) {
+        case Mischief::noJson: reply->set_body("\x01\x02{"); break;
+        case Mischief::wrongOutcome: reply->set_outcome("perhaps"); break;
+        case Mischief::noKernel: break;
+        case Mischief::badSamples: reply->set_body("{\"kernel\": {\"name\": 3}}"), reply->add_blobs("abc"); break;
+        case Mischief::keepsNothing: reply->set_missing(true); break;
+        case Mischief::hugeReply: reply->set_body(std::string(std::size_t(300) << 20, ' ')); break;
+        case Mischief::silentCall:
+        case Mischief::silentStream:
+        case Mischief::endsLease:
+            while (!context->IsCancelled() && !closing_)
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        return grpc::Status::OK;
+    }
+
+private:
+    const Mischief mischief_;
+    std::atomic<bool> closing_ = false;
+    std::atomic<int> calls_ = 0;
+    std::unique_ptr<grpc::Server> server_;
+    std::string address_;
+};
+
+// Something else that listens: answers whatever comes with bytes that are no HTTP/2, or closes at once.
+class NoServer {
+public:
+    explicit NoServer(std::string answer) : answer_(std::move(answer)), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in where{};
+        where.sin_family = AF_INET;
+        where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t size = sizeof where;
+        if (::bind(socket_, reinterpret_cast<sockaddr*>(&where), size) != 0 || ::listen(socket_, 16) != 0 || ::getsockname(socket_, reinterpret_cast<sockaddr*>(&where), &size) != 0)
+            std::abort();
+        address_ = "127.0.0.1:" + std::to_string(ntohs(where.sin_port));
+        thread_ = std::thread([this] {
+            for (int client; (client = ::accept(socket_, nullptr, nullptr)) >= 0; ::close(client))
+                static_cast<void>(::send(client, answer_.data(), answer_.size(), MSG_NOSIGNAL));
+        });
+    }
+    ~NoServer() {
+        ::shutdown(socket_, SHUT_RDWR);
+        thread_.join();
+        ::close(socket_);
+    }
+    const std::string& address() const { return address_; }
+
+private:
+    std::string answer_;
+    int socket_;
+    std::string address_;
+    std::thread thread_;
+};
+
+} // namespace tunesmith::testing

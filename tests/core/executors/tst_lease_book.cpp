@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTest>
+#include <map>
+#include <set>
+
+#include "core/base/rng.h"
+#include "remote_testing.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+using namespace tunesmith::testing;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+// A book with a clock that stands until it is moved.
+struct Desk {
+    explicit Desk(LeaseTiming given = {}) : timing(given), book(given, [this] { return "s" + std::to_string(++secrets); }) {}
+
+    std::string add(const std::string& name, const std::string& key = "cpu") { return take(book.add(testDevice(name, key), {}, now)); }
+    LeaseBook::Answer ask(const std::string& who, int priority = 0, const std::string& key = "cpu") {
+        return take(book.ask({who, who, key, {}, priority, {}}, now));
+    }
+    std::string open(const LeaseBook::Answer& answer) {
+        book.confirm(answer.device, answer.lease->id, now);
+        return answer.lease->id;
+    }
+    void pass(milliseconds time) { now += time; }
+
+    int secrets = 0;
+    LeaseTiming timing;
+    LeaseBook book;
+    LeaseBook::Time now{};
+};
+
+} // namespace
+
+class TestLeaseBook : public QObject {
+    Q_OBJECT
+
+private slots:
+    void grantsByKey() {
+        Desk desk;
+        const std::string cpu = desk.add("a", "cpu"), gpu = desk.add("b", "gpu");
+        QVERIFY(!desk.ask("x", 0, "tpu").lease);
+        QCOMPARE(desk.ask("x", 0, "tpu").devices, std::size_t(0));
+        QCOMPARE(desk.ask("y", 0, "gpu").device, gpu);
+        QCOMPARE(desk.ask("z", 0, "cpu").device, cpu);
+        QVERIFY(!desk.ask("w", 0, "cpu").lease);
+    }
+
+    void askingAgainIsTheSameWish() {
+        Desk desk;
+        desk.add("a"), desk.add("b");
+        const auto first = desk.ask("x"), again = desk.ask("x");
+        QCOMPARE(first.lease->id, again.lease->id);
+        QVERIFY(desk.ask("y").lease);
+    }
+
+    void priorityThenFirstCome() {
+        Desk desk;
+        const std::string device = desk.add("a");
+        std::string lease = desk.open(desk.ask("holder"));
+        for (const auto& [who, priority] : {std::pair("low", -1), {"first", 0}, {"second", 0}, {"high", 5}}) {
+            QVERIFY(!desk.ask(who, priority).lease);
+            desk.pass(milliseconds(10));
+        }
+        QCOMPARE(desk.ask("second", 0).ahead, std::size_t(2));
+        const std::map<std::string, int> wishes{{"low", -1}, {"first", 0}, {"second", 0}, {"high", 5}};
+        std::vector<std::string> order;
+        for (std::size_t i = 0; i < wishes.size(); ++i) {
+            desk.book.beat(device, {}, desk.now); // given back
+            for (const auto& [who, priority] : wishes)
+                if (std::ranges::find(order, who) == order.end())
+                    if (const auto answer = desk.ask(who, priority); answer.lease) {
+                        order.push_back(who);
+                        desk.open(answer);
+                    }
+        }
+        QCOMPARE(order, (std::vector<std::string>{"high", "first", "second", "low"}));
+    }
+
+    void aLeaseIsConfirmedOnceAndOnItsDevice() {
+        Desk desk;
+        const std::string a = desk.add("a"), b = desk.add("b");
+        const auto granted = desk.ask("x");
+        QCOMPARE(granted.device, a);
+        QVERIFY(!desk.book.confirm(b, granted.lease->id, desk.now));
+        QVERIFY(!desk.book.confirm(a, "made up", desk.now));
+        QCOMPARE(desk.book.confirm(a, granted.lease->id, desk.now)->client, std::string("x"));
+        QVERIFY(!desk.book.confirm(a, granted.lease->id, desk.now));
+    }
+
+    void whatIsNotFetchedIsGivenToTheNext() {
+        Desk desk;
+        desk.add("a");
+        desk.ask("x");
+        QVERIFY(!desk.ask("y").lease);
+        desk.pass(desk.timing.opened - milliseconds(1000));
+        desk.book.beat("s1", {}, desk.now);
+        QVERIFY(!desk.ask("y").lease);
+        desk.pass(milliseconds(1001));
+        desk.book.beat("s1", {}, desk.now);
+        QVERIFY(desk.ask("y").lease);
+    }
+
+    void lostHeartbeatsEndTheLease() {
+        Desk desk;
+        const std::string a = desk.add("a");
+        const std::string lease = desk.open(desk.ask("x"));
+        desk.pass(desk.timing.lost);
+        QVERIFY(desk.book.beat(a, lease, desk.now).known);
+        desk.pass(desk.timing.lost + milliseconds(1));
+        QVERIFY(desk.book.devices(desk.now).empty());
+        QVERIFY(!desk.book.beat(a, lease, desk.now).known);
+    }
+
+    void clientsThatDoNotAskAnyMoreAreForgotten() {
+        Desk desk;
+        const std::string a = desk.add("a");
+        const std::string lease = desk.open(desk.ask("x"));
+        desk.ask("gone", 9);
+        for (int i = 0; i < 6; ++i) {
+            desk.pass(seconds(1));
+            desk.book.beat(a, lease, desk.now);
+            desk.ask("here", 0);
+        }
+        desk.book.beat(a, {}, desk.now);
+        QVERIFY(desk.ask("here", 0).lease);
+    }
+
+    void aNewTrackerTakesOverWhatIsServed() {
+        Desk desk;
+        const std::string a = take(desk.book.add(testDevice("a"), Lease{"old", "x", 3}, desk.now));
+        QVERIFY(!desk.ask("y").lease);
+        QVERIFY(!desk.book.beat(a, "old", desk.now).revoked);
+        QCOMPARE(desk.book.devices(desk.now).at(0).lease->client, std::string("x"));
+        desk.book.beat(a, {}, desk.now);
+        QVERIFY(desk.ask("y").lease);
+    }
+
+    void whoServesALeaseOfNobodyIsTold() {
+        Desk desk;
+        const std::string a = desk.add("a");
+        QVERIFY(desk.book.beat(a, "unheard of", desk.now).revoked);
+        QVERIFY(!desk.book.beat(a, {}, desk.now).revoked);
+    }
+
+    void aRestartedServerReplacesItself() {
+        Desk desk;
+        desk.add("a");
+        desk.open(desk.ask("x"));
+        desk.add("a");
+        QCOMPARE(desk.book.devices(desk.now).size(), std::size_t(1));
+        QVERIFY(desk.ask("y").lease);
+    }
+
+    void failedDevicesAreAvoided() {
+        Desk desk;
+        const std::string a = desk.add("a"), b = desk.add("b");
+        QCOMPARE(take(desk.book.ask({"t", "x", "cpu", {}, 0, {a}}, desk.now)).device, b);
+        QVERIFY(!take(desk.book.ask({"u", "y", "cpu", {}, 0, {a, b}}, desk.now)).lease);
+        QVERIFY(!take(desk.book.ask({"v", "y", "cpu", "another-machine", 0, {}}, desk.now)).lease);
+    }
+
+    void turnsEndOnlyWhenSomebodyWaits() {
+        Desk desk;
+        const std::string a = desk.add("a");
+        const std::string lease = desk.open(desk.ask("x"));
+        const auto wanted = [&] { return desk.book.beat(a, lease, desk.now).wanted; };
+        desk.pass(desk.timing.least);
+        QVERIFY(!wanted());
+        desk.ask("lower", -1);
+        QVERIFY(!wanted());
+        desk.ask("equal", 0);
+        QVERIFY(!wanted());
+        for (auto left = desk.timing.turn; left.count() > 0; left -= milliseconds(1000)) {
+            desk.pass(milliseconds(1000));
+            desk.ask("equal", 0);
+            desk.book.beat(a, lease, desk.now);
+        }
+        QVERIFY(wanted());
+        desk.book.withdraw("equal");
+        QVERIFY(!wanted());
+        desk.ask("higher", 1);
+        QVERIFY(wanted());
+    }
+
+    void refusesWhatMakesNoSense() {
+        Desk desk;
+        DeviceInfo device = testDevice("a");
+        device.keys.clear();
+        QVERIFY(!desk.book.add(device, {}, desk.now).ok());
+        device = testDevice("a");
+        device.isa = "sse";
+        QVERIFY(!desk.book.add(device, {}, desk.now).ok());
+        device = testDevice("a");
+        device.machine.ceilings = "{";
+        QVERIFY(!desk.book.add(device, {}, desk.now).ok());
+        device = testDevice("a");
+        device.threads = 0;
+        QVERIFY(!desk.book.add(device, {}, desk.now).ok());
+        QVERIFY(!desk.book.ask({"", "x", "cpu"}, desk.now).ok());
+        QVERIFY(!desk.book.ask({"t", "x", std::string(1000, 'k')}, desk.now).ok());
+        QVERIFY(!desk.book.ask({"t", "x\n", "cpu"}, desk.now).ok());
+        QVERIFY(!desk.book.ask({"t", "x", "cpu", {}, 2'000'000'000}, desk.now).ok());
+    }
+
+    // Many clients of every priority, devices that come, go and fall silent: never two holders of one device, and everybody is
+    // served, those of the lowest priority too.
+    void manyClients() {
+        Desk desk;
+        Rng rng(5);
+        struct Client {
+            int priority = 0;
+            std::optional<LeaseBook::Answer> held;
+            seconds left{0};
+            int served = 0;
+        };
+        std::map<std::string, Client> clients;
+        for (int i = 0; i < 40; ++i)
+            clients["c" + std::to_string(i)].priority = i % 4;
+        std::map<std::string, std::string> devices; // id to name
+        for (int i = 0; i < 3; ++i)
+            devices[desk.add("dev" + std::string(static_cast<std::size_t>(i + 1), 'x'))] = "";
+        for (int second = 0; second < 3600; ++second) {
+            desk.pass(seconds(1));
+            std::set<std::string> inUse;
+            for (auto& [name, client] : clients) {
+                if (client.held && --client.left <= seconds(0))
+                    client.held.reset();
+                if (client.held)
+                    QVERIFY2(inUse.insert(client.held->device).second, "two holders of one device");
+            }
+            for (const auto& [id, unused] : devices) {
+                std::string lease;
+                for (const auto& [name, client] : clients)
+                    if (client.held && client.held->device == id)
+                        lease = client.held->lease->id;
+                QVERIFY(!desk.book.beat(id, lease, desk.now).revoked);
+            }
+            for (auto& [name, client] : clients)
+                if (!client.held)
+                    if (const auto answer = desk.ask(name + "-" + std::to_string(client.served), client.priority); answer.lease) {
+                        QVERIFY(desk.book.confirm(answer.device, answer.lease->id, desk.now));
+                        client.held = answer;
+                        client.left = seconds(1 + static_cast<int>(rng.below(10)));
+                        ++client.served;
+                    }
+        }
+        for (const auto& [name, client] : clients)
+            QVERIFY2(client.served > 0, name.c_str());
+        QVERIFY(clients["c3"].served > clients["c0"].served);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestLeaseBook)
+#include "tst_lease_book.moc"

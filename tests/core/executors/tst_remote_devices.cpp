@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QElapsedTimer>
+#include <QTest>
+#include <atomic>
+#include <future>
+#include <set>
+#include <thread>
+
+#include "remote_cluster.h"
+#include "tests/core/schedule/schedule_testing.h"
+
+using namespace tunesmith;
+using namespace tunesmith::testing;
+
+// A tracker, servers and clients that talk over loopback, all in this process.
+class TestRemoteDevices : public QObject {
+    Q_OBJECT
+
+    // A server whose workers build and measure in earnest.
+    static void addReal(Cluster& cluster, const std::map<std::string, std::string>& environment = {}) {
+        DeviceServerOptions options = cluster.serverOptions("real");
+        const Target target = take(hostTarget(2));
+        options.device.isa = isaName(target.isa);
+        options.device.tuneCpu = target.tuneCpu;
+        options.worker = testWorkers(environment).worker;
+        options.worker.memoryLimit = std::uint64_t(4) << 30;
+        options.worker.confined = true;
+        cluster.add(std::move(options));
+    }
+
+    static Access withToken(const std::string& token) {
+        Access access;
+        access.token = token;
+        return access;
+    }
+
+private slots:
+    void realKernels() {
+        Cluster cluster;
+        addReal(cluster);
+        RemoteOptions options = cluster.clientOptions("x");
+        options.limits.measureMs = 5;
+        options.limits.seed = 3;
+        const auto remote = take(RemoteExecutor::connect(std::move(options), {}));
+        const Target target = take(remote->device().target(1));
+        const auto local = take(KernelWorkers::start(testWorkers()));
+        const Workload workload = convWorkload(target);
+        const auto there = take(ScheduleProblem::make(workload, target, *remote));
+        const auto here = take(ScheduleProblem::make(workload, target, *local));
+        Rng rng(1);
+        for (int i = 0; i < 4; ++i) {
+            const Config config = i == 0 ? there->schedules().defaultConfig() : there->space().sample(rng);
+            const auto built = there->tryBuild(config, {});
+            QVERIFY2(built.built.has_value(), built.message.c_str());
+            QCOMPARE(built.built->artifact.hash, here->tryBuild(config, {}).built->artifact.hash);
+            const Trial trial = there->profile(built.built->artifact, {});
+            QVERIFY2(trial.ok(), trial.message.c_str());
+            QVERIFY(trial.samples.size() >= 5 && trial.objectives.at(0).value > 0);
+        }
+        std::vector<Artifact> artifacts;
+        for (int i = 0; i < 2; ++i)
+            artifacts.push_back(take(there->build(there->space().sample(rng), {})).artifact);
+        QCOMPARE(take(there->compare(artifacts, 10, {})).size(), std::size_t(2));
+    }
+
+    void faultsOfKernels_data() {
+        QTest::addColumn<QString>("fault");
+        QTest::addColumn<QString>("status");
+        QTest::newRow("crash") << "crash" << "crash";
+        QTest::newRow("hang") << "hang" << "run_timeout";
+        QTest::newRow("iteration left out") << "short" << "wrong_answer";
+        QTest::newRow("build crashes") << "build-crash" << "crash";
+        QTest::newRow("build refuses") << "build-error" << "build_error";
+    }
+    void faultsOfKernels() {
+        QFETCH(QString, fault);
+        QFETCH(QString, status);
+        const Target target = take(hostTarget(1));
+        const Workload workload = convWorkload(target);
+        const std::string bad = take(ScheduleSpace::make(workload, target)).defaultConfig().text();
+        Cluster cluster;
+        addReal(cluster, {{"TEST_INJECT", nlohmann::json{{fault.toStdString(), bad}}.dump()}});
+        const auto remote = cluster.connect("x");
+        const auto problem = take(ScheduleProblem::make(workload, target, *remote));
+        ProfileLimits limits;
+        limits.deadlineSeconds = fault == "hang" ? 1 : 10;
+        const Config config = problem->schedules().defaultConfig();
+        const auto built = problem->tryBuild(config, {});
+        const Trial trial = built.built ? problem->profile(built.built->artifact, limits) : Trial::failure(config, built.status, built.message);
+        QCOMPARE(QString::fromUtf8(trialStatusName(trial.status).data()), status);
+        Rng rng(3);
+        Config other = config;
+        while (other == config)
+            other = problem->space().sample(rng);
+        QVERIFY(tryConfig(*problem, other, {}).ok()); // on the same device
+        QCOMPARE(take(TrackerClient::make(cluster.tracker->address(), {}))->list().value().devices.at(0).client, std::string("x"));
+    }
+
+    void spreadsOverDevices() {
+        Cluster cluster;
+        cluster.addMock("a"), cluster.addMock("bb");
+        cluster.addMock("ccc", 5, "gpu");
+        const auto one = cluster.connect("one"), two = cluster.connect("two");
+        QVERIFY(one->device().name != two->device().name);
+        QVERIFY(one->device().name != "ccc" && two->device().name != "ccc");
+        StopSource stop;
+        auto third = std::async(std::launch::async, [&] { return RemoteExecutor::connect(cluster.clientOptions("three"), stop.token()); });
+        QVERIFY(third.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout);
+        stop.requestStop();
+        QElapsedTimer clock;
+        clock.start();
+        QVERIFY(third.get().error().isCancelled());
+        QVERIFY(clock.elapsed() < 1000);
+    }
+
+    void buildsGoOnBesideEachOther() {
+        Cluster cluster;
+        cluster.addMock("a", 5);
+        const auto executor = cluster.connect("x");
+        std::vector<std::thread> threads;
+        std::atomic<int> good = 0;
+        for (int t = 0; t < 4; ++t)
+            threads.emplace_back([&, t] {
+                for (int i = 0; i < 20; ++i)
+                    good += executor->build(mockBuild(100 * t + i), {}).replied() ? 1 : 0;
+            });
+        for (int i = 0; i < 10; ++i)
+            QVERIFY(executor->measure(mockProfile(executor->build(mockBuild(i), {})), 1, {}).replied());
+        for (std::thread& thread : threads)
+            thread.join();
+        QCOMPARE(good.load(), 80);
+    }
+
+    void turnsGoRound() {
+        Cluster cluster;
+        cluster.addMock("a", 5);
+        std::atomic<int> trials[3] = {0, 0, 0};
+        std::atomic<bool> wrong = false;
+        StopSource stop;
+        std::vector<std::thread> clients;
+        for (int c = 0; c < 3; ++c)
+            clients.emplace_back([&, c] {
+                const auto executor = RemoteExecutor::connect(cluster.clientOptions("client" + std::to_string(c)), stop.token());
+                for (int i = 0; executor.ok() && !stop.stopRequested(); ++i) {
+                    const CallReport built = (*executor)->build(mockBuild(i), stop.token());
+                    if (built.replied() && (*executor)->measure(mockProfile(built), 1, stop.token()).replied())
+                        ++trials[c];
+                    else
+                        wrong = wrong || !stop.stopRequested();
+                }
+            });
+        QTest::qWait(4000);
+        stop.requestStop();
+        for (std::thread& client : clients)
+            client.join();
+        QVERIFY(!wrong);
+        for (const auto& count : trials)
+            QVERIFY2(count > 10, qPrintable(QString("%1 %2 %3").arg(trials[0]).arg(trials[1]).arg(trials[2])));
+    }
+
+    void higherPrioritiesGoFirst() {
+        Cluster cluster;
+        cluster.addMock("a", 5);
+        StopSource stop;
+        auto low = cluster.connect("low", 0);
+        std::atomic<int> trials = 0;
+        std::thread busy([&] {
+            for (int i = 0; !stop.stopRequested(); ++i)
+                trials += low->build(mockBuild(i), stop.token()).replied() ? 1 : 0;
+        });
+        QElapsedTimer clock;
+        clock.start();
+        auto high = cluster.connect("high", 5);
+        QVERIFY2(clock.elapsed() < 2000, qPrintable(QString::number(clock.elapsed())));
+        QTest::qWait(100);
+        const int before = trials;
+        QTest::qWait(1000); // longer than a turn among equals
+        QCOMPARE(trials.load(), before);
+        QVERIFY(high->build(mockBuild(), {}).replied());
+        high.reset();
+        QTRY_VERIFY_WITH_TIMEOUT(trials > before, 3000);
+        stop.requestStop();
+        busy.join();
+    }
+
+    void devicesOfOneRunAreOfOneKind() {
+        Cluster cluster;
+        DeviceServer& first = cluster.addMock("a", 5, "cpu", "one-kind");
+        const auto executor = cluster.connect("x");
+        cluster.addMock("bb", 5, "cpu", "another-kind");
+        QVERIFY(executor->build(mockBuild(), {}).replied());
+        Q_UNUSED(first);
+        cluster.servers.erase(cluster.servers.begin());
+        StopSource stop;
+        auto waiting = std::async(std::launch::async, [&] { return executor->build(mockBuild(1), stop.token()); });
+        QVERIFY(waiting.wait_for(std::chrono::milliseconds(1500)) == std::future_status::timeout);
+        cluster.addMock("ccc", 5, "cpu", "one-kind");
+        QVERIFY(waiting.wait_for(std::chrono::seconds(5)) == std::future_status::ready);
+        QVERIFY(waiting.get().replied());
+    }
+
+    void aNewTrackerLearnsWhatGoesOn() {
+        Cluster cluster;
+        cluster.addMock("a");
+        const auto executor = cluster.connect("x");
+        const std::string address = cluster.tracker->address();
+        cluster.tracker.reset();
+        QVERIFY(executor->build(mockBuild(), {}).replied());
+        cluster.tracker = take(Tracker::start({address, {}, quickTiming()}));
+        const auto client = take(TrackerClient::make(address, {}));
+        QTRY_VERIFY_WITH_TIMEOUT(client->list().value().devices.size() == 1, 5000);
+        QCOMPARE(client->list().value().devices.at(0).client, std::string("x"));
+        QVERIFY(executor->build(mockBuild(1), {}).replied());
+        QTest::qWait(300);
+        QCOMPARE(client->list().value().devices.at(0).client, std::string("x"));
+    }
+
+    void wrongTokens() {
+        Cluster cluster(withToken("the right token!"));
+        cluster.addMock("a");
+        QVERIFY(cluster.connect("x")->build(mockBuild(), {}).replied());
+        for (const std::string& token : {std::string("the wrong token!"), std::string()}) {
+            RemoteOptions options = cluster.clientOptions("y");
+            options.access.token = token;
+            const auto refused = RemoteExecutor::connect(std::move(options), {});
+            QVERIFY(!refused.ok() && refused.error().message.find("--token-file") != std::string::npos);
+            QVERIFY(cluster.logged(token.empty() ? "no token" : "a wrong token"));
+        }
+        DeviceServerOptions server = cluster.serverOptions("bb");
+        server.access.token = "the wrong token!";
+        QVERIFY(!DeviceServer::start(std::move(server)).ok());
+        QVERIFY(!cluster.logged("the right token!") && !cluster.logged("the wrong token!"));
+    }
+
+    void leasesCannotBeMadeUp() {
+        Cluster cluster;
+        cluster.addMock("a");
+        const auto tracker = take(TrackerClient::make(cluster.tracker->address(), {}));
+        LeaseBook::Answer grant = take(tracker->ask({"ticket", "x", "cpu"}));
+        const std::string right = grant.lease->id;
+        grant.lease->id = "00112233445566778899aabbccddeeff";
+        QVERIFY(!RemoteSession::open({grant, {}, {}, newSecret(), quickTiming()}, {}).ok());
+        QVERIFY(cluster.logged("a lease that the tracker has not given"));
+        grant.lease->id = right;
+        const auto session = take(RemoteSession::open({grant, {}, {}, newSecret(), quickTiming()}, {}));
+        QVERIFY(take(session->exchange(mockBuild(), 1, std::chrono::seconds(5), {}, {})).replied());
+        QVERIFY(!RemoteSession::open({grant, {}, {}, newSecret(), quickTiming()}, {}).ok()); // used up
+    }
+
+    void refusedRequestsDoNotCostTheDevice() {
+        Cluster cluster;
+        cluster.addMock("a");
+        const auto executor = cluster.connect("x");
+        Message request = mockBuild();
+        request.body["verb"] = "measure_machine";
+        const CallReport refused = executor->build(request, {});
+        QVERIFY(refused.outcome == CallOutcome::refused);
+        QVERIFY(cluster.logged("not served to others"));
+        request = mockBuild();
+        request.blobs.assign(1, std::vector<std::byte>(std::size_t(257) << 20));
+        QVERIFY(executor->build(request, {}).outcome == CallOutcome::refused);
+        QVERIFY(executor->build(mockBuild(), {}).replied());
+        QVERIFY(!cluster.logged("lost"));
+    }
+
+    void stopsAtOnce() {
+        Cluster cluster;
+        cluster.addMock("a", 60'000);
+        const auto executor = cluster.connect("x");
+        const Message profile = mockProfile(executor->build(mockBuild(), {}));
+        StopSource stop;
+        auto measured = std::async(std::launch::async, [&] { return executor->measure(profile, 10, stop.token()); });
+        QTest::qWait(200);
+        QElapsedTimer clock;
+        clock.start();
+        stop.requestStop();
+        QVERIFY(measured.get().outcome == CallOutcome::cancelled);
+        QVERIFY2(clock.elapsed() < 500, qPrintable(QString::number(clock.elapsed())));
+        QVERIFY(executor->build(mockBuild(), {}).replied()); // the device is still ours
+    }
+};
+
+QTEST_GUILESS_MAIN(TestRemoteDevices)
+#include "tst_remote_devices.moc"

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QElapsedTimer>
+#include <QTest>
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "fake_server.h"
+#include "remote_cluster.h"
+
+using namespace tunesmith;
+using namespace tunesmith::testing;
+
+namespace {
+
+// A registration with the tracker of a device that somebody else plays.
+class Played {
+public:
+    Played(Cluster& cluster, const std::string& name, const std::string& address) : tracker_(take(TrackerClient::make(cluster.tracker->address(), {}))) {
+        DeviceInfo device = testDevice(name);
+        device.address = address;
+        id_ = take(tracker_->add(device, {}));
+        beats_ = std::thread([this] {
+            for (; !closing_; std::this_thread::sleep_for(std::chrono::milliseconds(50)))
+                static_cast<void>(tracker_->beat(id_, {}).ok());
+        });
+    }
+    ~Played() {
+        closing_ = true;
+        beats_.join();
+    }
+
+private:
+    std::unique_ptr<TrackerClient> tracker_;
+    std::string id_;
+    std::atomic<bool> closing_ = false;
+    std::thread beats_;
+};
+
+} // namespace
+
+// Servers that answer garbage, stall or vanish: each costs its call one retry.
+class TestRemoteFaults : public QObject {
+    Q_OBJECT
+
+private slots:
+    void aBadServerCostsOneRetry_data() {
+        QTest::addColumn<int>("mischief");
+        QTest::addColumn<QString>("sentence");
+        const auto row = [](const char* name, Mischief mischief, const char* sentence) { QTest::newRow(name) << static_cast<int>(mischief) << sentence; };
+        row("no JSON", Mischief::noJson, "garbage");
+        row("an outcome that is none", Mischief::wrongOutcome, "garbage");
+        row("no kernel", Mischief::noKernel, "garbage");
+        row("a damaged kernel", Mischief::badSamples, "garbage");
+        row("keeps nothing", Mischief::keepsNothing, "garbage");
+        row("a reply of 300 MB", Mischief::hugeReply, "");
+        row("silent stream", Mischief::silentStream, "silent");
+        row("ends the lease during a call", Mischief::endsLease, "ended the lease");
+    }
+    void aBadServerCostsOneRetry() {
+        QFETCH(int, mischief);
+        QFETCH(QString, sentence);
+        Cluster cluster;
+        FakeServer fake(static_cast<Mischief>(mischief));
+        std::unique_ptr<RemoteExecutor> executor;
+        Played played(cluster, "fake", fake.address());
+        executor = cluster.connect("x");
+        QCOMPARE(executor->device().name, std::string("fake"));
+        cluster.addMock("a");
+        QElapsedTimer clock;
+        clock.start();
+        const CallReport report = executor->build(mockBuild(), {});
+        if (static_cast<Mischief>(mischief) == Mischief::hugeReply && report.outcome == CallOutcome::refused)
+            return; // as if we had sent too much
+        QVERIFY2(report.replied(), report.error.message.c_str());
+        QVERIFY2(clock.elapsed() < 10'000, qPrintable(QString::number(clock.elapsed())));
+        QVERIFY(cluster.logged(sentence));
+        QCOMPARE(fake.calls(), static_cast<Mischief>(mischief) == Mischief::keepsNothing ? 2 : 1);
+    }
+
+    void whatIsNoServerIsPassedOver_data() {
+        QTest::addColumn<QByteArray>("answer");
+        QTest::newRow("closes at once") << QByteArray();
+        QTest::newRow("HTTP/1.1") << QByteArray("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc");
+        QTest::newRow("random bytes") << QByteArray(4000, '\x97');
+        QTest::newRow("HTTP/2 settings, then garbage") << QByteArray("\0\0\0\4\0\0\0\0\0\xff\xff\xff\x1f\xff\xff\xff\xff\xff", 18);
+    }
+    void whatIsNoServerIsPassedOver() {
+        QFETCH(QByteArray, answer);
+        Cluster cluster;
+        NoServer nobody(answer.toStdString());
+        Played played(cluster, "nobody", nobody.address());
+        cluster.addMock("a");
+        QElapsedTimer clock;
+        clock.start();
+        const auto executor = cluster.connect("x");
+        QCOMPARE(executor->device().name, std::string("a"));
+        QVERIFY(executor->build(mockBuild(), {}).replied());
+        QVERIFY(clock.elapsed() < 10'000);
+    }
+
+    void twoLossesAreTheCandidatesFault() {
+        Cluster cluster;
+        FakeServer first(Mischief::noJson), second(Mischief::noJson);
+        Played a(cluster, "a", first.address()), bb(cluster, "bb", second.address());
+        const auto executor = cluster.connect("x");
+        const CallReport report = executor->build(mockBuild(), {});
+        QVERIFY(report.outcome == CallOutcome::crashed);
+        QCOMPARE(first.calls() + second.calls(), 2);
+        QVERIFY(!report.error.message.empty());
+    }
+
+    void aServerThatGoesIsReplaced() {
+        Cluster cluster;
+        cluster.addMock("a", 300);
+        const auto executor = cluster.connect("x");
+        const Message profile = mockProfile(executor->build(mockBuild(), {}));
+        cluster.addMock("bb", 5);
+        auto measured = std::async(std::launch::async, [&] { return executor->measure(profile, 5, {}); });
+        QTest::qWait(100);
+        cluster.servers.erase(cluster.servers.begin());
+        QVERIFY(measured.wait_for(std::chrono::seconds(8)) == std::future_status::ready);
+        const CallReport report = measured.get();
+        QVERIFY2(report.replied(), report.error.message.c_str());
+    }
+
+    void aClientThatIsGoneFreesItsDevice() {
+        Cluster cluster;
+        cluster.addMock("a", 60'000);
+        auto executor = cluster.connect("x");
+        StopSource stop;
+        const Message profile = mockProfile(executor->build(mockBuild(), {}));
+        auto measured = std::async(std::launch::async, [&] { return executor->measure(profile, 100, stop.token()); });
+        QTest::qWait(100);
+        stop.requestStop();
+        static_cast<void>(measured.get());
+        executor.reset();
+        QElapsedTimer clock;
+        clock.start();
+        QVERIFY(cluster.connect("y")->build(mockBuild(), {}).replied());
+        QVERIFY2(clock.elapsed() < 2000, qPrintable(QString::number(clock.elapsed())));
+    }
+
+    void noTrackerIsOneSentence() {
+        RemoteOptions options;
+        options.tracker = "127.0.0.1:1";
+        options.key = "cpu";
+        options.client = "x";
+        QElapsedTimer clock;
+        clock.start();
+        const auto executor = RemoteExecutor::connect(std::move(options), {});
+        QVERIFY(!executor.ok() && executor.error().message.find("127.0.0.1:1") != std::string::npos);
+        QVERIFY(clock.elapsed() < 12'000);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestRemoteFaults)
+#include "tst_remote_faults.moc"

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+#include <cmath>
+#include <limits>
+
+#include "core/base/log.h"
+#include "core/executors/access.h"
+#include "core/executors/device_session.h"
+#include "core/executors/mock_executor.h"
+#include "core/executors/requests.h"
+#include "core/executors/wire.h"
+#include "core/schedule/kernel_messages.h"
+#include "remote_testing.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+using namespace tunesmith::testing;
+using Json = nlohmann::json;
+
+namespace {
+
+Message buildRequest() {
+    Message request = workloadRequest("build_kernel", "0123456789abcdef", "a workload", {Isa::avx2, "znver4", 1});
+    request.body["config"] = "1,2";
+    return request;
+}
+
+Message profileRequest(std::size_t bytes = 8192) {
+    Message request = workloadRequest("profile_kernel", "0123456789abcdef", "a workload", {Isa::avx2, "znver4", 2});
+    request.body["kernel"] = Json::object();
+    request.body["measure_ms"] = 5;
+    request.body["max_seconds"] = 1;
+    request.blobs.emplace_back(bytes, std::byte{7});
+    return request;
+}
+
+std::unique_ptr<DeviceSession> session(const std::string& client, KeptBlobs& blobs) {
+    MockOptions mock;
+    mock.buildMs = mock.profileMs = 0;
+    return std::make_unique<DeviceSession>(testDevice("a"), Lease{"lease", client}, client, std::make_unique<MockExecutor>(mock, KernelWorkerOptions()), blobs);
+}
+
+} // namespace
+
+class TestRemoteMessages : public QObject {
+    Q_OBJECT
+
+    static QString write(const QTemporaryDir& folder, const char* name, const QByteArray& text, QFile::Permissions permissions = QFile::ReadOwner | QFile::WriteOwner) {
+        QFile file(folder.filePath(name));
+        if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.setPermissions(permissions))
+            qFatal("cannot write %s", qPrintable(file.fileName()));
+        return file.fileName();
+    }
+
+private slots:
+    void requests_data() {
+        QTest::addColumn<QString>("base");
+        QTest::addColumn<QString>("patch"); // JSON merge patch; null removes
+        QTest::addColumn<int>("blobs");     // more or fewer
+        QTest::addColumn<QString>("problem");
+        QTest::newRow("build") << "build" << "{}" << 0 << "";
+        QTest::newRow("profile") << "profile" << "{}" << 0 << "";
+        QTest::newRow("another verb") << "build" << R"({"verb": "measure_machine"})" << 0 << "not served";
+        QTest::newRow("module verb") << "profile" << R"({"verb": "module_open"})" << 0 << "not served";
+        QTest::newRow("no verb") << "build" << R"({"verb": null})" << 0 << "without a verb";
+        QTest::newRow("verb is a number") << "build" << R"({"verb": 3})" << 0 << "without a verb";
+        QTest::newRow("workload is an object") << "build" << R"({"workload": {}})" << 0 << "workload";
+        QTest::newRow("no workload blob") << "build" << "{}" << -1 << "workload";
+        QTest::newRow("unknown isa") << "build" << R"({"isa": "sse"})" << 0 << "sse";
+        QTest::newRow("more than the device has") << "build" << R"({"isa": "avx512"})" << 0 << "avx512";
+        QTest::newRow("too many threads") << "profile" << R"({"threads": 3})" << 0 << "3 threads";
+        QTest::newRow("no threads") << "profile" << R"({"threads": 0})" << 0 << "0 threads";
+        QTest::newRow("threads are text") << "profile" << R"({"threads": "2"})" << 0 << "without a target";
+        QTest::newRow("no config") << "build" << R"({"config": null})" << 0 << "config";
+        QTest::newRow("too many blobs") << "build" << "{}" << 1 << "config";
+        QTest::newRow("no kernel") << "profile" << R"({"kernel": null})" << 0 << "without a kernel";
+        QTest::newRow("kernel is text") << "profile" << R"({"kernel": "k"})" << 0 << "without a kernel";
+        QTest::newRow("kernel blob is missing") << "profile" << "{}" << -1 << "blobs";
+        QTest::newRow("measures for ever") << "profile" << R"({"measure_ms": 1e300})" << 0 << "measure_ms";
+        QTest::newRow("negative time") << "profile" << R"({"max_seconds": -1})" << 0 << "max_seconds";
+        QTest::newRow("incumbent is text") << "profile" << R"({"incumbent_ms": "1"})" << 0 << "incumbent_ms";
+        QTest::newRow("reference without its time") << "profile" << R"({"reference": {}})" << 1 << "reference";
+        QTest::newRow("nothing to compare") << "profile" << R"({"verb": "compare_kernels", "kernels": []})" << 0 << "without a kernel";
+    }
+    void requests() {
+        QFETCH(QString, base);
+        QFETCH(QString, patch);
+        QFETCH(int, blobs);
+        QFETCH(QString, problem);
+        Message request = base == "build" ? buildRequest() : profileRequest();
+        request.body.merge_patch(Json::parse(patch.toStdString()));
+        request.blobs.resize(static_cast<std::size_t>(static_cast<int>(request.blobs.size()) + blobs));
+        const auto checked = checkKernelRequest(request, testDevice("a"));
+        QCOMPARE(checked.ok(), problem.isEmpty());
+        if (!checked.ok())
+            QVERIFY2(QString::fromStdString(checked.error().message).contains(problem), checked.error().message.c_str());
+    }
+
+    void answers() {
+        KeptBlobs blobs(1 << 20);
+        const auto desk = session("x", blobs);
+        remote::Request wire;
+        toWire(buildRequest(), {}, wire);
+        remote::Reply reply;
+        QVERIFY(desk->exchange(wire, reply, {}).ok());
+        CallReport report = take(fromWire(reply));
+        QVERIFY(report.replied());
+        QVERIFY(checkKernelReply(buildRequest(), report.reply).ok());
+        Message bent = report.reply;
+        bent.blobs.clear();
+        QVERIFY(!checkKernelReply(buildRequest(), bent).ok());
+        bent = report.reply;
+        bent.body["kernel"] = 4;
+        QVERIFY(!checkKernelReply(buildRequest(), bent).ok());
+        const auto samples = [](std::vector<float> values) { return Message{{{"status", "ok"}}, {samplesToBlob(values)}}; };
+        QVERIFY(checkKernelReply(profileRequest(), samples({1.5F, 2})).ok());
+        QVERIFY(!checkKernelReply(profileRequest(), samples({1, std::numeric_limits<float>::quiet_NaN()})).ok());
+        QVERIFY(!checkKernelReply(profileRequest(), samples({-1})).ok());
+        QVERIFY(!checkKernelReply(profileRequest(), {{{"status", "ok"}}, {std::vector<std::byte>(3)}}).ok());
+        QVERIFY(!checkKernelReply(profileRequest(), {{{"status", 1}}, {}}).ok());
+        QVERIFY(!checkKernelReply(profileRequest(), {Json::object(), {}}).ok());
+    }
+
+    void garbageOnTheWire() {
+        remote::Reply reply;
+        QVERIFY(!fromWire(reply).ok());
+        reply.set_outcome("replied");
+        for (const std::string& body : {std::string(), std::string("{"), std::string("[]"), std::string("\xff\xfe"), std::string(100'000, '['), "{\"a\":" + std::string(300, '[') + std::string(300, ']') + "}"}) {
+            reply.set_body(body);
+            QVERIFY(!fromWire(reply).ok());
+        }
+        reply.set_body("{}");
+        QVERIFY(fromWire(reply).ok());
+        reply.set_outcome("perhaps");
+        QVERIFY(!fromWire(reply).ok());
+        remote::Device device;
+        QVERIFY(!fromWire(device).ok());
+        toWire(testDevice("a"), device);
+        QCOMPARE(take(fromWire(device)).machine.key, testDevice("a").machine.key);
+        device.set_name(std::string("a\nb"));
+        QVERIFY(!fromWire(device).ok());
+    }
+
+    void aKernelIsKeptForItsClientOnly() {
+        KeptBlobs blobs(1 << 20);
+        const auto mine = session("x", blobs), theirs = session("y", blobs);
+        const Message request = profileRequest();
+        remote::Request whole, named;
+        toWire(request, {}, whole);
+        toWire(request, {blobName(request.blobs[1])}, named);
+        QVERIFY(named.ByteSizeLong() < whole.ByteSizeLong() - 8000);
+        remote::Reply reply;
+        QVERIFY(mine->exchange(named, reply, {}).ok());
+        QVERIFY(reply.missing());
+        reply.Clear();
+        QVERIFY(mine->exchange(whole, reply, {}).ok());
+        QVERIFY(take(fromWire(reply)).replied());
+        reply.Clear();
+        QVERIFY(mine->exchange(named, reply, {}).ok());
+        QVERIFY(!reply.missing() && take(fromWire(reply)).replied());
+        QStringList logged;
+        setLogSink([&](LogLevel, const std::string& text) { logged << QString::fromStdString(text); });
+        reply.Clear();
+        QVERIFY(theirs->exchange(named, reply, {}).ok());
+        setLogSink({});
+        QVERIFY(reply.missing() && reply.outcome().empty());
+        QCOMPARE(logged.size(), 1);
+        QVERIFY(logged[0].contains("refused y"));
+    }
+
+    void keptBlobsAreLimited() {
+        KeptBlobs blobs(10'000);
+        for (int i = 0; i < 5; ++i)
+            blobs.keep("x", std::to_string(i), std::vector<std::byte>(4000));
+        QVERIFY(!blobs.find("x", "0") && !blobs.find("x", "2"));
+        QVERIFY(blobs.find("x", "3") && blobs.find("x", "4"));
+        blobs.keep("x", "large", std::vector<std::byte>(10'001));
+        QVERIFY(!blobs.find("x", "large") && blobs.find("x", "4"));
+    }
+
+    void oneNameAThousandTimesIsNoWayAroundTheLimit() {
+        KeptBlobs blobs(256 << 20);
+        blobs.keep("x", "large", std::vector<std::byte>(64 << 20));
+        remote::Request wire;
+        wire.set_body("{}");
+        for (int i = 0; i < 5; ++i)
+            wire.add_blobs()->set_kept("large");
+        bool missing = false;
+        QVERIFY(!fromWire(wire, [&](const std::string& name) { return blobs.find("x", name); }, missing).ok());
+    }
+
+    void accessFiles() {
+        const QTemporaryDir folder;
+        const auto read = [&](const QString& token) { return readAccess({token.toStdString()}); };
+        QCOMPARE(take(read(write(folder, "good", "0123456789abcdef\n"))).token, std::string("0123456789abcdef"));
+        for (const auto& [name, text] : {std::pair("short", "0123\n"), {"empty", ""}, {"spaces", "0123456789 abcdef\n"}, {"two", "0123456789abcdef\n0123456789abcdef\n"}})
+            QVERIFY(!read(write(folder, name, text)).ok());
+        const auto open = read(write(folder, "open", "0123456789abcdef\n", QFile::ReadOwner | QFile::ReadOther));
+        QVERIFY(!open.ok() && open.error().message.find("chmod 600") != std::string::npos);
+        QVERIFY(!open.ok() && open.error().message.find("0123456789") == std::string::npos);
+        QVERIFY(!read(folder.path()).ok());
+        QVERIFY(!read(folder.filePath("none")).ok());
+        QVERIFY(!read("/dev/zero").ok());
+        AccessFiles files;
+        files.ca = write(folder, "ca", "no certificate").toStdString();
+        QVERIFY(!readAccess(files).ok());
+        files = {};
+        files.certificate = write(folder, "cert", "-----BEGIN CERTIFICATE-----").toStdString();
+        QVERIFY(!readAccess(files).ok());
+    }
+
+    void onlyLoopbackIsFree_data() {
+        QTest::addColumn<QString>("address");
+        QTest::addColumn<bool>("free");
+        QTest::newRow("IPv4") << "127.0.0.1:1" << true;
+        QTest::newRow("IPv6") << "[::1]:1" << true;
+        QTest::newRow("name") << "localhost:1" << true;
+        QTest::newRow("all") << "0.0.0.0:1" << false;
+        QTest::newRow("all of IPv6") << "[::]:1" << false;
+        QTest::newRow("another machine") << "10.0.0.3:1" << false;
+        QTest::newRow("a name that looks like one") << "127.0.0.1.example.org:1" << false;
+        QTest::newRow("a name") << "tracker.example.org:1" << false;
+    }
+    void onlyLoopbackIsFree() {
+        QFETCH(QString, address);
+        QFETCH(bool, free);
+        const std::string text = address.toStdString();
+        Access access;
+        QCOMPARE(checkListening(access, text).ok(), free);
+        QCOMPARE(checkCalling(access, text).ok(), free);
+        access.token = "0123456789abcdef";
+        QCOMPARE(checkListening(access, text).ok(), free);
+        access.ca = access.certificate = access.key = "-----BEGIN";
+        QVERIFY(checkListening(access, text).ok() && checkCalling(access, text).ok());
+        access = {};
+        access.insecure = true;
+        QVERIFY(checkListening(access, text).ok() && checkCalling(access, text).ok());
+    }
+
+    void addresses() {
+        for (const char* bad : {"", "host", ":1", "host:", "host:x", "host:65536", "host:-1", "host:1x"})
+            QVERIFY2(!checkAddress(bad).ok(), bad);
+        QVERIFY(checkAddress("host:0").ok() && checkAddress("[::1]:65535").ok());
+    }
+
+    void secrets() {
+        QVERIFY(sameSecret("abc", "abc") && !sameSecret("abc", "abd") && !sameSecret("abc", "ab") && sameSecret("", ""));
+        QVERIFY(newSecret() != newSecret());
+        QCOMPARE(newSecret().size(), std::size_t(32));
+    }
+};
+
+QTEST_APPLESS_MAIN(TestRemoteMessages)
+#include "tst_remote_messages.moc"
