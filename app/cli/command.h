@@ -69,6 +69,7 @@ void addBench(CLI::App& app, Session& session);
 void addCompile(CLI::App& app, Session& session);
 void addConformance(CLI::App& app, Session& session);
 void addExperiment(CLI::App& app, Session& session);
+void addDevices(CLI::App& app, Session& session);
 void addExport(CLI::App& app, Session& session);
 void addInfo(CLI::App& app, Session& session);
 void addJobs(CLI::App& app, Session& session);
@@ -81,10 +82,12 @@ void addRules(CLI::App& app, Session& session);
 void addRuleStore(CLI::App& rules, Session& session); // these are below the command of addRules
 void addRuleTrials(CLI::App& rules, Session& session);
 void addRun(CLI::App& app, Session& session);
+void addServer(CLI::App& app, Session& session);
 void addStore(CLI::App& app, Session& session);
 void addSweep(CLI::App& app, Session& session);
 void addTasks(CLI::App& app, Session& session);
 void addInspect(CLI::App& app, Session& session);
+void addTracker(CLI::App& app, Session& session);
 void addTune(CLI::App& app, Session& session);
 void addVersion(CLI::App& app, Session& session);
 

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "app/cli/command.h"
+#include "app/cli/remote_options.h"
 #include "app/cli/text.h"
 #include "app/cli/tune_problem.h"
 #include "core/workbench/tune.h"
@@ -172,7 +173,16 @@ std::string tuneText(const TuneReport& report) {
 struct Options {
     std::string model;
     TuneRequest request;
+    DeviceChoice device;
 };
+
+void addDevice(CLI::App& command, DeviceChoice& device) {
+    CLI::Option* key = command.add_option("--device", device.key, "Build and measure on a device of this key (tunesmith-cli devices) instead of this machine")->type_name("KEY");
+    CLI::Option* tracker = command.add_option("--tracker", device.tracker, "Which tracker lends it")->type_name("HOST:PORT")->needs(key);
+    key->needs(tracker);
+    command.add_option("--priority", device.priority, "Before clients of a lower one")->needs(key);
+    addRemoteFiles(command, device.files);
+}
 
 void addBudget(CLI::App& command, TuneBudget& budget) {
     command
@@ -195,6 +205,8 @@ Result<int> tune(Session& session, Options& options) {
     request.space = session.space;
     request.stop = session.stop;
     request.listener = &narrator;
+    if (!options.device.key.empty())
+        request.device = options.device;
     TS_ASSIGN(const TuneReport report, tuneModel(model, request));
     TS_ASSIGN(const int status, session.print(tuneJson(report), tuneText(report),
                                               session.stop.stopRequested() ? kCancelled : kDone));
@@ -236,6 +248,7 @@ void addTune(CLI::App& app, Session& session) {
     command.add_flag("--layouts", request.layouts,
                      "Then measure kernels in other layouts, with a quarter of the budget, and plan the layouts of the whole model; "
                      "the plan is kept where the model is certainly faster with it");
+    addDevice(command, options->device);
     command.add_option("--resume", request.resume, "Go on with a run that was stopped or killed")
         ->type_name("RUN");
     session.addDimensions(command);

@@ -7,7 +7,7 @@ namespace tunesmith::cli {
 const std::vector<AddCommand>& commands() {
     static const std::vector<AddCommand> list{
         addModels,  addInfo,  addRun,  addOptimize,   addTasks, addTune,  addCompile, addExport,      addBench, addInspect,
-        addRules,   addExperiment, addJobs, addSweep, addPlugins, addMachine, addConformance, addStore, addVersion,
+        addRules,   addExperiment, addJobs, addSweep, addTracker, addServer, addDevices, addPlugins, addMachine, addConformance, addStore, addVersion,
     };
     return list;
 }

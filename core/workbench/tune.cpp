@@ -8,6 +8,7 @@
 #include "core/measure/machine.h"
 #include "core/search/strategy_table.h"
 #include "core/workbench/open_store.h"
+#include "core/workbench/remote_device.h"
 #include "core/workbench/run_options.h"
 #include "core/workbench/tuning_run.h"
 
@@ -51,6 +52,7 @@ public:
     Result<TuneReport> go() {
         TS_ASSIGN(const std::string path, storePath(request_.store));
         TS_ASSIGN(store_, Store::open(path));
+        TS_TRY(connect());
         TS_TRY(request_.resume ? planResumed() : planFresh());
         TuneReport report;
         for (std::size_t i = 0; i < legs_.size() && !report.unfinished; ++i) {
@@ -76,13 +78,31 @@ private:
         return std::max(1.0, (*budget_.seconds - spent) / static_cast<double>(legs_.size() - index));
     }
 
+    Status connect() {
+        if (!request_.device)
+            return {};
+        if (request_.layouts)
+            return inputError("layouts are planned with times of whole models, which only this machine takes; leave out --layouts or the device");
+        constexpr int kAllCores = 256; // as many as the device has
+        std::uint64_t seed = request_.seed;
+        if (request_.resume) {
+            TS_ASSIGN(const RunRow row, store_->run(RunId(*request_.resume)));
+            seed = row.seed;
+        }
+        const Work work{request_.stop, [this](const Progress& progress) { listener().onProgress(progress); }};
+        TS_ASSIGN(device_, connectDevice(*request_.device, workerLimits(request_, seed, kAllCores), work));
+        return {};
+    }
+
+    int cores() const { return device_ ? device_->device().threads : coreCount(); }
+
     Status planFresh() {
         budget_ = request_.budget;
         if (budget_.empty())
             budget_.trialsPerWorkload = kDefaultTrialsPerWorkload;
         std::vector<int> threads{request_.threads > 0 ? request_.threads : 1};
-        if (request_.threads <= 0 && coreCount() > 1 && budget_.trials.value_or(2) > 1)
-            threads.push_back(coreCount());
+        if (request_.threads <= 0 && cores() > 1 && budget_.trials.value_or(2) > 1)
+            threads.push_back(cores());
         if (request_.layouts) // a quarter is for what comes after
             budget_ = lessLayouts(budget_);
         TuneLegPlan plan;
@@ -142,6 +162,7 @@ private:
 
     void addLegs(TuneLegPlan plan, const std::vector<int>& threads) {
         for (std::size_t i = 0; i < threads.size(); ++i) {
+            plan.device = device_;
             plan.leg = {threads[i], static_cast<int>(i), static_cast<int>(threads.size())};
             plan.followedBy.assign(threads.begin() + static_cast<std::ptrdiff_t>(i) + 1, threads.end());
             legs_.push_back(plan);
@@ -167,6 +188,7 @@ private:
     const Model& model_;
     const TuneRequest& request_;
     std::shared_ptr<Store> store_;
+    std::shared_ptr<RemoteExecutor> device_; // none: this machine
     TuneBudget budget_; // of all legs together
     std::vector<TuneLegPlan> legs_;
     mutable TuneListener silent_;

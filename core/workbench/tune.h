@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/schedule/stage_gate.h"
+#include "core/workbench/remote.h"
 #include "core/workbench/tasks.h"
 
 namespace tunesmith {
@@ -64,6 +65,7 @@ struct TuneRequest {
     std::optional<std::int64_t> resume; // a run that was stopped or killed
     bool measureModel = true;           // before and after, at the end
     bool layouts = false; // then plan the layouts by measured costs, with a quarter of the budget
+    std::optional<DeviceChoice> device; // of a tracker, instead of this machine; times of the whole model are then sums of its kernels
     std::shared_ptr<StageGate> gate; // where others use the machine at the same time
     StopToken stop;
     TuneListener* listener = nullptr;

@@ -97,14 +97,14 @@ public:
         : model_(model), request_(request), store_(store), plan_(plan), listener_(listener) {}
 
     Result<TunedRun> go() {
-        TS_ASSIGN(target_, hostTarget(plan_.leg.threads));
+        TS_ASSIGN(target_, plan_.device ? plan_.device->device().target(plan_.leg.threads) : hostTarget(plan_.leg.threads));
         {
             TS_ASSIGN(const auto preparing, turn("prepare", 1));
             TS_TRY(listTasks());
         }
         TS_ASSIGN(const TuneResult result, tune());
         TunedRun run = runOf(result);
-        if (request_.measureModel && !request_.stop.stopRequested() && result.reason != StopReason::failed)
+        if (request_.measureModel && !plan_.device && !request_.stop.stopRequested() && result.reason != StopReason::failed)
             if (const Status measured = measureModel(result.run, run); !measured.ok() && !measured.error().isCancelled())
                 return measured.error();
         if (request_.layouts && !request_.stop.stopRequested() && result.reason != StopReason::failed)
@@ -159,9 +159,8 @@ private:
         if (request_.batch > 0)
             options.batch = static_cast<std::size_t>(request_.batch);
         options.transfer = request_.transfer;
-        options.workers.builders = request_.builders > 0 ? request_.builders : coreCount();
-        options.workers.profileSeconds = request_.timeoutSeconds;
-        options.workers.seed = plan_.seed;
+        options.workers = workerLimits(request_, plan_.seed, plan_.device ? plan_.device->device().machine.cores : coreCount());
+        options.executor = plan_.device;
         options.version = versionText();
         options.gate = request_.gate;
         ModelRow row{{}, model_.name(), model_.source(), model_.hash()};
@@ -295,6 +294,14 @@ private:
 };
 
 } // namespace
+
+KernelWorkerOptions workerLimits(const TuneRequest& request, std::uint64_t seed, int cores) {
+    KernelWorkerOptions limits;
+    limits.builders = request.builders > 0 ? request.builders : cores;
+    limits.profileSeconds = request.timeoutSeconds;
+    limits.seed = seed;
+    return limits;
+}
 
 Result<TunedRun> tuneLeg(const Model& model, const TuneRequest& request, Store& store, const TuneLegPlan& plan,
                          TuneListener& listener) {

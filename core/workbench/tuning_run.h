@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include "core/executors/remote_executor.h"
 #include "core/schedule/tuner.h"
 #include "core/workbench/tune.h"
 
@@ -15,7 +16,10 @@ struct TuneLegPlan {
     std::vector<int> followedBy; // thread counts of the legs that come after it
     RunId follows; // the run of the leg before; none for the first
     std::optional<RunId> resume;
+    std::shared_ptr<RemoteExecutor> device; // none: this machine
 };
+
+KernelWorkerOptions workerLimits(const TuneRequest& request, std::uint64_t seed, int cores); // cores: of the machine
 
 Result<TunedRun> tuneLeg(const Model& model, const TuneRequest& request, Store& store, const TuneLegPlan& plan,
                          TuneListener& listener);

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/command.h"
+#include "app/cli/remote_options.h"
+#include "app/cli/text.h"
+#include "core/base/log.h"
+#include "core/workbench/remote.h"
+
+namespace tunesmith::cli {
+namespace {
+
+// Who comes and goes and what is refused, on stderr.
+void logToErrors() {
+    setLogSink([](LogLevel, const std::string& text) { std::fprintf(stderr, "tunesmith-cli: %s\n", text.c_str()); });
+}
+
+// The first line of stdout: whoever started this reads there where it listens.
+void printAddress(Session& session, const std::string& address) {
+    session.progress.clear();
+    std::printf("%s\n", address.c_str());
+    std::fflush(stdout);
+}
+
+void addListening(CLI::App& command, std::string& listen, RemoteFiles& files) {
+    command.add_option("--listen", listen, "Where to listen; port 0 takes a free one, and the first line printed names it")->type_name("HOST:PORT")->capture_default_str();
+    command.add_option("--cert", files.certificate, "Certificate of this address, PEM")->type_name("FILE");
+    command.add_option("--tls-key", files.key, "Its private key, PEM, readable for you only")->type_name("FILE");
+}
+
+Json deviceJson(const DeviceState& device) {
+    return {{"name", device.name},
+            {"address", device.address},
+            {"keys", device.keys},
+            {"cpu", device.cpu},
+            {"isa", device.isa},
+            {"cores", device.cores},
+            {"threads", device.threads},
+            {"memory_gb", device.memoryGb},
+            {"mock", device.mock},
+            {"client", device.client.empty() ? Json() : Json(device.client)},
+            {"priority", device.priority},
+            {"seconds", device.seconds},
+            {"fma_gflops", device.fmaGflops > 0 ? Json(device.fmaGflops) : Json()},
+            {"memory_gbs", device.memoryGbs > 0 ? Json(device.memoryGbs) : Json()}};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words)
+        text += (text.empty() ? "" : ",") + word;
+    return text;
+}
+
+Result<int> printDevices(Session& session, const DeviceList& list) {
+    Json devices = Json::array(), waiting = Json::array();
+    Table table({{"key", false, 30}, {"device", false, 30}, {"address", false, 40}, {"processor", false, 44}, {"isa"}, {"threads", true}, {"GFLOP/s", true}, {"GB/s", true}, {"served", false, 44}});
+    for (const DeviceState& device : list.devices) {
+        devices.push_back(deviceJson(device));
+        table.add({joined(device.keys), device.name, device.address, device.cpu, device.isa, std::to_string(device.threads), device.fmaGflops > 0 ? fixed(device.fmaGflops, 0) : "-",
+                   device.memoryGbs > 0 ? fixed(device.memoryGbs, 0) : "-", device.client.empty() ? "free" : device.client + ", " + fixed(device.seconds, 0) + " s"});
+    }
+    std::string text = list.devices.empty() ? "no devices\n" : table.text();
+    for (const WaitingClient& client : list.waiting) {
+        waiting.push_back({{"client", client.client}, {"key", client.key}, {"priority", client.priority}, {"seconds", client.seconds}});
+        text += client.client + " waits for " + client.key + " with priority " + std::to_string(client.priority) + " for " + fixed(client.seconds, 0) + " s\n";
+    }
+    return session.print({{"devices", devices}, {"waiting", waiting}}, text);
+}
+
+} // namespace
+
+void addRemoteFiles(CLI::App& command, RemoteFiles& files) {
+    command.add_option("--token-file", files.token, "File that holds the token of tracker, servers and clients, readable for you only")->type_name("FILE");
+    command.add_option("--ca", files.ca, "Whom to trust when calling, PEM; with it calls use TLS")->type_name("FILE");
+    command.add_flag("--insecure", files.insecure, "Do without TLS or token between machines, too");
+}
+
+void addTracker(CLI::App& app, Session& session) {
+    struct Options {
+        std::string listen = "127.0.0.1:9290";
+        RemoteFiles files;
+    };
+    const auto options = std::make_shared<Options>();
+    CLI::App& command = *app.add_subcommand("tracker", "Lend the devices of servers to tunings, by key and priority, until it is stopped");
+    addListening(command, options->listen, options->files);
+    addRemoteFiles(command, options->files);
+    command.callback([&session, options] {
+        session.action = [&session, options]() -> Result<int> {
+            logToErrors();
+            TS_TRY(serveTracker(options->listen, options->files, [&](const std::string& address) { printAddress(session, address); }, session.stop));
+            return kDone;
+        };
+    });
+}
+
+void addServer(CLI::App& app, Session& session) {
+    const auto request = std::make_shared<ServerRequest>();
+    const auto mock = std::make_shared<ServerRequest::Mock>();
+    const auto isMock = std::make_shared<bool>(false);
+    CLI::App& command = *app.add_subcommand("server", "Offer this machine to tunings on other ones, until it is stopped");
+    addListening(command, request->listen, request->files);
+    command.add_option("--advertise", request->advertised, "Host by which clients reach this machine (default: that of --listen)")->type_name("HOST");
+    command.add_option("--tracker", request->tracker, "The tracker")->type_name("HOST:PORT")->required();
+    command.add_option("--key", request->keys, "Keys by which tunings ask for this device")->required()->expected(1, 16);
+    command.add_option("--name", request->name, "Name for people (default: the machine's)");
+    command.add_option("--cores", request->cores, "The only cores to use, such as 0-3,6");
+    session.addThreads(command);
+    command.add_option("--memory", request->memoryGb, "GiB that a worker may use (default: three quarters of the machine's)")->check(CLI::PositiveNumber);
+    CLI::Option* mocked = command.add_flag("--mock", *isMock, "Build and measure nothing, make times up: for tests");
+    command.add_option("--build-ms", mock->buildMs, "How long a build then takes")->check(CLI::Range(0.0, 1e6))->needs(mocked);
+    command.add_option("--profile-ms", mock->profileMs, "How long a measurement then takes")->check(CLI::Range(0.0, 1e6))->needs(mocked);
+    addRemoteFiles(command, request->files);
+    session.addStore(command);
+    command.callback([&session, request, mock, isMock] {
+        session.action = [&session, request, mock, isMock]() -> Result<int> {
+            logToErrors();
+            request->threads = session.threads;
+            request->store = session.store;
+            if (*isMock)
+                request->mock = *mock;
+            TS_TRY(serveDevice(*request, [&](const std::string& address) { printAddress(session, address); }, session.work()));
+            return kDone;
+        };
+    });
+}
+
+void addDevices(CLI::App& app, Session& session) {
+    struct Options {
+        std::string tracker;
+        RemoteFiles files;
+    };
+    const auto options = std::make_shared<Options>();
+    CLI::App& command = *app.add_subcommand("devices", "What a tracker has to lend, and who has it");
+    command.add_option("--tracker", options->tracker, "The tracker")->type_name("HOST:PORT")->required();
+    addRemoteFiles(command, options->files);
+    session.addJson(command);
+    command.callback([&session, options] {
+        session.action = [&session, options]() -> Result<int> {
+            TS_ASSIGN(const DeviceList list, listDevices(options->tracker, options->files));
+            return printDevices(session, list);
+        };
+    });
+}
+
+} // namespace tunesmith::cli

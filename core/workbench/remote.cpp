@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/remote.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sched.h>
+#include <thread>
+#include <unistd.h>
+
+#include "core/executors/device_server.h"
+#include "core/executors/mock_executor.h"
+#include "core/executors/tracker.h"
+#include "core/measure/machine.h"
+#include "core/workbench/machine.h"
+#include "core/workbench/remote_device.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr double kGiB = 1 << 30;
+
+void waitForStop(const StopToken& stop) {
+    while (!stop.stopRequested())
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+}
+
+std::string hostName() {
+    char name[256] = {};
+    return ::gethostname(name, sizeof name - 1) == 0 && name[0] ? name : "somewhere";
+}
+
+// "0-3,6"
+Result<cpu_set_t> coresOf(const std::string& text) {
+    const Error wrong = inputError("--cores '" + text + "' is no list of cores; write for example 0-3,6");
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    const char *at = text.data(), *const end = at + text.size();
+    while (at != end) {
+        int first = 0, last = 0;
+        auto read = std::from_chars(at, end, first);
+        last = first;
+        if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-')
+            read = std::from_chars(read.ptr + 1, end, last);
+        if (read.ec != std::errc() || first < 0 || last < first || last >= CPU_SETSIZE || (read.ptr != end && (*read.ptr != ',' || read.ptr + 1 == end)))
+            return wrong;
+        for (int core = first; core <= last; ++core)
+            CPU_SET(core, &set);
+        at = read.ptr == end ? end : read.ptr + 1;
+    }
+    return set;
+}
+
+Status useCores(const std::string& text) {
+    if (text.empty())
+        return {};
+    TS_ASSIGN(const cpu_set_t set, coresOf(text));
+    if (::sched_setaffinity(0, sizeof set, &set) != 0)
+        return inputError("--cores " + text + ": this machine has none of them");
+    return {};
+}
+
+Result<MachineRow> machineWithCeilings(const ServerRequest& request, const Work& work) {
+    TS_ASSIGN(MachineRow machine, thisMachine());
+    if (request.mock) {
+        machine.key = "mock";
+        machine.cpu = "mock";
+        return machine;
+    }
+    TS_ASSIGN(const MachineReport report, machineReport(request.store, false, work));
+    MachineCeilings ceilings{report.cpu, report.isa, {}};
+    for (const CeilingsAt& entry : report.threads)
+        ceilings.threads.push_back({entry.threads, entry.fmaGflops, entry.memoryGbs});
+    machine.ceilings = ceilings.toJson().dump();
+    return machine;
+}
+
+Result<DeviceInfo> deviceOf(const ServerRequest& request, const Work& work) {
+    TS_ASSIGN(MachineRow machine, machineWithCeilings(request, work));
+    const int threads = request.threads > 0 ? request.threads : machine.cores;
+    if (threads > machine.cores && !request.mock)
+        return inputError("--threads " + std::to_string(threads) + " is more than the " + std::to_string(machine.cores) + " cores that may be used");
+    TS_ASSIGN(const Target target, hostTarget(threads));
+    DeviceInfo device{request.name.empty() ? hostName() : request.name, {}};
+    device.keys = request.keys;
+    device.isa = isaName(target.isa);
+    device.tuneCpu = target.tuneCpu;
+    device.threads = threads;
+    const double most = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+    device.memory = static_cast<std::uint64_t>(request.memoryGb > 0 ? request.memoryGb * kGiB : most * 3 / 4);
+    device.machine = std::move(machine);
+    device.mock = request.mock.has_value();
+    return device;
+}
+
+ExecutorFactory mockFactory(const ServerRequest::Mock& mock, const MachineRow& machine) {
+    return [=](const KernelWorkerOptions& options) -> Result<std::unique_ptr<KernelExecutor>> {
+        return std::unique_ptr<KernelExecutor>(std::make_unique<MockExecutor>(MockOptions{mock.buildMs, mock.profileMs, 16 << 10, machine}, options));
+    };
+}
+
+// A name without what cannot be in one.
+std::string clientName() {
+    const char* user = ::getlogin();
+    std::string name = std::string(user ? user : "user") + "@" + hostName() + ":" + std::to_string(::getpid());
+    std::ranges::replace_if(name, [](char c) { return c <= 0x20 || c >= 0x7f; }, '_');
+    return name.substr(0, 100);
+}
+
+DeviceState stateOf(const TrackerClient::Device& device) {
+    const DeviceInfo& info = device.info;
+    DeviceState state{info.name, info.address, info.keys, info.machine.cpu, info.isa, info.machine.cores, info.threads, static_cast<double>(info.memory) / kGiB,
+                      info.mock, device.client, device.priority, device.seconds};
+    if (const auto ceilings = MachineCeilings::fromJson(nlohmann::json::parse(info.machine.ceilings, nullptr, false)); ceilings.ok())
+        if (const ThreadCeilings* at = ceilings->of(info.threads)) {
+            state.fmaGflops = at->fmaGflops;
+            state.memoryGbs = at->memoryGbs;
+        }
+    return state;
+}
+
+} // namespace
+
+Result<Access> accessOf(const RemoteFiles& files) { return readAccess({files.token, files.ca, files.certificate, files.key, files.insecure}); }
+
+Status serveTracker(const std::string& listen, const RemoteFiles& files, const Listening& listening, const StopToken& stop) {
+    TS_ASSIGN(const Access access, accessOf(files));
+    TS_ASSIGN(const auto tracker, Tracker::start({listen, access}));
+    listening(tracker->address());
+    waitForStop(stop);
+    return {};
+}
+
+Status serveDevice(const ServerRequest& request, const Listening& listening, const Work& work) {
+    TS_TRY(useCores(request.cores));
+    DeviceServerOptions options;
+    options.listen = request.listen;
+    options.advertised = request.advertised;
+    options.tracker = request.tracker;
+    TS_ASSIGN(options.access, accessOf(request.files));
+    TS_ASSIGN(options.device, deviceOf(request, work));
+    options.worker.memoryLimit = options.device.memory;
+    options.worker.confined = true;
+    if (request.mock)
+        options.makeExecutor = mockFactory(*request.mock, options.device.machine);
+    TS_ASSIGN(const auto server, DeviceServer::start(std::move(options)));
+    listening(server->address());
+    waitForStop(work.stop);
+    return {};
+}
+
+Result<DeviceList> listDevices(const std::string& tracker, const RemoteFiles& files) {
+    TS_ASSIGN(const Access access, accessOf(files));
+    TS_ASSIGN(const auto client, TrackerClient::make(tracker, access));
+    TS_ASSIGN(const TrackerClient::List list, client->list());
+    DeviceList out;
+    for (const TrackerClient::Device& device : list.devices)
+        out.devices.push_back(stateOf(device));
+    for (const TrackerClient::Waiting& waiting : list.waiting)
+        out.waiting.push_back({waiting.client, waiting.key, waiting.priority, waiting.seconds});
+    return out;
+}
+
+Result<std::shared_ptr<RemoteExecutor>> connectDevice(const DeviceChoice& choice, const KernelWorkerOptions& limits, const Work& work) {
+    RemoteOptions options;
+    options.tracker = choice.tracker;
+    TS_ASSIGN(options.access, accessOf(choice.files));
+    options.key = choice.key;
+    options.priority = choice.priority;
+    options.client = clientName();
+    options.limits = limits;
+    options.tell = [work](const std::string& text) { work.report("remote device", -1, text); };
+    TS_ASSIGN(auto executor, RemoteExecutor::connect(std::move(options), work.stop));
+    return std::shared_ptr<RemoteExecutor>(std::move(executor));
+}
+
+} // namespace tunesmith

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <memory>
+
+#include "core/executors/remote_executor.h"
+#include "core/workbench/remote.h"
+
+namespace tunesmith {
+
+// Inside core/workbench only.
+
+Result<Access> accessOf(const RemoteFiles& files);
+// Waits for a device of the key; what is waited for is progress.
+Result<std::shared_ptr<RemoteExecutor>> connectDevice(const DeviceChoice& choice, const KernelWorkerOptions& limits, const Work& work);
+
+} // namespace tunesmith
