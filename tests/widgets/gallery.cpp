@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/widgets/gallery_data.h"
+#include "tests/widgets/gallery_timeline.h"
 #include "widgets/base/command_palette.h"
 #include "widgets/base/empty_state.h"
 #include "widgets/base/notice_bar.h"
@@ -10,6 +11,9 @@
 #include "widgets/optimize/cost_plot.h"
 #include "widgets/optimize/replay_view.h"
 #include "widgets/optimize/rule_panel.h"
+#include "widgets/timeline/jobs_panel.h"
+#include "widgets/timeline/timeline_totals.h"
+#include "widgets/timeline/timeline_view.h"
 #include "widgets/tune/budget_form.h"
 #include "widgets/tune/convergence_plot.h"
 #include "widgets/tune/predicted_plot.h"
@@ -117,6 +121,24 @@ QWidget* workloadPage() {
     return split;
 }
 
+QWidget* timelinePage(TimelineView*& view) {
+    auto* split = new QSplitter(Qt::Vertical);
+    view = new TimelineView;
+    const SampleTimeline sample = sampleTimeline(4, 4, 180);
+    view->setTracks(sample.tracks);
+    view->setJobs(sample.jobs);
+    view->addSlices(sample.slices);
+    auto* totals = new TimelineTotals;
+    totals->watch(view);
+    auto* jobs = new JobsPanel;
+    jobs->setJobs(sample.jobs);
+    jobs->setCurrent(sample.jobs[2].key);
+    for (QWidget* widget : std::initializer_list<QWidget*>{view, totals, jobs})
+        split->addWidget(widget);
+    split->setSizes({330, 200, 200});
+    return split;
+}
+
 QWidget* basePage(QAction* open) {
     auto* page = new QWidget;
     auto* column = new QVBoxLayout(page);
@@ -184,6 +206,8 @@ int main(int argc, char** argv) {
     tabs->addTab(optimizePage(), "Optimize");
     tabs->addTab(tunePage(), "Tune");
     tabs->addTab(workloadPage(), "Workload");
+    TimelineView* timeline = nullptr;
+    tabs->addTab(timelinePage(timeline), "Timeline");
     tabs->addTab(basePage(open), "Base");
     tabs->addTab(exportPage(), "Export");
     auto* progress = new StatusProgress;
@@ -214,6 +238,16 @@ int main(int argc, char** argv) {
         tabs->setCurrentIndex(page);
         shoot(window, folder, name(tabs->tabText(page).toLower()));
     }
+    tabs->setCurrentIndex(4);
+    timeline->setScale(timeline->scale().zoomedAt(200, 6));
+    timeline->setArea({1, 4, {8, 12}});
+    timeline->select(timeline->model().sliceAt(1, 15, 3), false);
+    shoot(window, folder, name("timeline-near"));
+    const SampleTimeline many = sampleTimeline(12, 6, 100'000);
+    timeline->setTracks(many.tracks);
+    timeline->setJobs(many.jobs);
+    timeline->addSlices(many.slices);
+    shoot(window, folder, name("timeline-far"));
     CommandPalette palette(&window);
     palette.popup();
     shoot(palette, folder, name("palette"));
