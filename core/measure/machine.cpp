@@ -26,13 +26,18 @@ std::string cpuName() {
 
 } // namespace
 
-int coreCount() {
+std::vector<int> processors() {
+    std::vector<int> found;
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1;
-    return std::max(1, CPU_COUNT(&set));
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        for (int processor = 0; processor < CPU_SETSIZE; ++processor)
+            if (CPU_ISSET(processor, &set))
+                found.push_back(processor);
+    return found;
 }
+
+int coreCount() { return std::max(1, static_cast<int>(processors().size())); }
 
 const ThreadCeilings* MachineCeilings::of(int threadCount) const {
     const auto nearest = std::ranges::min_element(

@@ -30,7 +30,8 @@ struct MachineCeilings {
 
 // How this computer is named in the store; without ceilings, measuring them takes seconds.
 Result<MachineRow> thisMachine();
-int coreCount(); // that this process may use
+std::vector<int> processors(); // that this thread may use, as the kernel numbers them
+int coreCount();               // how many these are
 
 // In this process, the calling thread being one of them. About a second per thread count.
 Result<ThreadCeilings> measureThreads(int threads);

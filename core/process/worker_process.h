@@ -67,6 +67,7 @@ inline constexpr const char* kParentName = "TUNESMITH_WORKER_PARENT";
 inline constexpr const char* kMemoryName = "TUNESMITH_WORKER_MEMORY";
 inline constexpr const char* kNicenessName = "TUNESMITH_WORKER_NICENESS";
 inline constexpr const char* kConfinedName = "TUNESMITH_WORKER_CONFINED";
+inline constexpr const char* kProcessors = "processors"; // of a request: those that the worker keeps to from now on, a list of numbers
 } // namespace worker_environment
 
 } // namespace tunesmith

@@ -8,8 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <new>
 #include <poll.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -66,6 +68,22 @@ void applyLimits(long long memory, int niceness) {
         ::setpriority(PRIO_PROCESS, 0, niceness);
 }
 
+// With all its threads. A wish: what is no processor of ours is left out by the kernel, or nothing changes.
+void keepTo(const nlohmann::json& processors) {
+    static nlohmann::json last;
+    if (!processors.is_array() || processors == last)
+        return;
+    last = processors;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const auto& processor : processors)
+        if (processor.is_number_unsigned() && processor.get<std::uint64_t>() < CPU_SETSIZE)
+            CPU_SET(processor.get<std::size_t>(), &set);
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error))
+        ::sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof set, &set);
+}
+
 Result<Message> handle(const std::map<std::string, Handler>& handlers, const Message& request) {
     const auto verb = request.body.is_object() ? request.body.find("verb") : request.body.end();
     if (verb == request.body.end() || !verb->is_string())
@@ -74,6 +92,8 @@ Result<Message> handle(const std::map<std::string, Handler>& handlers, const Mes
     if (handler == handlers.end())
         return unsupportedError("the worker knows no verb \"" + verb->get<std::string>() + "\"");
     try {
+        if (const auto processors = request.body.find(worker_environment::kProcessors); processors != request.body.end())
+            keepTo(*processors);
         return handler->second(request);
     } catch (const std::bad_alloc&) {
         return internalError("out of memory in the worker");

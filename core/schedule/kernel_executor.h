@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "core/process/worker_client.h"
 #include "core/store/rows.h"
@@ -31,6 +32,10 @@ public:
     // Alone on that machine. `seconds` is the limit of the measurement itself: what a workload needs once, and waiting for one's
     // turn, come on top.
     virtual CallReport measure(Message request, double seconds, const StopToken& stop) = 0;
+
+    // Processors of this machine that builds, or measurements, keep to from now on. Executors elsewhere take no notice.
+    virtual void keepBuildsTo(const std::vector<int>& /*processors*/) {}
+    virtual void keepMeasurementsTo(const std::vector<int>& /*processors*/) {}
 };
 
 } // namespace tunesmith

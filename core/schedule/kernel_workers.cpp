@@ -21,6 +21,11 @@ CallReport notMeasured(CallOutcome outcome, Error error) {
     return report;
 }
 
+void keepTo(Message& request, const std::vector<int>& processors) {
+    if (!processors.empty())
+        request.body[worker_environment::kProcessors] = processors;
+}
+
 } // namespace
 
 Result<std::unique_ptr<KernelWorkers>> KernelWorkers::start(KernelWorkerOptions options) {
@@ -35,7 +40,17 @@ Result<std::unique_ptr<KernelWorkers>> KernelWorkers::start(KernelWorkerOptions 
 Result<MachineRow> KernelWorkers::machine() const { return thisMachine(); }
 
 CallReport KernelWorkers::build(const Message& request, const StopToken& stop) {
-    return builders_->exchange(request, seconds(options_.buildSeconds), stop);
+    Message kept = request;
+    {
+        const std::lock_guard lock(mutex_);
+        keepTo(kept, buildOn_);
+    }
+    return builders_->exchange(kept, seconds(options_.buildSeconds), stop);
+}
+
+void KernelWorkers::keepBuildsTo(const std::vector<int>& processors) {
+    const std::lock_guard lock(mutex_);
+    buildOn_ = processors;
 }
 
 CallReport KernelWorkers::prepare(const Message& request, const StopToken& stop) {
@@ -55,6 +70,7 @@ CallReport KernelWorkers::prepare(const Message& request, const StopToken& stop)
 CallReport KernelWorkers::measure(Message request, double limit, const StopToken& stop) {
     request.body["seed"] = options_.seed;
     request.body["probe_ms"] = probeMs_;
+    keepTo(request, measureOn_);
     const bool ready = prepared_ == request.body.at("workload").get<std::string>() && profiler_->alive() &&
                        profiler_->pid() == preparedBy_;
     if (!ready)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "core/process/measuring_lock.h"
@@ -19,6 +20,8 @@ public:
     CallReport build(const Message& request, const StopToken& stop) override;
     // Under the machine's measuring lock. The reference result is made first, with a time limit of its own.
     CallReport measure(Message request, double seconds, const StopToken& stop) override;
+    void keepBuildsTo(const std::vector<int>& processors) override;
+    void keepMeasurementsTo(const std::vector<int>& processors) override { measureOn_ = processors; }
     double probeMs() const { return probeMs_; } // best of SpeedProbe so far, for the next measurement
 
 private:
@@ -32,6 +35,8 @@ private:
     std::string prepared_; // workload for which the profiler has a reference result ...
     int preparedBy_ = -1;  // ... if it is still this process
     double probeMs_ = 0;
+    std::mutex mutex_; // guards buildOn_
+    std::vector<int> buildOn_, measureOn_; // processors; none: all
 };
 
 } // namespace tunesmith

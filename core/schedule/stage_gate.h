@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/base/stop_token.h"
@@ -15,6 +16,7 @@ public:
 
     struct Turn { // the stage ends with it
         virtual ~Turn() = default;
+        virtual std::vector<int> processors() const { return {}; } // that it is to keep to; none: all
     };
     // "prepare": the model is read, and cut into workloads; "build": candidates are proposed and compiled, on so many cores; "profile": kernels are timed on so many, which nothing else may load; "update": what was
     // measured is learned from. Waits; a stop is a cancelled Error.

@@ -171,11 +171,12 @@ Result<bool> wasFinished(const Store& store, RunId run, const std::string& workl
 
 } // namespace
 
-Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& target, const TuneOptions& options,
+Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& target, const TuneOptions& asked,
                               const StopToken& stop) {
+    TuneOptions options = asked;
     TS_TRY(checkOptions(tasks, options));
-    TS_ASSIGN(const auto executor, executorOf(options));
-    TS_ASSIGN(Problems problems, makeProblems(tasks, target, *executor));
+    TS_ASSIGN(options.executor, executorOf(asked));
+    TS_ASSIGN(Problems problems, makeProblems(tasks, target, *options.executor));
     const std::size_t budget = options.trialsPerWorkload.value_or(0); // 0: no limit of its own
     std::map<std::string, std::vector<Config>> starts;
     std::vector<RunWorkloadRow> plan;
@@ -188,7 +189,7 @@ Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& 
     }
     RunRow row;
     row.model = options.model;
-    TS_ASSIGN(const MachineRow machine, executor->machine());
+    TS_ASSIGN(const MachineRow machine, options.executor->machine());
     TS_ASSIGN(row.target, storedTarget(store_, target, machine));
     row.kind = options.kind;
     row.strategy = options.strategy;
@@ -207,11 +208,11 @@ Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& 
 
 Result<TuneResult> Tuner::resume(RunId run, const TuneOptions& options, const StopToken& stop) {
     TS_ASSIGN(StoredRun stored, readRun(store_, run, options));
-    TS_ASSIGN(const auto executor, executorOf(options));
-    TS_ASSIGN(Problems problems, makeProblems(stored.tasks, stored.target, *executor));
+    TS_ASSIGN(stored.options.executor, executorOf(options));
+    TS_ASSIGN(Problems problems, makeProblems(stored.tasks, stored.target, *stored.options.executor));
     TS_ASSIGN(const auto summaries, store_.runWorkloads(run));
     TS_TRY(store_.resumeRun(run));
-    TS_ASSIGN(const MachineRow machine, executor->machine());
+    TS_ASSIGN(const MachineRow machine, stored.options.executor->machine());
     TunerLoop loop(store_, observer_, run, stored.options, stored.target, machine, stop);
     for (std::size_t i = 0; i < problems.size(); ++i) {
         const std::string key = stored.tasks[i].workload.key;

@@ -113,7 +113,14 @@ Status TunerLoop::work() {
 }
 
 Result<std::unique_ptr<StageGate::Turn>> TunerLoop::turn(const char* stage, int cores) const {
-    return options_.gate ? options_.gate->enter(stage, cores, stop_) : std::unique_ptr<StageGate::Turn>();
+    if (!options_.gate)
+        return std::unique_ptr<StageGate::Turn>();
+    TS_ASSIGN(auto turn, options_.gate->enter(stage, cores, stop_));
+    if (std::string_view(stage) == "build")
+        options_.executor->keepBuildsTo(turn->processors());
+    if (std::string_view(stage) == "profile")
+        options_.executor->keepMeasurementsTo(turn->processors());
+    return turn;
 }
 
 Result<std::optional<BatchUnderWay>> TunerLoop::prepare() {

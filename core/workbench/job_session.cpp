@@ -63,23 +63,30 @@ public:
         TS_ASSIGN(const StageId stage, board_.plan(job_, std::move(plan)));
         TS_ASSIGN(StageBoard::Turn turn, board_.begin(stage, stop));
         watch_.tellStages();
-        return std::unique_ptr<Turn>(std::make_unique<BoardTurn>(std::move(turn), watch_));
+        return std::unique_ptr<Turn>(std::make_unique<BoardTurn>(std::move(turn), watch_, processors_));
     }
 
 private:
     struct BoardTurn : Turn {
-        BoardTurn(StageBoard::Turn begun, JobWatch& told) : turn(std::move(begun)), watch(told) {}
+        BoardTurn(StageBoard::Turn begun, JobWatch& told, const std::vector<int>& all) : turn(std::move(begun)), watch(told) {
+            for (const int core : turn->units().front())
+                if (static_cast<std::size_t>(core) < all.size())
+                    kept.push_back(all[static_cast<std::size_t>(core)]);
+        }
+        std::vector<int> processors() const override { return kept; }
         ~BoardTurn() override {
             turn.reset();
             watch.tellStages();
         }
         std::optional<StageBoard::Turn> turn;
         JobWatch& watch;
+        std::vector<int> kept; // the cores of the turn
     };
     StageBoard& board_;
     JobWatch& watch_;
     JobId job_;
     int cores_;
+    const std::vector<int> processors_ = processors();
 };
 
 // Which run it is, is stored before its first trial: whoever goes on with the job finds it.
