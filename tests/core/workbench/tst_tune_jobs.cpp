@@ -25,6 +25,18 @@ TuneJob jobOf(const std::string& model, int trials) {
     return job;
 }
 
+// Keeps what it is told.
+struct Told : TuneJobsListener {
+    void onSlice(const JobSlice& slice) override { slices.push_back(slice); }
+    void onJob(const JobStanding& standing) override {
+        QVERIFY(standing.fraction >= jobs[standing.job].fraction && standing.trials >= jobs[standing.job].trials);
+        jobs[standing.job] = standing;
+    }
+    std::vector<JobSlice> slices;
+    std::map<std::size_t, JobStanding> jobs;
+};
+
+bool same(const JobSlice& a, const JobSlice& b) { return a.job == b.job && a.stage == b.stage && a.units == b.units && a.begin == b.begin && a.end == b.end; }
 bool overlap(const JobSlice& a, const JobSlice& b) { return a.begin < b.end && b.begin < a.end; }
 
 } // namespace
@@ -109,8 +121,15 @@ batch = 4
         request.jobs = {jobOf("mlp", 6), jobOf("encoder", 2), jobOf("mlp", 6)};
         request.jobs[2].name = "again";
         request.jobs[2].tuning.strategy = "random";
+        Told told;
+        request.listener = &told;
         const TunedJobs tuned = take(tuneJobs(request));
         QCOMPARE(tuned.jobs.size(), std::size_t(3));
+        QVERIFY(std::ranges::equal(told.slices, tuned.timeline.slices, same)); // each as it ended
+        for (std::size_t job = 0; job < tuned.jobs.size(); ++job) {
+            const JobStanding& last = told.jobs.at(job);
+            QVERIFY(last.ended && !last.cancelled && last.error.empty() && last.fraction == 1 && last.bestMs > 0.0 && last.trials >= tuned.jobs[job].report.trials());
+        }
         for (const TunedJob& job : tuned.jobs) {
             QVERIFY2(job.error.empty(), job.error.c_str());
             QVERIFY(!job.report.unfinished && job.report.trials() > 0 && job.seconds > 0 && job.seconds <= tuned.timeline.makespan() + 1);
@@ -179,7 +198,10 @@ batch = 4
         request.store = path("fails.db");
         request.jobs = {jobOf("mlp", 2), jobOf("mlp", 2)};
         request.jobs[0].tuning.strategy = "magic";
+        Told told;
+        request.listener = &told;
         const TunedJobs tuned = take(tuneJobs(request));
+        QVERIFY(told.jobs.at(0).ended && told.jobs.at(0).error == tuned.jobs[0].error && told.jobs.at(1).error.empty());
         QVERIFY2(tuned.jobs[0].error.find("magic") != std::string::npos, tuned.jobs[0].error.c_str());
         QVERIFY(tuned.jobs[1].error.empty() && tuned.jobs[1].report.trials() > 0);
         QVERIFY(tuned.jobs[0].state == "failed" && tuned.jobs[1].state == "done");
