@@ -48,6 +48,15 @@ void paintTune(QPainter& painter) {
     polyline(painter, {{6.5, 6}, {9.5, 6}, {9.5, 11}, {13.5, 11}, {13.5, 15.5}, {20, 15.5}});
 }
 
+// Slices on three tracks.
+void paintTimeline(QPainter& painter) {
+    painter.drawRoundedRect(QRectF(3, 4, 9, 4), 1, 1);
+    painter.drawRoundedRect(QRectF(14.5, 4, 6.5, 4), 1, 1);
+    painter.drawRoundedRect(QRectF(7, 10, 11, 4), 1, 1);
+    painter.drawRoundedRect(QRectF(3, 16, 5, 4), 1, 1);
+    painter.drawRoundedRect(QRectF(11, 16, 10, 4), 1, 1);
+}
+
 void paintExport(QPainter& painter) {
     polyline(painter, {{7.5, 9.5}, {4, 9.5}, {4, 20.5}, {20, 20.5}, {20, 9.5}, {16.5, 9.5}});
     polyline(painter, {{12, 15}, {12, 3}});
@@ -71,7 +80,7 @@ void paintRecent(QPainter& painter) {
 }
 
 QPixmap drawn(Glyph glyph, const QColor& color) {
-    constexpr void (*kPainters[])(QPainter&) = {paintModels, paintGraph,  paintOptimize, paintTune, paintExport,
+    constexpr void (*kPainters[])(QPainter&) = {paintModels, paintGraph,  paintOptimize, paintTune, paintTimeline, paintExport,
                                                 paintOpen,   paintSample, paintRecent};
     constexpr int kScale = 3;
     QPixmap pixmap(24 * kScale, 24 * kScale);

@@ -5,7 +5,7 @@
 namespace tunesmith {
 
 // The window's own small pictures, drawn in the colours of the theme: ask again upon Theme::changed.
-enum class Glyph { models, graph, optimize, tune, exportModule, open, sample, recent };
+enum class Glyph { models, graph, optimize, tune, timeline, exportModule, open, sample, recent };
 QIcon glyphIcon(Glyph glyph);
 
 } // namespace tunesmith

@@ -3,6 +3,7 @@
 #include "app/gui/optimize_page.h"
 #include "app/gui/screenshots.h"
 #include "app/gui/settings.h"
+#include "app/gui/timeline_page.h"
 #include "app/gui/tune_page.h"
 #include "core/base/log.h"
 #include "core/workbench/version.h"
@@ -25,6 +26,7 @@ void addOptions(QCommandLineParser& options) {
     options.addOptions({{"sample", "Open the built-in sample NAME.", "NAME"},
                         {"optimize", "Optimize the graph by COST as soon as the model is open.", "COST"},
                         {"tune", "Start tuning as soon as the model is open."},
+                        {"jobs", "Run the jobs of FILE.toml on the Timeline page.", "FILE"},
                         {"store", "Trial store to use (default: the user's data folder).", "FILE"},
                         {"theme", "light, dark or system (default: as set).", "THEME"},
                         {"screenshot", "Write a picture of each page to DIR and quit.", "DIR"}});
@@ -96,6 +98,10 @@ int main(int argc, char** argv) {
     MainWindow& first = openWindow(options);
     if (options.isSet("sample"))
         first.openSample(options.value("sample"));
+    if (options.isSet("jobs")) {
+        first.showPage(MainWindow::Page::timeline);
+        first.timelinePage()->run(options.value("jobs"));
+    }
     const QStringList files = options.positionalArguments();
     for (int i = 0; i < files.size(); ++i)
         (i == 0 && !options.isSet("sample") ? first : openWindow(options)).openFile(files[i]);

@@ -5,6 +5,7 @@
 #include "app/gui/models_page.h"
 #include "app/gui/optimize_page.h"
 #include "app/gui/settings.h"
+#include "app/gui/timeline_page.h"
 #include "app/gui/tune_page.h"
 #include "widgets/base/foreign_text.h"
 #include "widgets/base/status_progress.h"
@@ -35,7 +36,7 @@ MainWindow::MainWindow(const QString& store, QWidget* parent)
     statusBar()->setSizeGripEnabled(true);
     for (Job* job : {&opening_, &tune_->runner().job(), &export_->job(), &saving_, &checking_})
         watch(*job);
-    for (Job* job : optimize_->jobs())
+    for (Job* job : optimize_->jobs() + timeline_->jobs())
         watch(*job);
     connect(notice_, &NoticeBar::showRequested, this, [this] {
         if (const Remedy remedy = std::exchange(remedy_, nullptr)) {
@@ -56,8 +57,9 @@ void MainWindow::createPages() {
     graph_ = new GraphPage(openAction_, this);
     optimize_ = new OptimizePage(openAction_, store_.toStdString(), this);
     tune_ = new TunePage(openAction_, store_.toStdString(), this);
+    timeline_ = new TimelinePage(store_.toStdString(), this);
     export_ = new ExportPage(openAction_, store_.toStdString(), this);
-    for (QWidget* page : std::initializer_list<QWidget*>{models_, graph_, optimize_, tune_, export_})
+    for (QWidget* page : std::initializer_list<QWidget*>{models_, graph_, optimize_, tune_, timeline_, export_})
         pages_->addWidget(page);
     auto* centre = new QWidget(this);
     auto* column = new QVBoxLayout(centre);
@@ -88,6 +90,11 @@ void MainWindow::connectPages() {
                [this] { showPage(Page::exportModule); });
     });
     connect(tune_, &TunePage::stateChanged, this, &MainWindow::refreshTitle);
+    connect(timeline_, &TimelinePage::problem, this, &MainWindow::notifyError);
+    connect(timeline_, &TimelinePage::done, this, [this](const QString& text) {
+        notify(NoticeBar::Kind::info, text, tr("Show"), [this] { showPage(Page::timeline); });
+    });
+    connect(timeline_, &TimelinePage::saved, this, [this](const QString& text) { notify(NoticeBar::Kind::success, text); });
     connect(export_, &ExportPage::problem, this, &MainWindow::notifyError);
     connect(export_, &ExportPage::exported, this, [this](const QString& text, const QString& folder) {
         notify(NoticeBar::Kind::success, text, tr("Open folder"),

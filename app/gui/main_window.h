@@ -17,6 +17,7 @@ class ExportPage;
 class GraphPage;
 class ModelsPage;
 class OptimizePage;
+class TimelinePage;
 class TunePage;
 
 // One window, one model at a time. Everything long runs in a Job and shows itself in the status bar; what
@@ -25,8 +26,8 @@ class TunePage;
 class MainWindow : public QMainWindow {
     Q_OBJECT
 public:
-    enum class Page { models, graph, optimize, tune, exportModule };
-    static constexpr int kPages = 5;
+    enum class Page { models, graph, optimize, tune, timeline, exportModule };
+    static constexpr int kPages = 6;
 
     explicit MainWindow(const QString& store = {}, QWidget* parent = nullptr); // empty: the default store
 
@@ -41,6 +42,7 @@ public:
     GraphPage* graphPage() const { return graph_; }
     OptimizePage* optimizePage() const { return optimize_; }
     TunePage* tunePage() const { return tune_; }
+    TimelinePage* timelinePage() const { return timeline_; }
     ExportPage* exportPage() const { return export_; }
 
 public slots:
@@ -90,6 +92,7 @@ private:
     void askBeforeClosing();
     void askBeforeReplacing(Remedy proceed);
     void closeWhenTuned();
+    bool tuning() const; // a model or several jobs
     void rememberState();
     void recallState();
 
@@ -107,6 +110,7 @@ private:
     GraphPage* graph_ = nullptr;
     OptimizePage* optimize_ = nullptr;
     TunePage* tune_ = nullptr;
+    TimelinePage* timeline_ = nullptr;
     ExportPage* export_ = nullptr;
     bool closing_ = false; // agreed upon: no more questions
     Job opening_, saving_, checking_;

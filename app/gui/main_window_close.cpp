@@ -5,6 +5,7 @@
 #include "app/gui/main_window.h"
 #include "app/gui/models_page.h"
 #include "app/gui/optimize_page.h"
+#include "app/gui/timeline_page.h"
 #include "app/gui/tune_page.h"
 #include <QCloseEvent>
 #include <QDragEnterEvent>
@@ -58,14 +59,14 @@ void MainWindow::dropEvent(QDropEvent* event) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    if (tune_->running() && !closing_) {
+    if (tuning() && !closing_) {
         event->ignore();
         return askBeforeClosing();
     }
     rememberState();
     const QList<Job*> jobs = QList<Job*>{&opening_,           &saving_, &checking_, &export_->job(), &tune_->runner().job(),
                                          &tune_->historyJob()} +
-                             optimize_->jobs();
+                             optimize_->jobs() + timeline_->jobs();
     if (std::none_of(jobs.begin(), jobs.end(), [](const Job* job) { return job->running(); }))
         return event->accept();
     event->ignore(); // out of sight at once; gone when what runs has noticed
@@ -75,10 +76,14 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     QTimer::singleShot(50, this, &QWidget::close);
 }
 
+bool MainWindow::tuning() const {
+    return tune_->running() || timeline_->running();
+}
+
 void MainWindow::askBeforeClosing() {
     auto* box = new QMessageBox(
         QMessageBox::Question, tr("Tuning is running"),
-        tr("The tuning of %1 is not finished.").arg(QString::fromStdString(model_->model.name())),
+        tune_->running() ? tr("The tuning of %1 is not finished.").arg(QString::fromStdString(model_->model.name())) : tr("The jobs on the Timeline page are not finished."),
         QMessageBox::NoButton, this);
     box->setObjectName(QStringLiteral("closeQuestion"));
     box->setAttribute(Qt::WA_DeleteOnClose);
@@ -93,8 +98,10 @@ void MainWindow::askBeforeClosing() {
     connect(box, &QMessageBox::buttonClicked, this, [this, keep, stop](const QAbstractButton* clicked) {
         if (clicked == keep)
             showMinimized();
-        else if (clicked == stop)
+        if (clicked == stop) {
             tune_->stop();
+            timeline_->cancel();
+        }
         if (clicked == keep || clicked == stop)
             closeWhenTuned();
     });
@@ -102,17 +109,19 @@ void MainWindow::askBeforeClosing() {
 }
 
 void MainWindow::closeWhenTuned() {
-    closing_ = !tune_->running();
+    closing_ = !tuning();
     if (closing_) {
         close();
         return;
     }
-    connect(tune_, &TunePage::stateChanged, this, [this] {
-        if (tune_->running())
+    const auto closeAtTheEnd = [this] {
+        if (tuning())
             return;
         closing_ = true;
         QMetaObject::invokeMethod(this, &QWidget::close, Qt::QueuedConnection);
-    });
+    };
+    connect(tune_, &TunePage::stateChanged, this, closeAtTheEnd);
+    connect(timeline_, &TimelinePage::stateChanged, this, closeAtTheEnd);
 }
 
 void MainWindow::askBeforeReplacing(Remedy proceed) {
@@ -142,6 +151,7 @@ void MainWindow::rememberState() {
     settings.setValue(QStringLiteral("window/graph"), graph_->saveState(kStateVersion));
     settings.setValue(QStringLiteral("window/optimize"), optimize_->saveState(kStateVersion));
     settings.setValue(QStringLiteral("window/tune"), tune_->saveState(kStateVersion));
+    settings.setValue(QStringLiteral("window/timeline"), timeline_->saveState(kStateVersion));
 }
 
 void MainWindow::recallState() {
@@ -150,12 +160,14 @@ void MainWindow::recallState() {
     graph_->recallLayout(settings.value(QStringLiteral("window/graph")).toByteArray(), kStateVersion);
     optimize_->recallLayout(settings.value(QStringLiteral("window/optimize")).toByteArray(), kStateVersion);
     tune_->recallLayout(settings.value(QStringLiteral("window/tune")).toByteArray(), kStateVersion);
+    timeline_->recallLayout(settings.value(QStringLiteral("window/timeline")).toByteArray(), kStateVersion);
 }
 
 void MainWindow::resetLayout() {
     graph_->resetLayout();
     optimize_->resetLayout();
     tune_->resetLayout();
+    timeline_->resetLayout();
 }
 
 } // namespace tunesmith

@@ -8,6 +8,7 @@
 #include "app/gui/models_page.h"
 #include "app/gui/optimize_page.h"
 #include "app/gui/settings.h"
+#include "app/gui/timeline_page.h"
 #include "app/gui/tune_page.h"
 #include "core/workbench/history.h"
 #include "core/workbench/version.h"
@@ -43,7 +44,7 @@ void MainWindow::createPageBar() {
     bar_->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
     bar_->setIconSize({28, 28});
     pageActions_ = new QActionGroup(this);
-    const QString names[kPages] = {tr("&Models"), tr("&Graph"), tr("O&ptimize"), tr("&Tune"), tr("&Export")};
+    const QString names[kPages] = {tr("&Models"), tr("&Graph"), tr("O&ptimize"), tr("&Tune"), tr("T&imeline"), tr("&Export")};
     for (int i = 0; i < kPages; ++i) {
         auto* action = bar_->addAction(names[i]);
         action->setCheckable(true);
@@ -60,7 +61,7 @@ void MainWindow::createPageBar() {
 }
 
 void MainWindow::refreshIcons() {
-    constexpr Glyph kGlyphs[kPages] = {Glyph::models, Glyph::graph, Glyph::optimize, Glyph::tune, Glyph::exportModule};
+    constexpr Glyph kGlyphs[kPages] = {Glyph::models, Glyph::graph, Glyph::optimize, Glyph::tune, Glyph::timeline, Glyph::exportModule};
     for (int i = 0; i < kPages; ++i)
         pageActions_->actions()[i]->setIcon(glyphIcon(kGlyphs[i]));
 }
@@ -77,6 +78,10 @@ void MainWindow::createMenus() {
     run->addActions(tune_->commands());
     for (QAction* action : tune_->commands())
         connect(action, &QAction::triggered, this, [this] { showPage(Page::tune); });
+    run->addSeparator();
+    run->addActions(timeline_->commands());
+    for (QAction* action : timeline_->commands())
+        connect(action, &QAction::triggered, this, [this] { showPage(Page::timeline); });
     createHelpMenus();
 }
 
@@ -142,7 +147,7 @@ void MainWindow::createViewMenu() {
         menu->addAction(graph_->view()->action(QLatin1String(name)));
     menu->addSeparator();
     menu->addAction(graph_->propertiesDock()->toggleViewAction());
-    for (QDockWidget* dock : optimize_->docks() + tune_->docks())
+    for (QDockWidget* dock : optimize_->docks() + tune_->docks() + timeline_->docks())
         menu->addAction(dock->toggleViewAction());
     menu->addSeparator();
     addCommand(menu, "fullScreen", tr("F&ull Screen"), QKeySequence(Qt::Key_F11),

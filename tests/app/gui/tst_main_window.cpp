@@ -114,6 +114,8 @@ private slots:
         QTest::keyClick(&window, Qt::Key_3, Qt::ControlModifier);
         QVERIFY(window.page() == MainWindow::Page::optimize);
         QTest::keyClick(&window, Qt::Key_5, Qt::ControlModifier);
+        QVERIFY(window.page() == MainWindow::Page::timeline);
+        QTest::keyClick(&window, Qt::Key_6, Qt::ControlModifier);
         QVERIFY(window.page() == MainWindow::Page::exportModule);
     }
 

@@ -28,7 +28,7 @@ void act(const std::function<void()>& action) {
 }
 
 void lookAtAllPages(MainWindow& window) {
-    for (const Qt::Key page : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4, Qt::Key_5})
+    for (const Qt::Key page : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4, Qt::Key_5, Qt::Key_6})
         act([&window, page] { QTest::keyClick(&window, page, Qt::ControlModifier); });
 }
 

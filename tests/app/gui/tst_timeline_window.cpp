@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/timeline_page.h"
+#include "app/gui/timeline_rows.h"
+#include "tests/app/gui/window_fixture.h"
+#include "tests/widgets/quiet_test.h"
+#include "widgets/base/empty_state.h"
+#include "widgets/timeline/jobs_panel.h"
+#include "widgets/timeline/timeline_totals.h"
+#include "widgets/timeline/timeline_view.h"
+#include <QAction>
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QSignalSpy>
+
+using namespace tunesmith;
+
+namespace {
+
+constexpr int kSoon = 120000;
+
+QString write(const WindowFixture& fixture, const QByteArray& text) {
+    QFile file(fixture.path(QStringLiteral("jobs.toml")));
+    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size())
+        qFatal("no room for a file");
+    return file.fileName();
+}
+
+TimelinePage* pageOf(WindowFixture& fixture) {
+    fixture.window().showPage(MainWindow::Page::timeline);
+    return fixture.window().timelinePage();
+}
+
+bool ended(const TimelinePage* page) {
+    return QTest::qWaitFor([page] { return !page->running(); }, kSoon);
+}
+
+QByteArray contents(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+} // namespace
+
+// The Timeline page in the window.
+class TstTimelineWindow : public QObject {
+    Q_OBJECT
+private slots:
+    void init() { QuietTest::start(); }
+    void cleanup() { QuietTest::finish(); }
+
+    void saysWhatItIsFor() {
+        WindowFixture fixture;
+        TimelinePage* page = pageOf(fixture);
+        const auto* idle = page->findChild<EmptyState*>();
+        QVERIFY(idle->isVisible() && idle->accessibleDescription().contains(QStringLiteral("file of jobs")));
+        QVERIFY(idle->button()->isEnabled());
+        QVERIFY(!page->commands()[2]->isEnabled() && !page->commands()[3]->isEnabled()); // nothing to cancel or export
+        page->exportTo(fixture.path(QStringLiteral("nothing.json")));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("nothing to export")), qPrintable(fixture.notice()));
+    }
+
+    void runsJobsAndShowsThem() {
+        WindowFixture fixture;
+        TimelinePage* page = pageOf(fixture);
+        page->run(write(fixture, "threads = 1\ntrials = 3\n[[job]]\nmodel = 'mlp'\n[[job]]\nname = '<b>second</b>'\nmodel = 'mlp'\nstrategy = 'random'\npriority = 4\n"));
+        QVERIFY(page->running());
+        page->run(QStringLiteral("other.toml"));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("cancel them")), qPrintable(fixture.notice()));
+        QTRY_VERIFY_WITH_TIMEOUT(page->view()->model().size() > 0, kSoon); // live
+        QVERIFY(ended(page));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("The jobs have ended")), qPrintable(fixture.notice()));
+        const TimelineModel& model = page->view()->model();
+        QCOMPARE(model.jobs().size(), 2);
+        QCOMPARE(model.jobs()[1].name, QStringLiteral("<b>second</b>"));
+        QVERIFY(model.size() >= 6 && model.onTrack(static_cast<int>(model.tracks().size()) - 1).size() >= 2);
+        const auto& rows = page->jobsPanel()->rows().rows();
+        for (const TimelineJob& row : rows)
+            QVERIFY2(row.state == TimelineJob::State::done && row.progress == 1 && row.bestMs > 0, qPrintable(row.problem));
+        QCOMPARE(rows[1].priority, 4);
+        QCOMPARE(page->headline(), QStringLiteral("jobs.toml"));
+        QVERIFY2(page->detail().contains(QStringLiteral("cannot be done in less than")), qPrintable(page->detail()));
+        page->view()->action(QStringLiteral("selectShown"))->trigger();
+        QTRY_COMPARE(page->findChild<TimelineTotals*>()->tracks().size(), model.tracks().size());
+
+        QSignalSpy saved(page, &TimelinePage::saved);
+        page->exportTo(fixture.path(QStringLiteral("trace.json")));
+        QTRY_COMPARE(saved.count(), 1);
+        QVERIFY(QJsonDocument::fromJson(contents(fixture.path(QStringLiteral("trace.json")))).object().contains(QStringLiteral("traceEvents")));
+        page->exportTo(fixture.path(QStringLiteral("table.csv")));
+        QTRY_COMPARE(saved.count(), 2);
+        QCOMPARE(contents(fixture.path(QStringLiteral("table.csv"))).count('\n'), model.size() + 1);
+        QSignalSpy problem(page, &TimelinePage::problem);
+        page->exportTo(fixture.path(QStringLiteral("no/such/folder/trace.json")));
+        QTRY_COMPARE(problem.count(), 1);
+    }
+
+    void badFilesAreOneSentence_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("empty") << QByteArray() << "[[job]]";
+        QTest::newRow("key") << QByteArray("[[job]]\nmodel = 'mlp'\ntrails = 3") << "line 3";
+        QTest::newRow("model") << QByteArray("[[job]]\nmodel = 'no such model'") << "no such model";
+        QTest::newRow("policy") << QByteArray("policy = 'magic'\n[[job]]\nmodel = 'mlp'") << "magic";
+    }
+    void badFilesAreOneSentence() {
+        QFETCH(QByteArray, text);
+        QFETCH(QString, says);
+        WindowFixture fixture;
+        TimelinePage* page = pageOf(fixture);
+        page->run(write(fixture, text));
+        QVERIFY(ended(page));
+        QTRY_VERIFY2(fixture.notice().contains(says), qPrintable(fixture.notice()));
+        QVERIFY(page->commands()[0]->isEnabled());
+    }
+
+    void jobsAreCancelled() {
+        WindowFixture fixture;
+        TimelinePage* page = pageOf(fixture);
+        page->run(write(fixture, "[[job]]\nmodel = 'mlp'\ntrials = 100000\n[[job]]\nmodel = 'encoder'\ntrials = 100000\n"));
+        QTRY_VERIFY_WITH_TIMEOUT(page->view()->model().size() > 0, kSoon);
+        page->cancel();
+        QVERIFY(!page->commands()[2]->isEnabled());
+        QVERIFY(ended(page));
+        for (const TimelineJob& row : page->jobsPanel()->rows().rows())
+            QVERIFY2(row.state == TimelineJob::State::cancelled, qPrintable(stateName(row.state) + row.problem));
+    }
+
+    void aWindowThatRunsJobsAsksBeforeItCloses() {
+        WindowFixture fixture;
+        TimelinePage* page = pageOf(fixture);
+        page->run(write(fixture, "[[job]]\nmodel = 'mlp'\ntrials = 100000\n"));
+        QTRY_VERIFY_WITH_TIMEOUT(page->view()->model().size() > 0, kSoon);
+        QPointer<MainWindow> window = &fixture.window();
+        window->close();
+        auto* box = window->findChild<QMessageBox*>(QStringLiteral("closeQuestion"));
+        QVERIFY(box && box->text().contains(QStringLiteral("Timeline")));
+        box->defaultButton()->click(); // stop and save
+        QTRY_VERIFY_WITH_TIMEOUT(!window, kSoon);
+    }
+
+    void theSampleFileIsAFileOfJobs() {
+        WindowFixture fixture;
+        TimelinePage* page = pageOf(fixture);
+        const QString path = fixture.path(QStringLiteral("sample.toml"));
+        page->saveSampleTo(path);
+        QVERIFY(fixture.notice().contains(QStringLiteral("Saved")));
+        const auto request = readJobFile(path.toStdString());
+        QVERIFY2(request.ok(), request.ok() ? "" : request.error().message.c_str());
+        QVERIFY(request->jobs.size() >= 2);
+        page->saveSampleTo(fixture.path(QStringLiteral("no/such/folder.toml")));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("cannot be written")), qPrintable(fixture.notice()));
+    }
+
+    void standingsBecomeRows() {
+        TimelineJob row;
+        TuneBudget budget;
+        showStanding(row, {0, 0.25, 30, 1.5, false, false, {}}, budget);
+        QVERIFY(row.state == TimelineJob::State::running && row.budgetLeft == QStringLiteral("75 %") && row.bestMs == 1.5);
+        budget.trials = 40;
+        showStanding(row, {0, 0.5, 50, {}, false, false, {}}, budget);
+        QVERIFY(row.budgetLeft == QStringLiteral("0 trials") && std::isnan(row.bestMs));
+        showStanding(row, {0, 0.5, 50, {}, true, false, "no\nroom"}, budget);
+        QVERIFY(row.state == TimelineJob::State::failed && row.problem == QStringLiteral("no room") && row.budgetLeft.isEmpty());
+        const auto slices = jobSlices({{0, "profile", {0, 1}, 0, 1, 2, 3}, {1, "dance", {1}, 0, 1, 2, 3}}, 2);
+        QCOMPARE(slices[0].tracks, (QVector<int>{0, 1, 2}));
+        QVERIFY(slices[1].kind == TimelineSlice::Kind::other && slices[1].tracks == QVector<int>{1});
+        QCOMPARE(jobTracks(2).size(), 3);
+    }
+};
+
+int main(int argc, char** argv) {
+    return windowTestMain<TstTimelineWindow>("tst_timeline_window", argc, argv);
+}
+#include "tst_timeline_window.moc"
