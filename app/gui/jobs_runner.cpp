@@ -9,18 +9,18 @@ namespace tunesmith {
 class JobsRunner::Feed : public TuneJobsListener {
 public:
     struct News {
-        std::optional<TuneJobsRequest> request;
         std::vector<JobSlice> slices;
+        std::optional<std::vector<JobSlice>> running;
         std::map<std::size_t, JobStanding> standings;
     };
 
-    void onRequest(const TuneJobsRequest& request) {
-        const std::lock_guard lock(mutex_);
-        news_.request = request;
-    }
     void onSlice(const JobSlice& slice) override {
         const std::lock_guard lock(mutex_);
         news_.slices.push_back(slice);
+    }
+    void onRunning(const std::vector<JobSlice>& slices) override {
+        const std::lock_guard lock(mutex_);
+        news_.running = slices;
     }
     void onJob(const JobStanding& standing) override {
         const std::lock_guard lock(mutex_);
@@ -43,15 +43,30 @@ JobsRunner::JobsRunner(QObject* parent) : QObject(parent) {
 }
 
 void JobsRunner::start(const QString& file, const std::string& store) {
+    begin(tr("Running the jobs of %1").arg(QFileInfo(file).fileName()), [file = file.toStdString(), store]() -> Result<TuneJobsRequest> {
+        TS_ASSIGN(TuneJobsRequest request, readJobFile(file));
+        request.store = store;
+        return request;
+    });
+}
+
+void JobsRunner::startWaiting(const std::string& store) {
+    begin(tr("Running the jobs that wait"), [store]() -> Result<TuneJobsRequest> {
+        TuneJobsRequest request;
+        request.queued = true;
+        request.store = store;
+        return request;
+    });
+}
+
+void JobsRunner::begin(const QString& what, std::function<Result<TuneJobsRequest>()> ask) {
     feed_ = std::make_shared<Feed>();
     clock_.invalidate();
     poll_.start();
     job_.start(
-        tr("Running the jobs of %1").arg(QFileInfo(file).fileName()),
-        [file = file.toStdString(), store, feed = feed_](const Work& work) -> Result<TunedJobs> {
-            TS_ASSIGN(TuneJobsRequest request, readJobFile(file));
-            request.store = store;
-            feed->onRequest(request);
+        what,
+        [ask = std::move(ask), feed = feed_](const Work& work) -> Result<TunedJobs> {
+            TS_ASSIGN(TuneJobsRequest request, ask());
             request.listener = feed.get();
             return tuneJobs(request, work);
         },
@@ -61,27 +76,35 @@ void JobsRunner::start(const QString& file, const std::string& store) {
         });
 }
 
+// The time has come that far.
+void JobsRunner::notice(double seconds) {
+    if (clock_.isValid() && seconds <= this->seconds())
+        return;
+    clock_.start();
+    began_ = seconds;
+}
+
 double JobsRunner::seconds() const {
     return clock_.isValid() ? began_ + static_cast<double>(clock_.elapsed()) / 1000 : 0;
 }
 
+// Jobs before their slices.
 void JobsRunner::drain() {
     const Feed::News news = feed_->take();
-    if (news.request)
-        emit begun(*news.request);
-    if (!news.slices.empty()) {
-        if (!clock_.isValid() || news.slices.back().end > seconds()) {
-            clock_.start();
-            began_ = news.slices.back().end;
-        }
-        emit slicesEnded(news.slices);
-    }
-    if (news.standings.empty())
-        return;
     std::vector<JobStanding> standings;
     for (const auto& [job, standing] : news.standings)
         standings.push_back(standing);
-    emit jobsChanged(standings);
+    if (!standings.empty())
+        emit jobsChanged(standings);
+    if (!news.slices.empty()) {
+        notice(news.slices.back().end);
+        emit slicesEnded(news.slices);
+    }
+    if (!news.running)
+        return;
+    for (const JobSlice& slice : *news.running)
+        notice(slice.begin);
+    emit runningChanged(*news.running);
 }
 
 } // namespace tunesmith

@@ -6,27 +6,30 @@
 
 namespace tunesmith {
 
-// A file of jobs, read and run off the window's thread. What happens arrives in bundles ten times a second; the last ones before finished().
+// Jobs of a file or of the store, run off the window's thread. What happens arrives in bundles ten times a second; the last ones before finished().
 class JobsRunner : public QObject {
     Q_OBJECT
 public:
     explicit JobsRunner(QObject* parent = nullptr);
 
-    void start(const QString& file, const std::string& store);
+    void start(const QString& file, const std::string& store); // its jobs go into the store
+    void startWaiting(const std::string& store);               // those that wait there
     void stop() { job_.stop(); }
     bool running() const { return job_.running(); }
     Job& job() { return job_; }
     double seconds() const; // since the jobs began, as slices count; 0 before the first
 
 signals:
-    void begun(const tunesmith::TuneJobsRequest& request); // the file has been read
     void slicesEnded(const std::vector<tunesmith::JobSlice>& slices);
+    void runningChanged(const std::vector<tunesmith::JobSlice>& slices); // that have not ended
     void jobsChanged(const std::vector<tunesmith::JobStanding>& standings); // the newest of each that changed
     void finished(const tunesmith::Result<tunesmith::TunedJobs>& result);
 
 private:
     class Feed;
+    void begin(const QString& what, std::function<Result<TuneJobsRequest>()> request);
     void drain();
+    void notice(double seconds);
 
     std::shared_ptr<Feed> feed_;
     QTimer poll_;

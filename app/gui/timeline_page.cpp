@@ -3,7 +3,6 @@
 #include "app/gui/icons.h"
 #include "app/gui/page_header.h"
 #include "app/gui/timeline_rows.h"
-#include "core/workbench/job_trace.h"
 #include "core/workbench/machine.h"
 #include "widgets/base/empty_state.h"
 #include "widgets/base/foreign_text.h"
@@ -63,7 +62,6 @@ TimelinePage::TimelinePage(std::string store, QWidget* parent)
     column->addWidget(createHeader());
     column->addWidget(middle_, 1);
     setCentralWidget(shown);
-    panel_->setControls(false);
     addDock("jobs", tr("Jobs"), panel_, Qt::BottomDockWidgetArea);
     addDock("area", tr("Selected area"), totals_, Qt::BottomDockWidgetArea, Place::tab);
     connectParts();
@@ -74,9 +72,10 @@ TimelinePage::TimelinePage(std::string store, QWidget* parent)
 void TimelinePage::createActions() {
     open_ = pageCommand(this, "openJobs", tr("Run &Job File…"), Qt::Key_F8, tr("Tune the models of a file of jobs at a time (F8)"), &TimelinePage::chooseFile);
     sample_ = pageCommand(this, "runSampleJobs", tr("Run &Sample Jobs"), {}, tr("Tune a few built-in models at a time"), &TimelinePage::runSample);
-    cancel_ = pageCommand(this, "cancelJobs", tr("Cancel &Jobs"), Qt::SHIFT | Qt::Key_F8, tr("End all jobs; what they measured is kept, and their runs can be resumed (Shift+F8)"),
-                          &TimelinePage::cancel);
+    cancel_ = pageCommand(this, "cancelJobs", tr("Stop &Jobs"), Qt::SHIFT | Qt::Key_F8, tr("Stop; what was measured is kept, and the jobs wait to be gone on with (Shift+F8)"), &TimelinePage::cancel);
     export_ = pageCommand(this, "exportTrace", tr("Export &Trace…"), Qt::CTRL | Qt::Key_F8, tr("Write all stages as a trace for Perfetto, or as a table (Ctrl+F8)"), &TimelinePage::chooseExport);
+    waiting_ = pageCommand(this, "runWaitingJobs", tr("Run &Waiting Jobs"), {}, tr("Go on with the jobs that wait: of a window that was closed, or added by tunesmith-cli jobs add"),
+                           &TimelinePage::runWaiting);
     saveSample_ = pageCommand(this, "saveSampleJobs", tr("Save Sample Job &File…"), {}, tr("Write a file of jobs to begin with"), &TimelinePage::chooseSampleFile);
 }
 
@@ -106,21 +105,38 @@ void TimelinePage::connectParts() {
         view_->setNow(runner_.seconds());
         refresh();
     });
-    connect(&runner_, &JobsRunner::begun, this, &TimelinePage::showBegun);
     connect(&runner_, &JobsRunner::slicesEnded, this, &TimelinePage::showSlices);
+    connect(&runner_, &JobsRunner::runningChanged, this, [this](const std::vector<JobSlice>& slices) { view_->setRunning(jobSlices(slices, usableCores())); });
     connect(&runner_, &JobsRunner::jobsChanged, this, &TimelinePage::showStandings);
     connect(&runner_, &JobsRunner::finished, this, &TimelinePage::showFinished);
     connect(&runner_.job(), &Job::failed, this, [this](const QString& reason) { showFinished(internalError(reason.toStdString())); });
     connect(&runner_.job(), &Job::finished, this, &TimelinePage::stateChanged);
     connect(&runner_.job(), &Job::finished, this, &TimelinePage::refresh);
     connect(&writing_, &Job::failed, this, &TimelinePage::problem);
+    connect(&changing_, &Job::failed, this, &TimelinePage::problem);
+    connect(panel_, &JobsPanel::pauseRequested, this, [this](qint64 job) { change(job, JobChange::pause); });
+    connect(panel_, &JobsPanel::resumeRequested, this, [this](qint64 job) { change(job, JobChange::resume); });
+    connect(panel_, &JobsPanel::cancelRequested, this, [this](qint64 job) { change(job, JobChange::cancel); });
+    connect(panel_, &JobsPanel::priorityRequested, this, [this](qint64 job, int priority) {
+        changeLater([store = store_, job, priority] { return setJobPriority(store, job, priority); });
+    });
 }
 
 void TimelinePage::run(const QString& file) {
     if (running())
-        return emit problem(tr("Jobs are running: cancel them before others begin."));
-    asked_ = file;
+        return emit problem(tr("Jobs are running: stop them before others begin."));
     runner_.start(file, store_);
+    begin(file == sampleFile_.fileName() ? tr("Sample jobs") : QFileInfo(file).fileName());
+}
+
+void TimelinePage::runWaiting() {
+    runner_.startWaiting(store_);
+    begin(tr("Waiting jobs"));
+}
+
+void TimelinePage::begin(const QString& title) {
+    title_ = title;
+    begun_ = false;
     refresh();
     emit stateChanged();
 }
@@ -137,43 +153,63 @@ void TimelinePage::cancel() {
     cancel_->setEnabled(false);
 }
 
-void TimelinePage::showBegun(const TuneJobsRequest& request) {
-    file_ = asked_;
-    request_ = request;
-    rows_ = jobRows(request);
-    shown_ = {};
-    for (const TimelineJob& row : std::as_const(rows_))
-        shown_.jobs.push_back({row.name.toStdString(), {}, {}, 0});
+void TimelinePage::showBegun() {
+    begun_ = true;
+    rows_.clear();
+    timeline_ = {};
+    summary_.clear();
     view_->setTracks(jobTracks(usableCores()));
-    view_->setJobs(rows_);
     view_->setLive(true);
-    panel_->setJobs(rows_);
     middle_->setCurrentWidget(view_);
     clock_.start();
-    refresh();
 }
 
 void TimelinePage::showSlices(const std::vector<JobSlice>& slices) {
-    shown_.slices.insert(shown_.slices.end(), slices.begin(), slices.end());
+    timeline_.slices.insert(timeline_.slices.end(), slices.begin(), slices.end());
     view_->addSlices(jobSlices(slices, usableCores()));
 }
 
+// All jobs come with the first ones.
 void TimelinePage::showStandings(const std::vector<JobStanding>& standings) {
-    for (const JobStanding& standing : standings)
-        showStanding(rows_[static_cast<int>(standing.job)], standing, request_.jobs[standing.job].tuning.budget);
+    const bool first = !begun_;
+    if (first)
+        showBegun();
+    for (const JobStanding& standing : standings) {
+        const auto place = static_cast<int>(standing.job);
+        if (place >= rows_.size())
+            rows_.resize(place + 1);
+        rows_[place] = jobRow(standing);
+    }
+    if (first) {
+        view_->setJobs(rows_);
+        refresh();
+    }
     panel_->setJobs(rows_);
+}
+
+// Jobs are the store's: whoever runs them follows.
+void TimelinePage::change(qint64 job, JobChange change) {
+    changeLater([store = store_, job, change] { return changeJob(store, job, change); });
+}
+
+void TimelinePage::changeLater(std::function<Status()> change) {
+    changing_.start(
+        tr("Changing a job"), [change = std::move(change)](const Work&) { return change(); },
+        [this](const Status& changed) {
+            if (!changed.ok())
+                emit problem(QString::fromStdString(changed.error().message));
+        });
 }
 
 void TimelinePage::showFinished(const Result<TunedJobs>& result) {
     clock_.stop();
     view_->setLive(false);
-    if (result.ok()) {
-        shown_ = *result;
-        for (TimelineJob& row : rows_)
-            if (row.state == TimelineJob::State::failed && row.problem == QLatin1String("cancelled"))
-                row.state = TimelineJob::State::cancelled;
-        panel_->setJobs(rows_);
-        emit done(tr("The jobs have ended. %1").arg(jobsSummary(shown_)));
+    if (result.ok() && begun_) {
+        timeline_ = result->timeline;
+        summary_ = jobsSummary(*result);
+        emit done(tr("The jobs have ended. %1").arg(summary_));
+    } else if (result.ok()) {
+        emit done(tr("No job waits."));
     } else if (!result.error().isCancelled()) {
         emit problem(QString::fromStdString(result.error().message));
     }
@@ -184,14 +220,14 @@ void TimelinePage::refresh() {
     const bool shown = middle_->currentWidget() == view_;
     open_->setEnabled(!running());
     sample_->setEnabled(!running());
+    waiting_->setEnabled(!running());
     cancel_->setEnabled(running());
-    export_->setEnabled(!running() && !shown_.slices.empty());
-    const QString name = file_ == sampleFile_.fileName() ? tr("Sample jobs") : QFileInfo(file_).fileName();
-    headline_->setText(shown ? oneLine(name) : tr("Jobs"));
+    export_->setEnabled(!running() && !timeline_.slices.empty());
+    headline_->setText(shown ? oneLine(title_) : tr("Jobs"));
     if (running())
-        detail_->setText(shown ? tr("Running for %1; stages that have ended: %2").arg(secondsText(std::floor(runner_.seconds()))).arg(shown_.slices.size()) : tr("Opening the models…"));
+        detail_->setText(shown ? tr("Running for %1; stages that have ended: %2").arg(secondsText(std::floor(runner_.seconds()))).arg(timeline_.slices.size()) : tr("Opening the models…"));
     else
-        detail_->setText(shown && shown_.makespan > 0 ? jobsSummary(shown_) : tr("Several models are tuned at a time; what is measured has its cores to itself."));
+        detail_->setText(!summary_.isEmpty() ? summary_ : tr("Several models are tuned at a time; what is measured has its cores to itself."));
     for (QDockWidget* dock : docks())
         dock->widget()->setEnabled(shown);
 }
@@ -219,10 +255,10 @@ void TimelinePage::chooseExport() {
 }
 
 void TimelinePage::exportTo(const QString& path) {
-    if (shown_.slices.empty())
+    if (timeline_.slices.empty())
         return emit problem(tr("No stage has run yet: there is nothing to export."));
     writing_.start(
-        tr("Writing %1").arg(QFileInfo(path).fileName()), [tuned = shown_, path](const Work&) { return exportSlices(tuned, path.toStdString()); },
+        tr("Writing %1").arg(QFileInfo(path).fileName()), [timeline = timeline_, path](const Work&) { return exportTimeline(timeline, path.toStdString()); },
         [this, path](const Status& written) {
             if (written.ok())
                 emit saved(tr("Saved %1.").arg(QDir::toNativeSeparators(path)));

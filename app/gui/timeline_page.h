@@ -2,6 +2,7 @@
 #pragma once
 #include "app/gui/docked_page.h"
 #include "app/gui/jobs_runner.h"
+#include "core/workbench/job_queue.h"
 #include "widgets/timeline/timeline_data.h"
 #include <QTemporaryFile>
 
@@ -22,8 +23,8 @@ public:
     explicit TimelinePage(std::string store, QWidget* parent = nullptr);
 
     bool running() const { return runner_.running(); }
-    QList<QAction*> commands() const { return {open_, sample_, cancel_, export_, saveSample_}; }
-    QList<Job*> jobs() { return {&runner_.job(), &writing_}; }
+    QList<QAction*> commands() const { return {open_, sample_, cancel_, export_, saveSample_, waiting_}; }
+    QList<Job*> jobs() { return {&runner_.job(), &writing_, &changing_}; }
     TimelineView* view() const { return view_; }
     JobsPanel* jobsPanel() const { return panel_; }
     QString headline() const;
@@ -32,6 +33,7 @@ public:
 public slots:
     void chooseFile();
     void run(const QString& file);
+    void runWaiting(); // what waits in the store
     void runSample(); // models that are built in, small budgets
     void cancel();
     void chooseExport();
@@ -52,19 +54,23 @@ private:
     void createActions();
     QWidget* createHeader();
     void connectParts();
-    void showBegun(const TuneJobsRequest& request);
+    void showBegun();
     void showSlices(const std::vector<JobSlice>& slices);
     void showStandings(const std::vector<JobStanding>& standings);
     void showFinished(const Result<TunedJobs>& result);
+    void change(qint64 job, JobChange change);
+    void changeLater(std::function<Status()> change);
+    void begin(const QString& title);
     void refresh();
 
     std::string store_;
-    QString asked_, file_; // of the jobs that run, that are shown
-    TuneJobsRequest request_;
-    TunedJobs shown_; // while they run: names, and the slices that have ended
+    QString title_;
+    bool begun_ = false; // jobs of this run are shown
+    JobTimeline timeline_;
+    QString summary_; // of those that have ended
     QVector<TimelineJob> rows_;
     QTemporaryFile sampleFile_;
-    QAction *open_ = nullptr, *sample_ = nullptr, *cancel_ = nullptr, *export_ = nullptr, *saveSample_ = nullptr;
+    QAction *open_ = nullptr, *sample_ = nullptr, *cancel_ = nullptr, *export_ = nullptr, *saveSample_ = nullptr, *waiting_ = nullptr;
     QLabel *headline_, *detail_;
     QStackedWidget* middle_;
     EmptyState* idle_;
@@ -72,7 +78,7 @@ private:
     TimelineTotals* totals_;
     JobsPanel* panel_;
     QTimer clock_; // the time that runs on while no stage ends
-    Job writing_;
+    Job writing_, changing_;
     JobsRunner runner_; // last: its job ends before what it talks to
 };
 

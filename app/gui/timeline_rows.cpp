@@ -2,7 +2,6 @@
 #include "app/gui/timeline_rows.h"
 #include "widgets/base/foreign_text.h"
 #include <QCoreApplication>
-#include <QFileInfo>
 #include <QLocale>
 #include <algorithm>
 #include <cmath>
@@ -38,7 +37,7 @@ QVector<TimelineSlice> jobSlices(const std::vector<JobSlice>& slices, int cores)
     QVector<TimelineSlice> rows;
     for (const JobSlice& slice : slices) {
         TimelineSlice row{static_cast<int>(slice.job), kindOf(slice.stage), {}, slice.called, slice.begin, slice.end, slice.expected};
-        for (const int core : slice.cores)
+        for (const int core : slice.cores())
             row.tracks.push_back(core);
         if (row.kind == TimelineSlice::Kind::profile)
             row.tracks.push_back(cores);
@@ -47,35 +46,29 @@ QVector<TimelineSlice> jobSlices(const std::vector<JobSlice>& slices, int cores)
     return rows;
 }
 
-QVector<TimelineJob> jobRows(const TuneJobsRequest& request) {
-    QVector<TimelineJob> rows;
-    for (const TuneJob& job : request.jobs) {
-        TimelineJob row;
-        row.key = rows.size();
-        row.name = oneLine(job.name.empty() ? QFileInfo(QString::fromStdString(job.model)).completeBaseName() : QString::fromStdString(job.name));
-        row.color = static_cast<int>(rows.size());
-        row.priority = job.priority;
-        rows.push_back(row);
-    }
-    return rows;
-}
-
-void showStanding(TimelineJob& job, const JobStanding& standing, const TuneBudget& budget) {
+TimelineJob jobRow(const JobStanding& standing) {
     using State = TimelineJob::State;
-    job.state = !standing.ended ? State::running : standing.cancelled ? State::cancelled : standing.error.empty() ? State::done : State::failed;
+    TimelineJob job;
+    job.key = standing.id;
+    job.name = oneLine(QString::fromStdString(standing.name));
+    job.color = static_cast<int>(standing.job);
+    job.priority = standing.priority;
+    job.state = standing.ended ? standing.cancelled ? State::cancelled : standing.error.empty() ? State::done : State::failed
+                : standing.paused ? State::paused : standing.running ? State::running : State::waiting;
     job.problem = oneLine(standing.error, kValueLength);
     job.progress = standing.fraction;
     job.bestMs = standing.bestMs.value_or(std::numeric_limits<double>::quiet_NaN());
     if (standing.ended)
-        job.budgetLeft.clear();
-    else if (budget.trials)
-        job.budgetLeft = text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 trials")).arg(QLocale().toString(static_cast<qint64>(std::max<std::int64_t>(0, *budget.trials - standing.trials))));
+        return job;
+    if (standing.budget.trials)
+        job.budgetLeft = text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 trials")).arg(QLocale().toString(static_cast<qint64>(std::max<std::int64_t>(0, *standing.budget.trials - standing.trials))));
     else
         job.budgetLeft = percent(1 - standing.fraction);
+    return job;
 }
 
 QString jobsSummary(const TunedJobs& tuned) {
-    QString summary = text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "Took %1; their stages cannot be done in less than %2")).arg(secondsText(tuned.makespan), secondsText(tuned.bound));
+    QString summary = text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "Took %1; their stages cannot be done in less than %2")).arg(secondsText(tuned.timeline.makespan()), secondsText(tuned.bound));
     const auto shareOf = [&](const char* resource) {
         const auto found = tuned.utilisation.find(resource);
         return found == tuned.utilisation.end() ? 0 : found->second;

@@ -8,8 +8,7 @@ namespace tunesmith {
 // What the facade says about jobs, as rows of the timeline's views.
 QVector<TimelineTrack> jobTracks(int cores); // each core, and after them the slot for measurements
 QVector<TimelineSlice> jobSlices(const std::vector<JobSlice>& slices, int cores);
-QVector<TimelineJob> jobRows(const TuneJobsRequest& request);
-void showStanding(TimelineJob& job, const JobStanding& standing, const TuneBudget& budget);
+TimelineJob jobRow(const JobStanding& standing); // its key is its number in the store
 QString jobsSummary(const TunedJobs& tuned); // "took 57.1 s; their stages cannot be done in less than 54.4 s; cores busy for 91 %, ..."
 
 } // namespace tunesmith

@@ -144,7 +144,7 @@ void JobSession::add(StoredJobId id, TuneJob job) {
         traits.most[kCores] = job.cores;
     added->board = board_.addJob(std::move(traits));
     names_[added->board] = id;
-    added->standing = std::make_unique<StandingWatch>(watch_, JobStanding{.job = jobs_.size(), .id = id.value(), .name = job.name, .priority = job.priority});
+    added->standing = std::make_unique<StandingWatch>(watch_, JobStanding{.job = jobs_.size(), .id = id.value(), .name = job.name, .priority = job.priority, .budget = job.tuning.budget});
     added->job = std::move(job);
     jobs_.push_back(std::move(added));
 }
@@ -256,6 +256,7 @@ Status JobSession::start(Job& job) {
     job.progress = {row.run, row.progress, row.seconds};
     job.secondsBefore = row.seconds;
     job.begun = board_.seconds();
+    job.standing->onBegin();
     job.thread = std::jthread([this, &job] { tune(job); });
     return {};
 }

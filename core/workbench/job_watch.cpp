@@ -42,6 +42,12 @@ void StandingWatch::onWish(int priority, bool paused) {
     watch_.tell(standing_);
 }
 
+void StandingWatch::onBegin() {
+    const std::lock_guard lock(mutex_);
+    standing_.running = true;
+    watch_.tell(standing_);
+}
+
 void StandingWatch::onLeg() {
     const std::lock_guard lock(mutex_);
     counts_.clear();
@@ -77,8 +83,9 @@ void StandingWatch::onProgress(double fraction) {
 
 void StandingWatch::onEnd(const std::string& state, const std::string& error) {
     const std::lock_guard lock(mutex_);
-    standing_.ended = true;
-    standing_.cancelled = state != "done" && state != "failed";
+    standing_.running = false;
+    standing_.ended = state != "queued";
+    standing_.cancelled = state == "cancelled";
     standing_.error = error;
     if (state == "done")
         standing_.fraction = 1;

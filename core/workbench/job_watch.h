@@ -31,6 +31,7 @@ public:
     StandingWatch(JobWatch& watch, JobStanding standing) : watch_(watch), standing_(std::move(standing)) { watch_.tell(standing_); }
 
     void onWish(int priority, bool paused); // by others
+    void onBegin();
     void onLeg();
     void onTasks(const std::vector<TuningTask>& tasks);
     void onTrial(const TuneTrial& trial);

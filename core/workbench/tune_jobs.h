@@ -27,10 +27,11 @@ struct JobStanding {
     std::int64_t id = 0; // in the store
     std::string name = {};
     int priority = 0;
-    double fraction = 0; // of its budget, 0 to 1
+    TuneBudget budget = {};
+    double fraction = 0; // of it, 0 to 1
     std::int64_t trials = 0;
     std::optional<double> bestMs = {}; // of the model's kernels together, once each of them was measured
-    bool paused = false, ended = false, cancelled = false; // cancelled: or given back to the store
+    bool running = false, paused = false, ended = false, cancelled = false; // none of them: it waits in the store
     std::string error = {}; // why it failed; empty if it did not
 };
 

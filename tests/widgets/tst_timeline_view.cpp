@@ -265,19 +265,25 @@ private slots:
         view->setNow(20);
         QTRY_VERIFY(view->scale().shown().end > 20);
         const QRectF last = view->sliceRect(2);
-        QVERIFY(view->textAt({last.right() + 60, last.center().y()}).startsWith("No stage has ended on core 1")); // something may be running there
+        const QPointF behind(last.right() + 60, last.center().y());
+        QVERIFY(view->textAt(behind).startsWith("Nothing runs on core 1"));
+        const QImage before = pictureOf(*view);
+        view->setRunning({{1, Kind::profile, {1, 2}, 9, 9.5, 0, 4}, {9, Kind::build, {0}, 9, 10, 0, 0}, {0, Kind::build, {77}, 9, 10, 0, 0}});
+        QVERIFY(pictureOf(*view) != before);
+        QCOMPARE(view->textAt(behind), QString("mnist · profile\nruns for 10.5 s, expected 4.00 s"));
+        view->setRunning({});
         QCOMPARE(view->addSlices({{0, Kind::build, {0}, 20, 20, 40, 0}, {7, Kind::build, {0}, 0, 1, 2, 0}}), 1);
         QTRY_VERIFY(view->scale().shown().end > 40);
         view->setScale(view->scale().zoomedAt(0, 8)); // somewhere early
         QTest::keyClick(view.get(), Qt::Key_A);
         QVERIFY(!view->follows());
-        const TimeSpan before = view->scale().shown();
+        const TimeSpan elsewhere = view->scale().shown();
         view->setNow(80);
         QTest::qWait(80);
-        QCOMPARE(view->scale().shown(), before);
+        QCOMPARE(view->scale().shown(), elsewhere);
         QTest::keyClick(view.get(), Qt::Key_L);
         QVERIFY(view->follows());
-        QVERIFY(view->scale().shown().end >= 80 && view->scale().shown().begin > before.begin);
+        QVERIFY(view->scale().shown().end >= 80 && view->scale().shown().begin > elsewhere.begin);
         view->setLive(false);
         QVERIFY(!view->action("follow")->isEnabled());
     }

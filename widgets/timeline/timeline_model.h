@@ -24,6 +24,7 @@ public:
     TimeSpan span() const { return {begin_, end_}; }
     TimelineSlice slice(int id) const;
     const TimelineJob& jobOf(int id) const { return jobs_[stored(id).job]; }
+    bool sound(const TimelineSlice& slice) const; // add() would take it
     int firstTrackFrom(int id, int track) const; // the first of its tracks that is not before this one; -1: none
     bool uses(int id, const QString& resource) const; // it loads a unit of it
     std::pair<double, double> realAndExpected(int id) const { return {stored(id).end - stored(id).begin, stored(id).expected}; } // seconds
@@ -46,7 +47,6 @@ private:
         std::uint32_t firstUnit = 0, units = 0; // of units_
     };
     const Stored& stored(int id) const { return slices_[static_cast<std::size_t>(id)]; }
-    bool sound(const TimelineSlice& slice) const;
 
     QVector<TimelineTrack> tracks_;
     QVector<TimelineJob> jobs_;

@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 #include <QFontMetricsF>
 #include <QImage>
+#include <QLinearGradient>
 #include <QLocale>
 #include <QPainter>
 #include <algorithm>
@@ -128,6 +129,9 @@ double TimelinePainter::drawTrack(QPainter& painter, const Scene& scene, int tra
             if (!crowded(scene.scale, piece))
                 drawExpected(painter, scene, row, piece.item);
     const TimeSpan all = scene.model.span();
+    for (const TimelineSlice& slice : scene.marks.running)
+        if (slice.tracks.contains(track))
+            busy += std::max(0.0, std::min(all.end, shown.end) - std::max(slice.begin, shown.begin));
     const double there = std::min(all.end, shown.end) - std::max(all.begin, shown.begin);
     return there > 0 ? std::min(1.0, busy / there) : 0;
 }
@@ -162,21 +166,38 @@ void TimelinePainter::drawSlice(QPainter& painter, const Scene& scene, const QRe
     if (kind == Kind::update && rect.width() >= kHatchRoom)
         painter.fillRect(rect, QBrush(Theme::mix(fill, Theme::instance().category(scene.model.jobs()[TimelineModel::jobOfGroup(piece.group)].color), 0.7), Qt::BDiagPattern));
     if (rect.width() >= kTextRoom && row.height() >= line_)
-        drawText(painter, scene, rect, piece);
+        drawText(painter, scene, rect, piece.group, secondsText(piece.end - piece.begin));
 }
 
-void TimelinePainter::drawText(QPainter& painter, const Scene& scene, const QRectF& rect, const IntervalLevels::Piece& piece) const {
+// From its begin to where the run has come to, fading out toward what is not known.
+void TimelinePainter::drawRunning(QPainter& painter, const Scene& scene, const TimelineSlice& slice) const {
+    const double now = scene.model.span().end;
+    const int group = TimelineModel::groupOf(slice.job, slice.kind);
+    const QColor& fill = colours_[static_cast<std::size_t>(group)];
+    for (const int track : slice.tracks) {
+        const QRectF rect = pixels(scene.scale, scene.row(track), slice.begin, std::max(now, slice.begin));
+        QLinearGradient fading(rect.topLeft(), rect.topRight());
+        fading.setColorAt(0, fill);
+        fading.setColorAt(0.7, fill);
+        fading.setColorAt(1, Theme::mix(fill, tone(Role::surface), 0.6));
+        painter.fillRect(rect, fading);
+        if (rect.width() >= kTextRoom && rect.height() >= line_)
+            drawText(painter, scene, rect, group, secondsText(now - slice.begin));
+    }
+}
+
+void TimelinePainter::drawText(QPainter& painter, const Scene& scene, const QRectF& rect, int group, const QString& duration) const {
     const QRectF room = rect.intersected(scene.place.plot).adjusted(5, 0, -4, 0);
     const QFontMetricsF metrics(small_);
-    const TimelineJob& job = scene.model.jobOf(piece.item);
-    const QString kind = kindName(TimelineModel::kindOfGroup(piece.group)), duration = secondsText(piece.end - piece.begin);
+    const TimelineJob& job = scene.model.jobs()[TimelineModel::jobOfGroup(group)];
+    const QString kind = kindName(TimelineModel::kindOfGroup(group));
     QString words = metrics.elidedText(job.name, Qt::ElideRight, room.width());
     for (const QString& longer : {job.name + QStringLiteral(" · ") + kind, job.name + QStringLiteral(" · ") + kind + QStringLiteral(" · ") + duration})
         if (metrics.horizontalAdvance(longer) <= room.width())
             words = longer;
-    const QColor& fill = colours_[static_cast<std::size_t>(piece.group)];
+    const QColor& fill = colours_[static_cast<std::size_t>(group)];
     painter.setFont(small_);
-    if (TimelineModel::kindOfGroup(piece.group) == Kind::update) // letters do not read well on hatching
+    if (TimelineModel::kindOfGroup(group) == Kind::update) // letters do not read well on hatching
         painter.fillRect(QRectF(room.left() - 2, room.center().y() - metrics.height() / 2, metrics.horizontalAdvance(words) + 4, metrics.height()), fill);
     painter.setPen(Theme::instance().textOn(fill));
     painter.drawText(room, Qt::AlignVCenter | Qt::AlignLeft, words);
@@ -234,6 +255,8 @@ void TimelinePainter::drawAxis(QPainter& painter, const Scene& scene) const {
 
 void TimelinePainter::drawMarks(QPainter& painter, const Scene& scene) const {
     const Marks& marks = scene.marks;
+    for (const TimelineSlice& slice : marks.running)
+        drawRunning(painter, scene, slice);
     if (marks.hovered >= 0 && marks.hovered != marks.selected)
         drawWait(painter, scene, marks.hovered, tone(Role::muted));
     if (marks.selected >= 0)

@@ -21,6 +21,7 @@ public:
     struct Marks {
         int selected = -1, hovered = -1; // slices; the other jobs than the selected one's are dimmed
         TimelineArea area;
+        QVector<TimelineSlice> running; // that have not ended
         bool expected = true; // outlines of how long slices were thought to take
         bool live = false;    // a line where the run has come to
     };
@@ -49,7 +50,8 @@ private:
     double drawTrack(QPainter& painter, const Scene& scene, int track) const; // share of what is shown in which it was busy
     void drawCrowd(QPainter& painter, const Scene& scene, const QRectF& row, const std::vector<IntervalLevels::Piece>& pieces) const;
     void drawSlice(QPainter& painter, const Scene& scene, const QRectF& row, const IntervalLevels::Piece& piece) const;
-    void drawText(QPainter& painter, const Scene& scene, const QRectF& rect, const IntervalLevels::Piece& piece) const;
+    void drawRunning(QPainter& painter, const Scene& scene, const TimelineSlice& slice) const;
+    void drawText(QPainter& painter, const Scene& scene, const QRectF& rect, int group, const QString& duration) const;
     void drawExpected(QPainter& painter, const Scene& scene, const QRectF& row, int slice) const;
     void drawLabel(QPainter& painter, const Scene& scene, int track, double busy) const;
     void drawAxis(QPainter& painter, const Scene& scene) const;

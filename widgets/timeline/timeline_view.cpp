@@ -79,6 +79,7 @@ void TimelineView::setTracks(const QVector<TimelineTrack>& tracks) {
     model_.setTracks(tracks);
     marks_.selected = marks_.hovered = -1;
     marks_.area = {};
+    marks_.running.clear();
     fits_ = true;
     arrange();
     fitAll();
@@ -99,6 +100,8 @@ int TimelineView::addSlices(const QVector<TimelineSlice>& batch) {
 
 void TimelineView::setLive(bool live) {
     marks_.live = live;
+    if (!live)
+        marks_.running.clear();
     if (live) {
         follows_ = true;
         follow_->setChecked(true);
@@ -109,6 +112,14 @@ void TimelineView::setLive(bool live) {
 
 void TimelineView::setNow(double seconds) {
     model_.setNow(seconds);
+    fresh_.request();
+}
+
+void TimelineView::setRunning(QVector<TimelineSlice> slices) {
+    for (TimelineSlice& slice : slices)
+        slice.end = slice.begin;
+    slices.removeIf([this](const TimelineSlice& slice) { return !model_.sound(slice); });
+    marks_.running = std::move(slices);
     fresh_.request();
 }
 
@@ -252,6 +263,15 @@ QString TimelineView::sliceText(int id) const {
     return (lines << tr("from %1 to %2").arg(secondsText(slice.begin), secondsText(slice.end))).join(QLatin1Char('\n'));
 }
 
+QString TimelineView::runningText(int track, double time) const {
+    for (const TimelineSlice& slice : marks_.running)
+        if (slice.tracks.contains(track) && time >= slice.begin) {
+            const QString lines = TimelinePainter::nameOf(model_.jobs()[slice.job], slice) + QLatin1Char('\n') + tr("runs for %1").arg(secondsText(model_.span().end - slice.begin));
+            return slice.expected > 0 ? lines + tr(", expected %1").arg(secondsText(slice.expected)) : lines;
+        }
+    return {};
+}
+
 QString TimelineView::textAt(QPointF position) const {
     const int id = sliceAt(position), track = trackAt(position);
     if (id >= 0)
@@ -260,11 +280,13 @@ QString TimelineView::textAt(QPointF position) const {
     const TimeSpan all = model_.span();
     if (track < 0 || position.x() < place_.plot.left() || time < all.begin || time > all.end)
         return {};
+    if (const QString running = runningText(track, time); !running.isEmpty())
+        return running;
     const IntervalLevels& slices = model_.onTrack(track);
     const std::size_t after = slices.firstAt(time);
     const TimeSpan gap{after > 0 ? std::min(slices[after - 1].end, time) : all.begin, after < slices.size() ? slices[after].begin : all.end};
     if (marks_.live && after == slices.size())
-        return tr("No stage has ended on %1 since then. What runs now is shown once it has ended.").arg(model_.tracks()[track].name);
+        return tr("Nothing runs on %1. Why is told once the next stage has ended.").arg(model_.tracks()[track].name); // until then nobody knows what waits
     return idleText(model_, explainIdle(model_, track, gap));
 }
 

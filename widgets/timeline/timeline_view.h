@@ -22,6 +22,7 @@ public:
     int addSlices(const QVector<TimelineSlice>& batch); // how many were refused, see TimelineModel::add(); a hundred thousand take 20 ms
     void setLive(bool live);                            // the run is going on; the newest stays in view until a person looks elsewhere
     void setNow(double seconds);                        // how far it has come
+    void setRunning(QVector<TimelineSlice> slices);     // those that have no end yet; what add() would refuse is left out
     const TimelineModel& model() const { return model_; }
 
     int selected() const { return marks_.selected; } // -1: none
@@ -73,6 +74,7 @@ private:
     void stretchArea(QPointF from, QPointF to);
     int sliceAt(QPointF position) const; // -1: none
     int trackAt(QPointF position) const; // -1: none
+    QString runningText(int track, double time) const; // empty: nothing that has not ended runs there
     void showRow(int track);
 
     TimelineModel model_;

@@ -68,7 +68,7 @@ private slots:
         page->run(write(fixture, "threads = 1\ntrials = 3\n[[job]]\nmodel = 'mlp'\n[[job]]\nname = '<b>second</b>'\nmodel = 'mlp'\nstrategy = 'random'\npriority = 4\n"));
         QVERIFY(page->running());
         page->run(QStringLiteral("other.toml"));
-        QVERIFY2(fixture.notice().contains(QStringLiteral("cancel them")), qPrintable(fixture.notice()));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("stop them")), qPrintable(fixture.notice()));
         QTRY_VERIFY_WITH_TIMEOUT(page->view()->model().size() > 0, kSoon); // live
         QVERIFY(ended(page));
         QVERIFY2(fixture.notice().contains(QStringLiteral("The jobs have ended")), qPrintable(fixture.notice()));
@@ -125,7 +125,7 @@ private slots:
         QVERIFY(!page->commands()[2]->isEnabled());
         QVERIFY(ended(page));
         for (const TimelineJob& row : page->jobsPanel()->rows().rows())
-            QVERIFY2(row.state == TimelineJob::State::cancelled, qPrintable(stateName(row.state) + row.problem));
+            QVERIFY2(row.state == TimelineJob::State::waiting, qPrintable(stateName(row.state) + row.problem));
     }
 
     void aWindowThatRunsJobsAsksBeforeItCloses() {
@@ -154,17 +154,53 @@ private slots:
         QVERIFY2(fixture.notice().contains(QStringLiteral("cannot be written")), qPrintable(fixture.notice()));
     }
 
+    // Stopped with the window, gone on with by the next one; meanwhile others may change what is wished of them.
+    void jobsOutliveTheWindow() {
+        WindowFixture fixture;
+        TimelinePage* page = pageOf(fixture);
+        page->run(write(fixture, "threads = 1\n[[job]]\nmodel = 'mlp'\ntrials = 12\n[[job]]\nname = 'long'\nmodel = 'encoder'\ntrials = 100000\n"));
+        QTRY_VERIFY_WITH_TIMEOUT(page->view()->model().size() > 0, kSoon);
+        const auto row = [page](int job) { return page->jobsPanel()->rows().rows().at(job); };
+        page->jobsPanel()->setCurrent(row(1).key);
+        emit page->jobsPanel()->priorityRequested(row(1).key, 7);
+        QTRY_COMPARE_WITH_TIMEOUT(row(1).priority, 7, kSoon);
+        emit page->jobsPanel()->pauseRequested(row(1).key);
+        QTRY_VERIFY_WITH_TIMEOUT(row(1).state == TimelineJob::State::paused, kSoon);
+        QTRY_VERIFY_WITH_TIMEOUT(row(0).state == TimelineJob::State::done, kSoon); // the other one goes on
+        emit page->jobsPanel()->resumeRequested(row(1).key);
+        QTRY_VERIFY_WITH_TIMEOUT(row(1).state == TimelineJob::State::running, kSoon);
+        page->cancel();
+        QVERIFY(ended(page));
+        QVERIFY(row(1).state == TimelineJob::State::waiting);
+        page->runWaiting();
+        QTRY_VERIFY_WITH_TIMEOUT(page->jobsPanel()->rows().rows().size() == 1 && row(0).state == TimelineJob::State::running, kSoon);
+        QCOMPARE(row(0).name, QStringLiteral("long"));
+        emit page->jobsPanel()->cancelRequested(row(0).key);
+        QVERIFY(ended(page));
+        QVERIFY(row(0).state == TimelineJob::State::cancelled);
+        page->runWaiting();
+        QVERIFY(ended(page));
+        QVERIFY2(fixture.notice().contains(QStringLiteral("No job waits")), qPrintable(fixture.notice()));
+    }
+
     void standingsBecomeRows() {
-        TimelineJob row;
-        TuneBudget budget;
-        showStanding(row, {0, 0.25, 30, 1.5, false, false, {}}, budget);
+        JobStanding standing{.job = 2, .id = 9, .name = "a\nb", .priority = 4};
+        TimelineJob row = jobRow(standing);
+        QVERIFY(row.key == 9 && row.color == 2 && row.priority == 4 && row.state == TimelineJob::State::waiting && row.name == QStringLiteral("a b"));
+        standing.running = true;
+        standing.fraction = 0.25;
+        standing.bestMs = 1.5;
+        row = jobRow(standing);
         QVERIFY(row.state == TimelineJob::State::running && row.budgetLeft == QStringLiteral("75 %") && row.bestMs == 1.5);
-        budget.trials = 40;
-        showStanding(row, {0, 0.5, 50, {}, false, false, {}}, budget);
-        QVERIFY(row.budgetLeft == QStringLiteral("0 trials") && std::isnan(row.bestMs));
-        showStanding(row, {0, 0.5, 50, {}, true, false, "no\nroom"}, budget);
+        standing.budget.trials = 40;
+        standing.trials = 50;
+        standing.paused = true;
+        QVERIFY(jobRow(standing).budgetLeft == QStringLiteral("0 trials") && jobRow(standing).state == TimelineJob::State::paused);
+        standing.ended = true;
+        standing.error = "no\nroom";
+        row = jobRow(standing);
         QVERIFY(row.state == TimelineJob::State::failed && row.problem == QStringLiteral("no room") && row.budgetLeft.isEmpty());
-        const auto slices = jobSlices({{0, "profile", {0, 1}, 0, 1, 2, 3}, {1, "dance", {1}, 0, 1, 2, 3}}, 2);
+        const auto slices = jobSlices({{0, "profile", {{"core", {0, 1}}, {"profile", {0}}}, 0, 1, 2, 3}, {1, "dance", {{"core", {1}}}, 0, 1, 2, 3}}, 2);
         QCOMPARE(slices[0].tracks, (QVector<int>{0, 1, 2}));
         QVERIFY(slices[1].kind == TimelineSlice::Kind::other && slices[1].tracks == QVector<int>{1});
         QCOMPARE(jobTracks(2).size(), 3);
