@@ -131,7 +131,8 @@ void IntervalLevels::collect(std::size_t level, std::size_t index, double begin,
 }
 
 std::size_t IntervalLevels::firstAt(double time) const {
-    return static_cast<std::size_t>(std::partition_point(intervals_.begin(), intervals_.end(), [&](const Interval& one) { return one.begin < time; }) - intervals_.begin());
+    return static_cast<std::size_t>(std::partition_point(intervals_.begin(), intervals_.end(),
+        [&](const Interval& one) { return one.begin < time; }) - intervals_.begin());
 }
 
 } // namespace tunesmith

@@ -27,13 +27,18 @@ QVector<TableColumn<TimelineJob>> jobColumns() {
     using Row = TimelineJob;
     const auto problem = [](const Row& job) { return job.problem.isEmpty() ? QVariant() : QVariant(plainToolTip(job.problem)); };
     const auto left = Qt::AlignLeft | Qt::AlignVCenter;
-    return {{JobsPanel::tr("Job"), JobsPanel::tr("Its slices have this colour in the timeline"), [](const Row& job) { return oneLine(job.name); }, nullptr, left, problem},
+    return {{JobsPanel::tr("Job"), JobsPanel::tr("Its slices have this colour in the timeline"), [](const Row& job) { return oneLine(job.name); },
+             nullptr, left, problem},
             {JobsPanel::tr("State"), JobsPanel::tr("Point at a failed job to see why it failed"), [](const Row& job) { return stateName(job.state); },
              [](const Row& job) { return static_cast<int>(job.state); }, left, problem},
-            {JobsPanel::tr("Progress"), JobsPanel::tr("Of the whole budget"), progressText, [](const Row& job) { return std::isfinite(job.progress) ? job.progress : 0.0; }},
-            {JobsPanel::tr("Priority"), JobsPanel::tr("The higher goes first"), [](const Row& job) { return QLocale().toString(job.priority); }, [](const Row& job) { return job.priority; }, kRight},
-            {JobsPanel::tr("Budget left"), JobsPanel::tr("What the job may still use"), [](const Row& job) { return job.budgetLeft.isEmpty() ? QStringLiteral("–") : job.budgetLeft; }, nullptr, kRight},
-            {JobsPanel::tr("Best so far"), JobsPanel::tr("Of the model's kernels together"), [](const Row& job) { return msText(job.bestMs); }, [](const Row& job) { return job.bestMs; }, kRight}};
+            {JobsPanel::tr("Progress"), JobsPanel::tr("Of the whole budget"), progressText,
+             [](const Row& job) { return std::isfinite(job.progress) ? job.progress : 0.0; }},
+            {JobsPanel::tr("Priority"), JobsPanel::tr("The higher goes first"), [](const Row& job) { return QLocale().toString(job.priority); },
+             [](const Row& job) { return job.priority; }, kRight},
+            {JobsPanel::tr("Budget left"), JobsPanel::tr("What the job may still use"),
+             [](const Row& job) { return job.budgetLeft.isEmpty() ? QStringLiteral("–") : job.budgetLeft; }, nullptr, kRight},
+            {JobsPanel::tr("Best so far"), JobsPanel::tr("Of the model's kernels together"), [](const Row& job) { return msText(job.bestMs); },
+             [](const Row& job) { return job.bestMs; }, kRight}};
 }
 
 class PriorityDelegate : public QStyledItemDelegate {
@@ -76,7 +81,8 @@ bool JobsModel::setData(const QModelIndex& index, const QVariant& value, int rol
     return true;
 }
 
-JobsPanel::JobsPanel(QWidget* parent) : QWidget(parent), model_(new JobsModel(this)), table_(new PlainTable(model_, JobsModel::name, this)), bar_(new QWidget(this)) {
+JobsPanel::JobsPanel(QWidget* parent)
+    : QWidget(parent), model_(new JobsModel(this)), table_(new PlainTable(model_, JobsModel::name, this)), bar_(new QWidget(this)) {
     setAccessibleName(tr("Jobs"));
     table_->setAccessibleName(tr("Jobs"));
     table_->setItemDelegateForColumn(JobsModel::progress, new BarDelegate(table_));

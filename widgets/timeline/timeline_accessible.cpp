@@ -12,7 +12,8 @@ public:
 
     QString text(QAccessible::Text kind) const override {
         if (kind == QAccessible::Value)
-            return view_->selected() < 0 ? TimelineView::tr("No slice selected") : view_->sliceText(view_->selected()).replace(QLatin1Char('\n'), QStringLiteral(", "));
+            return view_->selected() < 0 ? TimelineView::tr("No slice selected") : view_->sliceText(view_->selected()).replace(QLatin1Char('\n'),
+                QStringLiteral(", "));
         if (kind == QAccessible::Description)
             return TimelineView::tr("Slices: %1, tracks: %2. Arrow keys go from slice to slice, W and S zoom, A and D pan, F fits.")
                 .arg(view_->model().size())

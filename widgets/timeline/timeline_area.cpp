@@ -117,7 +117,8 @@ QVector<IdleTotal> AreaSum::idle() const {
     QVector<IdleTotal> sums(byReason.begin(), byReason.end());
     if (shortGaps_ > 0)
         sums.push_back({QCoreApplication::translate("tunesmith::TimelineIdle", "short gaps"), shortGaps_, shortSeconds_});
-    std::sort(sums.begin(), sums.end(), [](const IdleTotal& a, const IdleTotal& b) { return a.seconds != b.seconds ? a.seconds > b.seconds : a.reason < b.reason; });
+    std::sort(sums.begin(), sums.end(), [](const IdleTotal& a,
+        const IdleTotal& b) { return a.seconds != b.seconds ? a.seconds > b.seconds : a.reason < b.reason; });
     return sums;
 }
 

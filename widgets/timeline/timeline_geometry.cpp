@@ -62,7 +62,8 @@ TimeScale TimeScale::checked(const TimeScale& made, const TimeScale& otherwise) 
     const TimeSpan shown = made.shown();
     const double largest = std::max(std::abs(shown.begin), std::abs(shown.end));
     const double closest = std::max(kClosest, largest * 1e-14); // what doubles tell apart, with room for a step of the axis
-    const bool sound = std::isfinite(shown.begin) && std::isfinite(shown.end) && largest <= kLatest && made.perPixel_ >= closest && made.perPixel_ <= kFarthest && made.width_ >= 1;
+    const bool sound = std::isfinite(shown.begin) && std::isfinite(shown.end) && largest <= kLatest && made.perPixel_ >= closest &&
+        made.perPixel_ <= kFarthest && made.width_ >= 1;
     return sound ? made : otherwise;
 }
 

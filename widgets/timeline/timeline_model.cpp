@@ -37,7 +37,8 @@ void TimelineModel::setJobs(const QVector<TimelineJob>& jobs) {
 
 bool TimelineModel::sound(const TimelineSlice& slice) const {
     const auto there = [this](int track) { return track >= 0 && track < tracks_.size(); };
-    return slice.job >= 0 && slice.job < jobs_.size() && static_cast<int>(slice.kind) < TimelineSlice::kKinds && std::isfinite(slice.called) && std::isfinite(slice.end) &&
+    return slice.job >= 0 && slice.job < jobs_.size() && static_cast<int>(slice.kind) < TimelineSlice::kKinds && std::isfinite(slice.called) &&
+           std::isfinite(slice.end) &&
            slice.called <= slice.begin && slice.begin <= slice.end && std::abs(slice.called) <= kLatest && slice.end <= kLatest && !slice.tracks.isEmpty() &&
            slice.tracks.size() <= tracks_.size() && std::all_of(slice.tracks.begin(), slice.tracks.end(), there);
 }
@@ -58,7 +59,8 @@ int TimelineModel::add(const QVector<TimelineSlice>& batch) {
         std::sort(units.begin(), units.end());
         units.erase(std::unique(units.begin(), units.end()), units.end());
         const double expected = std::isfinite(slice.expected) && slice.expected > 0 ? slice.expected : 0;
-        slices_.push_back({slice.called, slice.begin, slice.end, expected, slice.job, slice.kind, static_cast<std::uint32_t>(units_.size()), static_cast<std::uint32_t>(units.size())});
+        slices_.push_back({slice.called, slice.begin, slice.end, expected, slice.job, slice.kind, static_cast<std::uint32_t>(units_.size()),
+            static_cast<std::uint32_t>(units.size())});
         units_.insert(units_.end(), units.begin(), units.end());
         for (const int track : units)
             perTrack[static_cast<std::size_t>(track)].push_back({slice.begin, slice.end, id, group});

@@ -94,7 +94,8 @@ void TimelinePainter::mixColours(const Scene& scene) {
         }
 }
 
-void TimelinePainter::paint(QPainter& painter, const TimelineModel& model, const TimeScale& scale, const TrackRows& rows, const Place& place, const Marks& marks) {
+void TimelinePainter::paint(QPainter& painter, const TimelineModel& model, const TimeScale& scale, const TrackRows& rows, const Place& place,
+    const Marks& marks) {
     const Scene scene{model, scale, rows, place, marks, marks.selected < 0 ? -1 : model.slice(marks.selected).job};
     mixColours(scene);
     painter.fillRect(place.plot.united(place.labels).united(place.axis), tone(Role::canvas));
@@ -164,7 +165,8 @@ void TimelinePainter::drawSlice(QPainter& painter, const Scene& scene, const QRe
     painter.fillRect(rect, fill);
     const Kind kind = TimelineModel::kindOfGroup(piece.group);
     if (kind == Kind::update && rect.width() >= kHatchRoom)
-        painter.fillRect(rect, QBrush(Theme::mix(fill, Theme::instance().category(scene.model.jobs()[TimelineModel::jobOfGroup(piece.group)].color), 0.7), Qt::BDiagPattern));
+        painter.fillRect(rect, QBrush(Theme::mix(fill, Theme::instance().category(scene.model.jobs()[TimelineModel::jobOfGroup(piece.group)].color),
+            0.7), Qt::BDiagPattern));
     if (rect.width() >= kTextRoom && row.height() >= line_)
         drawText(painter, scene, rect, piece.group, secondsText(piece.end - piece.begin));
 }

@@ -31,29 +31,39 @@ QVector<TableColumn<StageTotalRow>> stageColumns() {
     using Row = StageTotalRow;
     return {{TimelineTotals::tr("Job"), TimelineTotals::tr("Whose stages these are"), [](const Row& row) { return row.job; }},
             {TimelineTotals::tr("Stage"), TimelineTotals::tr("What was done"), [](const Row& row) { return row.kind; }},
-            {TimelineTotals::tr("Slices"), TimelineTotals::tr("How many stages; one on several tracks is one"), [](const Row& row) { return QLocale().toString(row.slices); },
+            {TimelineTotals::tr("Slices"), TimelineTotals::tr("How many stages; one on several tracks is one"),
+             [](const Row& row) { return QLocale().toString(row.slices); },
              [](const Row& row) { return row.slices; }, kRight},
-            {TimelineTotals::tr("Time"), TimelineTotals::tr("On all tracks together: two cores for a second are two seconds"), [](const Row& row) { return secondsText(row.load); },
+            {TimelineTotals::tr("Time"), TimelineTotals::tr("On all tracks together: two cores for a second are two seconds"),
+             [](const Row& row) { return secondsText(row.load); },
              [](const Row& row) { return row.load; }, kRight},
-            {TimelineTotals::tr("Share"), TimelineTotals::tr("Of the time of all selected tracks"), [](const Row& row) { return percent(row.share); }, [](const Row& row) { return row.share; }, kRight},
-            {TimelineTotals::tr("Off"), TimelineTotals::tr("By how much stages took longer (+) than was expected when they began"), [](const Row& row) { return signedPercent(row.more); },
+            {TimelineTotals::tr("Share"), TimelineTotals::tr("Of the time of all selected tracks"), [](const Row& row) { return percent(row.share); },
+             [](const Row& row) { return row.share; }, kRight},
+            {TimelineTotals::tr("Off"), TimelineTotals::tr("By how much stages took longer (+) than was expected when they began"),
+             [](const Row& row) { return signedPercent(row.more); },
              [](const Row& row) { return row.more; }, kRight}};
 }
 
 QVector<TableColumn<TrackTotalRow>> trackColumns() {
     using Row = TrackTotalRow;
     return {{TimelineTotals::tr("Track"), TimelineTotals::tr("A unit of a resource"), [](const Row& row) { return row.key; }},
-            {TimelineTotals::tr("Busy"), TimelineTotals::tr("In which it had something to do"), [](const Row& row) { return percent(row.share); }, [](const Row& row) { return row.share; }, kRight},
-            {TimelineTotals::tr("Slices"), TimelineTotals::tr("How many stages"), [](const Row& row) { return QLocale().toString(row.slices); }, [](const Row& row) { return row.slices; }, kRight}};
+            {TimelineTotals::tr("Busy"), TimelineTotals::tr("In which it had something to do"), [](const Row& row) { return percent(row.share); },
+             [](const Row& row) { return row.share; }, kRight},
+            {TimelineTotals::tr("Slices"), TimelineTotals::tr("How many stages"), [](const Row& row) { return QLocale().toString(row.slices); },
+             [](const Row& row) { return row.slices; }, kRight}};
 }
 
 QVector<TableColumn<IdleTotalRow>> idleColumns() {
     using Row = IdleTotalRow;
-    return {{TimelineTotals::tr("Idle because"), TimelineTotals::tr("What could have used the track, and what it waited for"), [](const Row& row) { return row.key; }, nullptr,
+    return {{TimelineTotals::tr("Idle because"), TimelineTotals::tr("What could have used the track, and what it waited for"),
+             [](const Row& row) { return row.key; }, nullptr,
              Qt::AlignLeft | Qt::AlignVCenter, [](const Row& row) { return row.key; }},
-            {TimelineTotals::tr("Time"), TimelineTotals::tr("On all tracks together"), [](const Row& row) { return secondsText(row.seconds); }, [](const Row& row) { return row.seconds; }, kRight},
-            {TimelineTotals::tr("Share"), TimelineTotals::tr("Of the time of all selected tracks"), [](const Row& row) { return percent(row.share); }, [](const Row& row) { return row.share; }, kRight},
-            {TimelineTotals::tr("Gaps"), TimelineTotals::tr("How many times"), [](const Row& row) { return QLocale().toString(row.gaps); }, [](const Row& row) { return row.gaps; }, kRight}};
+            {TimelineTotals::tr("Time"), TimelineTotals::tr("On all tracks together"), [](const Row& row) { return secondsText(row.seconds); },
+             [](const Row& row) { return row.seconds; }, kRight},
+            {TimelineTotals::tr("Share"), TimelineTotals::tr("Of the time of all selected tracks"), [](const Row& row) { return percent(row.share); },
+             [](const Row& row) { return row.share; }, kRight},
+            {TimelineTotals::tr("Gaps"), TimelineTotals::tr("How many times"), [](const Row& row) { return QLocale().toString(row.gaps); },
+             [](const Row& row) { return row.gaps; }, kRight}};
 }
 
 } // namespace
@@ -64,7 +74,8 @@ bool StageTotalRow::operator==(const StageTotalRow& other) const {
 }
 
 TimelineTotals::TimelineTotals(QWidget* parent)
-    : QWidget(parent), title_(new QLabel(this)), stages_(new RowTableModel<StageTotalRow>(stageColumns(), this)), tracks_(new RowTableModel<TrackTotalRow>(trackColumns(), this)),
+    : QWidget(parent), title_(new QLabel(this)), stages_(new RowTableModel<StageTotalRow>(stageColumns(), this)),
+      tracks_(new RowTableModel<TrackTotalRow>(trackColumns(), this)),
       idle_(new RowTableModel<IdleTotalRow>(idleColumns(), this)), fresh_(kFreshMs, [this] { begin(); }), later_(kLaterMs, [this] { begin(); }) {
     setAccessibleName(tr("Selected area"));
     steps_.setInterval(0);
@@ -126,7 +137,8 @@ void TimelineTotals::showTotals(const AreaTotals& totals, const TimelineModel& m
     QVector<IdleTotalRow> idle;
     const double all = totals.unitSeconds();
     for (const StageTotal& sum : totals.stages)
-        stages.push_back({QStringLiteral("%1 %2").arg(sum.job).arg(static_cast<int>(sum.kind)), model.jobs()[sum.job].name, kindName(sum.kind), sum.slices, sum.load, sum.load / all,
+        stages.push_back({QStringLiteral("%1 %2").arg(sum.job).arg(static_cast<int>(sum.kind)), model.jobs()[sum.job].name, kindName(sum.kind),
+            sum.slices, sum.load, sum.load / all,
                           sum.expected > 0 ? sum.real / sum.expected - 1 : std::numeric_limits<double>::quiet_NaN()});
     for (const TrackTotal& sum : totals.tracks)
         tracks.push_back({model.tracks()[sum.track].name, sum.slices, sum.busy, sum.busy / totals.area.span.length()});
@@ -140,7 +152,8 @@ void TimelineTotals::showTotals(const AreaTotals& totals, const TimelineModel& m
     room_->setVisible(!totals.tracks.isEmpty());
     title_->setText(totals.tracks.isEmpty() ? tr("Drag with Shift over the timeline, or press Ctrl+A there: what went on in the selected area stands here.")
                                             : tr("%1 on %2 tracks: %3 slices, busy for %4 of the time")
-                                                  .arg(secondsText(totals.area.span.length()), QLocale().toString(totals.tracks.size()), QLocale().toString(totals.slices), percent(totals.load() / all)));
+                                                  .arg(secondsText(totals.area.span.length()), QLocale().toString(totals.tracks.size()),
+                                                      QLocale().toString(totals.slices), percent(totals.load() / all)));
     setAccessibleDescription(title());
 }
 

@@ -237,7 +237,8 @@ int TimelineView::trackAt(QPointF position) const {
 
 int TimelineView::sliceAt(QPointF position) const {
     const int track = trackAt(position);
-    return track < 0 || position.x() < place_.plot.left() ? -1 : model_.sliceAt(track, scale_.toTime(position.x() - place_.plot.left()), kReach * scale_.secondsPerPixel());
+    return track < 0 || position.x() < place_.plot.left() ? -1 : model_.sliceAt(track, scale_.toTime(position.x() - place_.plot.left()),
+        kReach * scale_.secondsPerPixel());
 }
 
 QRectF TimelineView::sliceRect(int id) const {
@@ -266,7 +267,8 @@ QString TimelineView::sliceText(int id) const {
 QString TimelineView::runningText(int track, double time) const {
     for (const TimelineSlice& slice : marks_.running)
         if (slice.tracks.contains(track) && time >= slice.begin) {
-            const QString lines = TimelinePainter::nameOf(model_.jobs()[slice.job], slice) + QLatin1Char('\n') + tr("runs for %1").arg(secondsText(model_.span().end - slice.begin));
+            const QString lines = TimelinePainter::nameOf(model_.jobs()[slice.job],
+                slice) + QLatin1Char('\n') + tr("runs for %1").arg(secondsText(model_.span().end - slice.begin));
             return slice.expected > 0 ? lines + tr(", expected %1").arg(secondsText(slice.expected)) : lines;
         }
     return {};

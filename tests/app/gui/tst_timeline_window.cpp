@@ -65,7 +65,8 @@ private slots:
     void runsJobsAndShowsThem() {
         WindowFixture fixture;
         TimelinePage* page = pageOf(fixture);
-        page->run(write(fixture, "threads = 1\ntrials = 3\n[[job]]\nmodel = 'mlp'\n[[job]]\nname = '<b>second</b>'\nmodel = 'mlp'\nstrategy = 'random'\npriority = 4\n"));
+        page->run(write(fixture,
+            "threads = 1\ntrials = 3\n[[job]]\nmodel = 'mlp'\n[[job]]\nname = '<b>second</b>'\nmodel = 'mlp'\nstrategy = 'random'\npriority = 4\n"));
         QVERIFY(page->running());
         page->run(QStringLiteral("other.toml"));
         QVERIFY2(fixture.notice().contains(QStringLiteral("stop them")), qPrintable(fixture.notice()));

@@ -28,11 +28,16 @@ TuneJob jobOf(const std::string& model, int trials) {
 // Keeps what it is told.
 struct Told : TuneJobsListener {
     void onSlice(const JobSlice& slice) override { slices.push_back(slice); }
+    void onRunning(const std::vector<JobSlice>& stages) override {
+        running = stages;
+        most = std::max(most, stages.size());
+    }
     void onJob(const JobStanding& standing) override {
         QVERIFY(standing.fraction >= jobs[standing.job].fraction && standing.trials >= jobs[standing.job].trials);
         jobs[standing.job] = standing;
     }
-    std::vector<JobSlice> slices;
+    std::vector<JobSlice> slices, running;
+    std::size_t most = 0; // at a time
     std::map<std::size_t, JobStanding> jobs;
 };
 
@@ -126,6 +131,7 @@ batch = 4
         const TunedJobs tuned = take(tuneJobs(request));
         QCOMPARE(tuned.jobs.size(), std::size_t(3));
         QVERIFY(std::ranges::equal(told.slices, tuned.timeline.slices, same)); // each as it ended
+        QVERIFY(told.running.empty() && told.most >= 1);
         for (std::size_t job = 0; job < tuned.jobs.size(); ++job) {
             const JobStanding& last = told.jobs.at(job);
             QVERIFY(last.ended && !last.cancelled && last.error.empty() && last.fraction == 1 && last.bestMs > 0.0 && last.trials >= tuned.jobs[job].report.trials());
