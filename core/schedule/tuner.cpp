@@ -160,6 +160,15 @@ Result<std::vector<TrialRow>> trialsOf(const Store& store, RunId run, const std:
     return all;
 }
 
+// Times of two kinds of machines make no run.
+Status checkMachine(Store& store, RunId run, const Target& target, const MachineRow& machine) {
+    TS_ASSIGN(const RunRow row, store.run(run));
+    TS_ASSIGN(const TargetId here, storedTarget(store, target, machine));
+    if (row.target == here)
+        return {};
+    return inputError("run " + std::to_string(run.value()) + " was measured on another machine than this one (" + machine.cpu + ", " + std::to_string(machine.cores) + " cores); resume it there, or start a new run");
+}
+
 // Was this workload brought to its end in an earlier part of the run?
 Result<bool> wasFinished(const Store& store, RunId run, const std::string& workload) {
     TS_ASSIGN(const auto state, store.runState(run, workload));
@@ -210,9 +219,10 @@ Result<TuneResult> Tuner::resume(RunId run, const TuneOptions& options, const St
     TS_ASSIGN(StoredRun stored, readRun(store_, run, options));
     TS_ASSIGN(stored.options.executor, executorOf(options));
     TS_ASSIGN(Problems problems, makeProblems(stored.tasks, stored.target, *stored.options.executor));
+    TS_ASSIGN(const MachineRow machine, stored.options.executor->machine());
+    TS_TRY(checkMachine(store_, run, stored.target, machine));
     TS_ASSIGN(const auto summaries, store_.runWorkloads(run));
     TS_TRY(store_.resumeRun(run));
-    TS_ASSIGN(const MachineRow machine, stored.options.executor->machine());
     TunerLoop loop(store_, observer_, run, stored.options, stored.target, machine, stop);
     for (std::size_t i = 0; i < problems.size(); ++i) {
         const std::string key = stored.tasks[i].workload.key;

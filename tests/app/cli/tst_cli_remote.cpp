@@ -8,6 +8,7 @@
 #include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QThread>
 #include <csignal>
 #include <memory>
 #include <random>
@@ -122,6 +123,10 @@ private slots:
         QVERIFY(tuned.json()["before_ms"].toDouble() > 0 && tuned.json()["after_ms"].toDouble() > 0);
         QVERIFY(runCli({"store", "check", "--store", store, "--json"}).json()["ok"].toBool());
         QVERIFY(server.errors().contains("serving"));
+        if (QThread::idealThreadCount() > 1) { // else this machine is of the same kind
+            const CliResult here = runCli({"tune", "mlp", "--resume", "1", "--store", store});
+            QVERIFY2(here.status == 1 && here.sentence().contains("another machine"), here.errors);
+        }
         QVERIFY(childrenOf(server.pid()).isEmpty()); // the workers of a client go with it
         QCOMPARE(server.terminate(), 0);
     }
