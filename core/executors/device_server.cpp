@@ -77,16 +77,16 @@ struct DeviceServer::Impl final : remote::Executor::Service {
         if (grpc::Status caller = checkCaller(*context, options.access); !caller.ok())
             return caller;
         if (const Status same = checkProtocol(request->protocol()); !same.ok())
-            return toStatus(*context, same.error());
+            return toStatus(same.error());
         if (const Status name = checkName(request->client_secret(), "the secret of a client"); !name.ok())
-            return toStatus(*context, name.error());
+            return toStatus(name.error());
         if (!ready)
             return {StatusCode::UNAVAILABLE, "this server is about to begin"};
         const auto lease = registration->begin(request->lease());
         if (!lease.ok())
-            return toStatus(*context, lease.error());
+            return toStatus(lease.error());
         if (!*lease)
-            return refuse(*context, StatusCode::PERMISSION_DENIED, "a lease that the tracker has not given for this device");
+            return {StatusCode::PERMISSION_DENIED, "a lease that the tracker has not given for this device"};
         auto executor = options.makeExecutor(limitsFor(*request));
         if (!executor.ok()) {
             logMessage(LogLevel::error, "no client can be served: " + executor.error().message);
@@ -141,9 +141,11 @@ struct DeviceServer::Impl final : remote::Executor::Service {
     grpc::Status Exchange(ServerContext* context, const remote::Request* request, remote::Reply* reply) override {
         if (grpc::Status caller = checkCaller(*context, options.access); !caller.ok())
             return caller;
+        if (grpc::Status size = checkSize(request->ByteSizeLong(), kLargestMessage); !size.ok())
+            return size;
         const auto current = guestNow();
         if (!current || !sameSecret(current->lease, request->lease()))
-            return refuse(*context, StatusCode::PERMISSION_DENIED, "a request without the lease of this device");
+            return {StatusCode::PERMISSION_DENIED, "a request without the lease of this device"};
         const auto call = enter(*current, *context);
         if (!call)
             return {StatusCode::UNAVAILABLE, "this client has " + std::to_string(kMostCalls) + " calls under way, or is going"};
@@ -155,7 +157,7 @@ struct DeviceServer::Impl final : remote::Executor::Service {
         }
         const std::lock_guard lock(current->mutex);
         current->calls.erase(*call);
-        return done.ok() ? grpc::Status::OK : toStatus(*context, done.error());
+        return done.ok() ? grpc::Status::OK : toStatus(done.error());
     }
 
     static std::optional<std::list<Guest::Call>::iterator> enter(Guest& current, const ServerContext& context) {

@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 constexpr int kTries = 2;
 constexpr milliseconds kAskEvery{50}, kTrackerEvery{500}, kFirstTracker{8000};
 constexpr milliseconds kShortestPause{1000}, kLongestPause{60'000}; // of a device that failed
-constexpr int kFirstOpenings = 3;
+constexpr int kFirstOpenings = 4; // by then a server that was killed is forgotten
 constexpr double kSpareSeconds = 60; // for what a server does beside the work itself, such as waiting for the machine's measuring lock
 constexpr std::size_t kMostKept = 8192;
 

@@ -2,6 +2,7 @@
 #include "core/executors/rpc.h"
 
 #include <algorithm>
+#include <grpcpp/support/server_interceptor.h>
 
 #include "core/base/log.h"
 #include "core/executors/wire.h"
@@ -11,7 +12,25 @@ namespace {
 
 constexpr int kMostThreads = 256;
 constexpr int kPingMs = 2000, kPongMs = 3000; // how soon a silent client's connection is cut
+constexpr int kMostReceived = static_cast<int>(kLargestMessage + kLargestMessage / 4); // what is larger, gRPC refuses without a word; the rest of what is too large, we
 constexpr const char* kTokenName = "x-tunesmith-token";
+
+// Logs each call that ends with an error, also those that gRPC refuses before they reach us: too large, or no messages at all.
+class FailureLog : public grpc::experimental::Interceptor, public grpc::experimental::ServerInterceptorFactoryInterface {
+public:
+    explicit FailureLog(grpc::experimental::ServerRpcInfo* info = nullptr) : info_(info) {}
+    Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo* info) override { return new FailureLog(info); }
+
+    void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
+        if (batch->QueryInterceptionHookPoint(grpc::experimental::InterceptionHookPoints::PRE_SEND_STATUS))
+            if (const grpc::Status status = batch->GetSendStatus(); !status.ok())
+                logMessage(LogLevel::warning, "refused " + static_cast<grpc::ServerContext*>(info_->server_context())->peer() + ": " + Error(ErrorKind::input, status.error_message()).message);
+        batch->Proceed();
+    }
+
+private:
+    grpc::experimental::ServerRpcInfo* info_;
+};
 
 } // namespace
 
@@ -47,13 +66,16 @@ Result<Listener> listenAt(const std::string& address, const Access& access, cons
     builder.AddListeningPort(address, credentials, &port);
     for (grpc::Service* service : services)
         builder.RegisterService(service);
-    builder.SetMaxReceiveMessageSize(static_cast<int>(kLargestMessage));
+    builder.SetMaxReceiveMessageSize(kMostReceived);
     builder.SetMaxSendMessageSize(static_cast<int>(kLargestMessage));
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPongMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
     builder.SetResourceQuota(grpc::ResourceQuota().SetMaxThreads(kMostThreads));
+    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+    interceptors.push_back(std::make_unique<FailureLog>());
+    builder.experimental().SetInterceptorCreators(std::move(interceptors));
     Listener listener{builder.BuildAndStart(), {}};
     if (!listener.server || port == 0)
         return ioError("cannot listen at " + address + ": it is taken, not an address of this machine, or the certificate and its key do not fit");
@@ -61,23 +83,23 @@ Result<Listener> listenAt(const std::string& address, const Access& access, cons
     return listener;
 }
 
-grpc::Status refuse(const grpc::ServerContext& context, grpc::StatusCode code, const std::string& why) {
-    logMessage(LogLevel::warning, "refused " + context.peer() + ": " + why);
-    return {code, Error(ErrorKind::input, why).message};
-}
-
 grpc::Status checkCaller(const grpc::ServerContext& context, const Access& access) {
     if (access.token.empty())
         return grpc::Status::OK;
     const auto [begin, end] = context.client_metadata().equal_range(kTokenName);
     const bool right = begin != end && std::next(begin) == end && sameSecret(std::string(begin->second.data(), begin->second.size()), access.token);
-    return right ? grpc::Status::OK : refuse(context, grpc::StatusCode::UNAUTHENTICATED, begin == end ? "no token" : "a wrong token");
+    return right ? grpc::Status::OK : grpc::Status(grpc::StatusCode::UNAUTHENTICATED, begin == end ? "no token" : "a wrong token");
 }
 
-grpc::Status toStatus(const grpc::ServerContext& context, const Error& error) {
-    if (error.kind == ErrorKind::input)
-        return refuse(context, grpc::StatusCode::INVALID_ARGUMENT, error.message);
-    return {error.kind == ErrorKind::unsupported ? grpc::StatusCode::RESOURCE_EXHAUSTED : grpc::StatusCode::UNAVAILABLE, error.message};
+grpc::Status checkSize(std::size_t bytes, std::size_t most) {
+    if (bytes <= most)
+        return grpc::Status::OK;
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "a message of " + std::to_string(bytes >> 20) + " MiB, more than " + std::to_string(most >> 20)};
+}
+
+grpc::Status toStatus(const Error& error) {
+    using grpc::StatusCode;
+    return {error.kind == ErrorKind::input ? StatusCode::INVALID_ARGUMENT : error.kind == ErrorKind::unsupported ? StatusCode::RESOURCE_EXHAUSTED : StatusCode::UNAVAILABLE, error.message};
 }
 
 Error toError(const grpc::Status& status, const std::string& whom) {

@@ -20,12 +20,12 @@ struct Listener {
     std::unique_ptr<grpc::Server> server; // shut it down before what it serves goes
     std::string address;                  // with the port that was chosen
 };
+// Calls that end with an error are logged with their peer.
 Result<Listener> listenAt(const std::string& address, const Access& access, const std::vector<grpc::Service*>& services);
 
-// Whoever calls without the token is refused, and that is logged.
-grpc::Status checkCaller(const grpc::ServerContext& context, const Access& access);
-grpc::Status refuse(const grpc::ServerContext& context, grpc::StatusCode code, const std::string& why);
-grpc::Status toStatus(const grpc::ServerContext& context, const Error& error); // an error of a caller is a refusal
+grpc::Status checkCaller(const grpc::ServerContext& context, const Access& access); // refuses who has not the token
+grpc::Status checkSize(std::size_t bytes, std::size_t most);
+grpc::Status toStatus(const Error& error);
 
 // kind input: whom we called will never take this call; io: perhaps later.
 Error toError(const grpc::Status& status, const std::string& whom);

@@ -26,16 +26,18 @@ struct Tracker::Impl final : remote::Tracker::Service {
     explicit Impl(const TrackerOptions& options) : access(options.access), book(options.timing, newSecret) {}
 
     // Every call: the token, then the book under its lock.
-    template <class Work> grpc::Status serve(const ServerContext& context, const Work& work) {
+    template <class Request, class Work> grpc::Status serve(const ServerContext& context, const Request& request, const Work& work) {
         if (grpc::Status caller = checkCaller(context, access); !caller.ok())
             return caller;
+        if (grpc::Status size = checkSize(request.ByteSizeLong(), kLargestQuestion); !size.ok())
+            return size;
         const std::lock_guard lock(mutex);
         const Status done = work(steady_clock::now());
-        return done.ok() ? grpc::Status::OK : toStatus(context, done.error());
+        return done.ok() ? grpc::Status::OK : toStatus(done.error());
     }
 
     grpc::Status Register(ServerContext* context, const remote::Registration* request, remote::Registered* answer) override {
-        return serve(*context, [&](auto now) -> Status {
+        return serve(*context, *request, [&](auto now) -> Status {
             TS_TRY(checkProtocol(request->protocol()));
             TS_ASSIGN(const DeviceInfo device, tunesmith::fromWire(request->device()));
             std::optional<Lease> serving;
@@ -47,10 +49,10 @@ struct Tracker::Impl final : remote::Tracker::Service {
         });
     }
     grpc::Status Leave(ServerContext* context, const remote::Leaving* request, remote::Nothing*) override {
-        return serve(*context, [&](auto) -> Status { return book.remove(request->device_id()), Status(); });
+        return serve(*context, *request, [&](auto) -> Status { return book.remove(request->device_id()), Status(); });
     }
     grpc::Status SendBeat(ServerContext* context, const remote::Beat* request, remote::BeatAnswer* answer) override {
-        return serve(*context, [&](auto now) -> Status {
+        return serve(*context, *request, [&](auto now) -> Status {
             const LeaseBook::BeatAnswer made = book.beat(request->device_id(), request->lease(), now);
             answer->set_known(made.known);
             answer->set_revoked(made.revoked);
@@ -59,7 +61,7 @@ struct Tracker::Impl final : remote::Tracker::Service {
         });
     }
     grpc::Status Confirm(ServerContext* context, const remote::Confirmation* request, remote::Confirmed* answer) override {
-        return serve(*context, [&](auto now) -> Status {
+        return serve(*context, *request, [&](auto now) -> Status {
             const auto lease = book.confirm(request->device_id(), request->lease(), now);
             answer->set_valid(lease.has_value());
             answer->set_client(lease ? lease->client : std::string());
@@ -68,7 +70,7 @@ struct Tracker::Impl final : remote::Tracker::Service {
         });
     }
     grpc::Status Ask(ServerContext* context, const remote::Wish* request, remote::WishAnswer* answer) override {
-        return serve(*context, [&](auto now) -> Status {
+        return serve(*context, *request, [&](auto now) -> Status {
             TS_TRY(checkProtocol(request->protocol()));
             TS_ASSIGN(const LeaseBook::Answer made, book.ask(fromWire(*request), now));
             answer->set_devices(static_cast<std::uint32_t>(made.devices));
@@ -82,10 +84,10 @@ struct Tracker::Impl final : remote::Tracker::Service {
         });
     }
     grpc::Status Withdraw(ServerContext* context, const remote::Withdrawal* request, remote::Nothing*) override {
-        return serve(*context, [&](auto) -> Status { return book.withdraw(request->ticket()), Status(); });
+        return serve(*context, *request, [&](auto) -> Status { return book.withdraw(request->ticket()), Status(); });
     }
-    grpc::Status List(ServerContext* context, const remote::ListRequest*, remote::DeviceList* answer) override {
-        return serve(*context, [&](auto now) -> Status {
+    grpc::Status List(ServerContext* context, const remote::ListRequest* request, remote::DeviceList* answer) override {
+        return serve(*context, *request, [&](auto now) -> Status {
             for (const LeaseBook::DeviceState& state : book.devices(now)) {
                 remote::DeviceState& wire = *answer->add_devices();
                 toWire(state.device, *wire.mutable_device());

@@ -14,7 +14,8 @@ namespace tunesmith {
 // Inside core/executors only: between the house's types and those of remote.proto. What comes from outside is checked here.
 
 inline constexpr std::uint32_t kRemoteProtocol = 1;
-inline constexpr std::size_t kLargestMessage = std::size_t(256) << 20; // bytes, both ways
+inline constexpr std::size_t kLargestMessage = std::size_t(256) << 20; // bytes, both ways, between clients and servers
+inline constexpr std::size_t kLargestQuestion = std::size_t(1) << 20;  // to a tracker
 inline constexpr std::size_t kKeptFrom = 4096;                         // bytes: blobs that are kept, to be sent once only
 
 void toWire(const DeviceInfo& device, remote::Device& wire);

@@ -3,6 +3,7 @@
 #include <QTest>
 #include <atomic>
 #include <future>
+#include <grpcpp/generic/generic_stub.h>
 #include <thread>
 
 #include "fake_server.h"
@@ -36,6 +37,24 @@ private:
     std::atomic<bool> closing_ = false;
     std::thread beats_;
 };
+
+// A call with any bytes as its message.
+grpc::Status callRaw(const std::string& address, const std::string& method, const std::string& bytes) {
+    grpc::GenericStub stub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    grpc::CompletionQueue queue;
+    const grpc::Slice slice(bytes);
+    const auto rpc = stub.PrepareUnaryCall(&context, method, grpc::ByteBuffer(&slice, 1), &queue);
+    grpc::ByteBuffer reply;
+    grpc::Status status;
+    rpc->StartCall();
+    rpc->Finish(&reply, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    return status;
+}
 
 } // namespace
 
@@ -139,6 +158,34 @@ private slots:
         clock.start();
         QVERIFY(cluster.connect("y")->build(mockBuild(), {}).replied());
         QVERIFY2(clock.elapsed() < 2000, qPrintable(QString::number(clock.elapsed())));
+    }
+
+    void messagesThatAreNoneAreRefusedAndLogged_data() {
+        QTest::addColumn<QString>("method");
+        QTest::addColumn<qint64>("bytes");
+        for (const char* method : {"Tracker/Register", "Tracker/Ask", "Executor/Open", "Executor/Exchange"})
+            QTest::addRow("garbage for %s", method) << method << qint64(100);
+        QTest::newRow("300 MB for Exchange") << "Executor/Exchange" << (qint64(300) << 20);
+        QTest::newRow("300 MB for Ask") << "Tracker/Ask" << (qint64(300) << 20);
+        QTest::newRow("no such method") << "Tracker/Format" << qint64(0);
+    }
+    void messagesThatAreNoneAreRefusedAndLogged() {
+        QFETCH(QString, method);
+        QFETCH(qint64, bytes);
+        Cluster cluster;
+        const std::string address = method.startsWith("Tracker") ? cluster.tracker->address() : cluster.addMock("a").address();
+        std::string text(static_cast<std::size_t>(bytes), '\xff');
+        if (bytes > 1000) { // a message as it should be, of one long text
+            remote::Request wire;
+            wire.set_body(std::string(text.size(), 'a'));
+            text = wire.SerializeAsString();
+        }
+        const grpc::Status status = callRaw(address, "/tunesmith.remote." + method.toStdString(), text);
+        QVERIFY(!status.ok());
+        if (bytes > 0)
+            QTRY_VERIFY_WITH_TIMEOUT(cluster.logged("refused ipv4:127.0.0.1"), 2000);
+        cluster.addMock("bb");
+        QVERIFY(cluster.connect("x")->build(mockBuild(), {}).replied());
     }
 
     void noTrackerIsOneSentence() {
