@@ -32,7 +32,8 @@ class TestCliJobQueue : public QObject {
     }
     QString someJobs(int trials = 8) const {
         const QByteArray budget = "threads = 1\ntrials = " + QByteArray::number(trials) + "\n";
-        return file(budget + "[[job]]\nmodel = 'mlp'\n[[job]]\nmodel = 'encoder'\npriority = 2\n[[job]]\nmodel = 'mlp'\nname = 'third'\n");
+        const QByteArray less = "trials = " + QByteArray::number(std::max(1, trials / 4)) + "\n";
+        return file(budget + "[[job]]\nmodel = 'mlp'\n[[job]]\nmodel = 'encoder'\npriority = 2\n" + less + "[[job]]\nmodel = 'mlp'\nname = 'third'\n");
     }
     void startRun(QProcess& process) const {
         process.start(TEST_CLI, {"jobs", "run", "--store", store_, "--json"});
@@ -108,7 +109,7 @@ private slots:
     void killedAndResumed() {
         QVERIFY(jobs({"add", someJobs()}).status == 0);
         QRandomGenerator random(7);
-        for (int kill = 0; kill < 5; ++kill) {
+        for (int kill = 0; kill < 4; ++kill) {
             QProcess process;
             startRun(process);
             killAfter(process, 300 + static_cast<int>(random.bounded(2500)));
@@ -124,7 +125,7 @@ private slots:
 
     // A sweep that is killed goes on where it stood and ends with one table.
     void sweepsResume() {
-        const QString sweep = file("name = 'small'\nmodel = ['mlp', 'encoder']\nstrategy = ['random', 'grid', 'annealing']\nbatch = [2, 4]\nthreads = 1\ntrials = 4\n");
+        const QString sweep = file("name = 'small'\nmodel = ['mlp', 'encoder']\nstrategy = ['random', 'grid', 'annealing']\nbatch = [1, 2]\nthreads = 1\ntrials = 2\n");
         const QString csv = folder_->filePath("table.csv");
         const QStringList words{"sweep", sweep, "--store", store_, "--csv", csv, "--json"};
         for (int kill = 0; kill < 3; ++kill) {

@@ -10,15 +10,17 @@
 using namespace tunesmith;
 using namespace tunesmith::testing;
 
-// The flags of a small C program, tuned for real.
+// The flags of a small C program, tuned for real: by random search and the first strategy, by all of them where TUNESMITH_ALL_STRATEGIES is set.
 class ProgramExampleTest : public QObject {
     Q_OBJECT
 
 private slots:
     void beatsTheDefault_data() {
         QTest::addColumn<QString>("strategy");
+        const bool all = qEnvironmentVariableIsSet("TUNESMITH_ALL_STRATEGIES");
         for (const StrategyEntry& entry : strategyTable())
-            QTest::newRow(std::string(entry.name).c_str()) << QString::fromStdString(std::string(entry.name));
+            if (all || entry.name == "random" || entry.name == strategyTable().front().name)
+                QTest::newRow(std::string(entry.name).c_str()) << QString::fromStdString(std::string(entry.name));
     }
     void beatsTheDefault() {
         QFETCH(QString, strategy);
