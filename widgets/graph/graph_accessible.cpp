@@ -47,13 +47,4 @@ void installGraphAccessibility() {
     Q_UNUSED(installed);
 }
 
-void announceSelection(QWidget* view) {
-    if (!QAccessible::isActive())
-        return;
-    QAccessibleValueChangeEvent event(view, QVariant());
-    if (auto* interface = QAccessible::queryAccessibleInterface(view))
-        event.setValue(interface->text(QAccessible::Value));
-    QAccessible::updateAccessibility(&event);
-}
-
 } // namespace tunesmith

@@ -3,6 +3,7 @@
 #include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include "widgets/graph/find_bar.h"
+#include "widgets/base/announce_value.h"
 #include "widgets/graph/graph_accessible.h"
 #include <QAction>
 #include <QHelpEvent>
@@ -181,7 +182,7 @@ void GraphView::selectIndex(int node, bool show) {
         return;
     selected_ = marks_.selected = node;
     update();
-    announceSelection(this);
+    announceValue(this);
     emit selectionChanged(selectedId());
 }
 

@@ -37,13 +37,4 @@ void installTimelineAccessibility() {
     Q_UNUSED(installed);
 }
 
-void announceSlice(QWidget* view) {
-    if (!QAccessible::isActive())
-        return;
-    QAccessibleValueChangeEvent event(view, QVariant());
-    if (auto* interface = QAccessible::queryAccessibleInterface(view))
-        event.setValue(interface->text(QAccessible::Value));
-    QAccessible::updateAccessibility(&event);
-}
-
 } // namespace tunesmith

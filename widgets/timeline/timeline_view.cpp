@@ -2,6 +2,7 @@
 #include "widgets/timeline/timeline_view.h"
 #include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
+#include "widgets/base/announce_value.h"
 #include "widgets/timeline/timeline_accessible.h"
 #include "widgets/timeline/timeline_idle.h"
 #include <QAction>
@@ -211,7 +212,7 @@ void TimelineView::select(int slice, bool show) {
     viewport()->update();
     if (wanted == std::exchange(marks_.selected, wanted))
         return;
-    announceSlice(this);
+    announceValue(this);
     emit selectionChanged(wanted);
 }
 
