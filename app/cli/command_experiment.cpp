@@ -8,7 +8,7 @@
 namespace tunesmith::cli {
 namespace {
 
-struct Options {
+struct ExperimentOptions {
     std::string subject, verbs, folder;
     TuneRequest tuning;
     double seconds = 3; // of evaluating
@@ -16,7 +16,7 @@ struct Options {
 
 constexpr const char* kVerbs = "autotune,build,save,run,evaluate";
 
-Result<std::vector<std::string>> verbsOf(const Options& options) {
+Result<std::vector<std::string>> verbsOf(const ExperimentOptions& options) {
     std::string text = options.verbs;
     if (text.empty())
         text = isExportedModule(options.subject) ? "run,evaluate" : options.folder.empty() ? "autotune,build,run,evaluate" : kVerbs;
@@ -34,7 +34,7 @@ Result<std::vector<std::string>> verbsOf(const Options& options) {
 
 template <class T> Status statusOf(const Result<T>& result) { return result.ok() ? Status() : Status(result.error()); }
 
-Status carryOut(Experiment& experiment, const std::string& verb, const Options& options, const Session& session) {
+Status carryOut(Experiment& experiment, const std::string& verb, const ExperimentOptions& options, const Session& session) {
     if (verb == "autotune")
         return statusOf(experiment.autotune(options.tuning));
     if (verb == "build")
@@ -47,7 +47,7 @@ Status carryOut(Experiment& experiment, const std::string& verb, const Options& 
     return statusOf(experiment.run(inputs));
 }
 
-Result<int> chain(Session& session, const Options& options) {
+Result<int> chain(Session& session, const ExperimentOptions& options) {
     TS_ASSIGN(const std::vector<std::string> verbs, verbsOf(options));
     TS_ASSIGN(Experiment experiment, Experiment::load(options.subject, session.dimensions, {session.store, session.threads, session.builders, session.seed, session.work()}));
     for (const std::string& verb : verbs) {
@@ -67,7 +67,7 @@ Result<int> chain(Session& session, const Options& options) {
 } // namespace
 
 void addExperiment(CLI::App& app, Session& session) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ExperimentOptions>();
     CLI::App& command = *app.add_subcommand("experiment", "Load a model, autotune it, build a module, save it, run it and evaluate it: each verb is timed, and the store has the whole");
     command.add_option("subject", options->subject, "ONNX file or sample, or a module that was saved: that one is run and evaluated")->required()->type_name("MODEL|MODULE");
     command.add_option("--verbs", options->verbs, "Some of " + std::string(kVerbs) + ", in the order in which they are to be done");

@@ -6,7 +6,7 @@
 namespace tunesmith::cli {
 namespace {
 
-struct Options {
+struct CheckOptions {
     RuleTrialOptions trials;
     std::vector<std::string> names;
     std::string file;
@@ -55,12 +55,12 @@ std::string verificationText(const RuleVerification& done) {
     return table.text() + trials + why + examplesText(done.refuted);
 }
 
-Result<int> verify(Session& session, const Options& options) {
+Result<int> verify(Session& session, const CheckOptions& options) {
     TS_ASSIGN(const RuleVerification done, verifyRules(session.store, options.names, options.trials, session.work()));
     return session.print(verificationJson(done), verificationText(done));
 }
 
-Result<int> importFile(Session& session, const Options& options) {
+Result<int> importFile(Session& session, const CheckOptions& options) {
     TS_ASSIGN(const RuleImport done, importRules(session.store, options.file, options.trials, session.work()));
     const std::string unsound = done.unsound.empty() ? "None is unsound\n" : std::to_string(done.unsound.size()) + " are unsound, with shapes that TASO would take:\n";
     return session.print({{"imported", done.imported}, {"distinct", done.distinct}, {"added", done.added}, {"unsound", examplesJson(done.unsound)}},
@@ -71,8 +71,8 @@ Result<int> importFile(Session& session, const Options& options) {
 } // namespace
 
 void addRuleTrials(CLI::App& rules, Session& session) {
-    const auto add = [&](const char* name, const char* help, std::int64_t trials, Result<int> (*run)(Session&, const Options&)) {
-        const auto options = std::make_shared<Options>();
+    const auto add = [&](const char* name, const char* help, std::int64_t trials, Result<int> (*run)(Session&, const CheckOptions&)) {
+        const auto options = std::make_shared<CheckOptions>();
         options->trials.trials = trials;
         CLI::App& command = *rules.add_subcommand(name, help);
         command.add_option("--trials", options->trials.trials, "Of each direction of a rule")->capture_default_str()->check(CLI::Range(1, 10'000'000));

@@ -170,7 +170,7 @@ std::string tuneText(const TuneReport& report) {
     return text;
 }
 
-struct Options {
+struct TuneCommandOptions {
     std::string model;
     TuneRequest request;
     DeviceChoice device;
@@ -194,7 +194,7 @@ void addBudget(CLI::App& command, TuneBudget& budget) {
     command.add_option("--target", budget.targetMs, "Milliseconds: enough once the model's kernels take no longer together, be it by records from before")->check(CLI::PositiveNumber);
 }
 
-Result<int> tune(Session& session, Options& options) {
+Result<int> tune(Session& session, TuneCommandOptions& options) {
     TS_ASSIGN(const Model model, openModel(options.model, session.dimensions, session.work()));
     Narrator narrator(session.progress);
     TuneRequest& request = options.request;
@@ -218,7 +218,7 @@ Result<int> tune(Session& session, Options& options) {
 } // namespace
 
 void addTune(CLI::App& app, Session& session) {
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<TuneCommandOptions>();
     CLI::App& command =
         *app.add_subcommand("tune", "Search the best schedules of a model's kernels on this machine");
     command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te), sample, or a problem (FILE.toml) that a plugin knows")->required();

@@ -1,41 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "schedule_testing.h"
+#include "tuner_testing.h"
 
-#include <atomic>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <thread>
 
 #include "core/schedule/records.h"
-#include "core/schedule/tuner.h"
 
 using namespace tunesmith;
 using namespace tunesmith::testing;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-struct Bench {
-    QTemporaryDir folder;
-    std::shared_ptr<Store> store = take(Store::open(folder.filePath("t.db").toStdString()));
-    Target target = take(hostTarget(1));
-};
-
-TuneOptions options(std::size_t trials, KernelWorkerOptions workers = testWorkers()) {
-    TuneOptions made;
-    made.trialsPerWorkload = trials;
-    made.workers = std::move(workers);
-    made.batch = 4;
-    made.seed = 5;
-    return made;
-}
-
-KernelWorkerOptions fakeWorkers(int pauseMs = 0) {
-    return testWorkers({{"TEST_FAKE_PROFILE", "1"}, {"TEST_PROFILE_MS", std::to_string(pauseMs)}});
-}
 
 std::vector<TrialRow> trialsOf(const Store& store, RunId run, const std::string& workload = {}) {
     TrialFilter filter;
@@ -68,22 +42,6 @@ QStringList trail(const Store& store, RunId run) {
                    .arg(row.p5Ms.value_or(0), 0, 'g', 9)
                    .arg(row.predicted.value_or(-9), 0, 'g', 6);
     return out;
-}
-
-int childCount() {
-    int count = 0;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-        std::ifstream stat(entry.path() / "stat");
-        std::string text;
-        if (!std::getline(stat, text))
-            continue;
-        std::istringstream rest(text.substr(text.rfind(')') + 2));
-        char state = 0;
-        int parent = 0;
-        rest >> state >> parent;
-        count += parent == getpid() && state != 'Z';
-    }
-    return count;
 }
 
 } // namespace
@@ -188,37 +146,34 @@ private slots:
 
     void resumeEqualsAnUninterruptedRun_data() {
         QTest::addColumn<QString>("strategy");
-        QTest::addColumn<int>("after");
-        const auto row = [](const QString& strategy, int after) {
-            QTest::newRow(qPrintable(QString("%1 stopped after %2").arg(strategy).arg(after))) << strategy << after;
-        };
-        for (const int after : {1, 26}) // in the first batch, and in the last of a workload
-            row("model-guided", after);
-        for (const int after : {11, 37})
-            row("random", after);
+        QTest::addColumn<QList<int>>("stops"); // after so many trials
+        QTest::newRow("model-guided") << "model-guided" << QList<int>{1, 26}; // in the first batch, and in the last of a workload
+        QTest::newRow("random") << "random" << QList<int>{11, 37};
         for (const char* strategy : {"grid", "annealing", "genetic", "bandit", "coordinate"})
-            row(strategy, 26);
+            QTest::newRow(strategy) << strategy << QList<int>{26};
     }
     void resumeEqualsAnUninterruptedRun() {
         QFETCH(QString, strategy);
-        QFETCH(int, after);
+        QFETCH(QList<int>, stops);
         Bench bench;
         const std::vector<TuneTask> tasks{{convWorkload(bench.target), 2}, {convWorkload(bench.target, 32, 7), 1}};
         TuneOptions tuning = options(28, fakeWorkers());
         tuning.strategy = strategy.toStdString();
         tuning.transfer = false;
         const TuneResult whole = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
-        const TuneResult part = interruptedAfter(after, bench, tasks, tuning);
-        QCOMPARE(part.reason, StopReason::cancelled);
-        QCOMPARE(take(bench.store->run(part.run)).state, RunState::stopped);
-        QCOMPARE(trialsOf(*bench.store, part.run).size(), std::size_t(after));
-        int again = 0;
-        Tuner resumed(*bench.store, [&](const TuneEvent& event) { again += event.kind == TuneEvent::Kind::measured; });
-        const TuneResult rest = take(resumed.resume(part.run, tuning));
-        QCOMPARE(rest.reason, StopReason::budgetTrials);
-        QCOMPARE(again, static_cast<int>(whole.trials) - after);
-        QCOMPARE(trail(*bench.store, part.run), trail(*bench.store, whole.run));
-        QCOMPARE(*rest.afterMs, *whole.afterMs);
+        for (const int after : stops) {
+            const TuneResult part = interruptedAfter(after, bench, tasks, tuning);
+            QCOMPARE(part.reason, StopReason::cancelled);
+            QCOMPARE(take(bench.store->run(part.run)).state, RunState::stopped);
+            QCOMPARE(trialsOf(*bench.store, part.run).size(), std::size_t(after));
+            int again = 0;
+            Tuner resumed(*bench.store, [&](const TuneEvent& event) { again += event.kind == TuneEvent::Kind::measured; });
+            const TuneResult rest = take(resumed.resume(part.run, tuning));
+            QCOMPARE(rest.reason, StopReason::budgetTrials);
+            QCOMPARE(again, static_cast<int>(whole.trials) - after);
+            QCOMPARE(trail(*bench.store, part.run), trail(*bench.store, whole.run));
+            QCOMPARE(*rest.afterMs, *whole.afterMs);
+        }
         QVERIFY(take(bench.store->check()).ok);
     }
 
@@ -247,44 +202,6 @@ private slots:
         other.isa = other.isa == Isa::avx2 ? Isa::avx512 : Isa::avx2;
         QVERIFY(!take(bestConfig(*bench.store, workload.key, other)));
         QVERIFY(!take(bestConfig(*bench.store, "0123456789abcdef", bench.target)));
-    }
-
-    void stopsAtOnce_data() {
-        QTest::addColumn<QString>("fault");
-        QTest::newRow("while measuring") << "hang";
-        QTest::newRow("while building") << "build-hang";
-    }
-    void stopsAtOnce() {
-        QFETCH(QString, fault);
-        Bench bench;
-        const Workload workload = convWorkload(bench.target);
-        const std::string bad = take(ScheduleSpace::make(workload, bench.target)).defaultConfig().text();
-        StopSource stop;
-        Clock::time_point asked;
-        std::jthread button([&] {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-            asked = Clock::now();
-            stop.requestStop();
-        });
-        const auto workers = testWorkers({{"TEST_INJECT", nlohmann::json{{fault.toStdString(), bad}}.dump()}});
-        const TuneResult result = take(Tuner(*bench.store).run({{workload, 1}}, bench.target, options(12, workers), stop.token()));
-        const double late = std::chrono::duration<double>(Clock::now() - asked).count();
-        QCOMPARE(result.reason, StopReason::cancelled);
-        QVERIFY2(late < 0.2, qPrintable(QString::number(late)));
-        QTRY_COMPARE(childCount(), 0);
-    }
-
-    void endsWithItsSeconds() {
-        Bench bench;
-        const std::vector<TuneTask> tasks{{convWorkload(bench.target), 1}, {convWorkload(bench.target, 32, 7), 1}};
-        TuneOptions tuning = options(1, fakeWorkers(10));
-        tuning.trialsPerWorkload.reset();
-        tuning.seconds = 2;
-        const TuneResult result = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
-        QCOMPARE(result.reason, StopReason::budgetTime);
-        QVERIFY2(result.seconds >= 2 && result.seconds < 5, qPrintable(QString::number(result.seconds)));
-        QVERIFY(result.workloads[0].trials >= 4 && result.workloads[1].trials >= 4); // each had its turn
-        QCOMPARE(take(bench.store->run(result.run)).state, RunState::completed);
     }
 
     void totalTrialsAreShared() {
@@ -332,13 +249,7 @@ private slots:
         QCOMPARE(result.trials, std::size_t(18));
     }
 
-    void aSharedBudgetResumesAsItWould_data() {
-        QTest::addColumn<int>("after");
-        for (const int after : {1, 9, 22, 31}) // the last one in the finals
-            QTest::newRow(qPrintable(QString("stopped after %1").arg(after))) << after;
-    }
     void aSharedBudgetResumesAsItWould() {
-        QFETCH(int, after);
         Bench bench;
         const std::vector<TuneTask> tasks{{convWorkload(bench.target), 3}, {convWorkload(bench.target, 32, 7), 1}};
         TuneOptions tuning = options(1, fakeWorkers());
@@ -346,11 +257,13 @@ private slots:
         tuning.totalTrials = 30;
         tuning.transfer = false;
         const TuneResult whole = take(Tuner(*bench.store).run(tasks, bench.target, tuning));
-        const TuneResult part = interruptedAfter(after, bench, tasks, tuning);
-        QCOMPARE(part.reason, StopReason::cancelled);
-        const TuneResult rest = take(Tuner(*bench.store).resume(part.run, tuning));
-        QCOMPARE(rest.trials, whole.trials);
-        QCOMPARE(trail(*bench.store, part.run), trail(*bench.store, whole.run));
+        for (const int after : {1, 9, 22, 31}) { // the last one in the finals
+            const TuneResult part = interruptedAfter(after, bench, tasks, tuning);
+            QCOMPARE(part.reason, StopReason::cancelled);
+            const TuneResult rest = take(Tuner(*bench.store).resume(part.run, tuning));
+            QCOMPARE(rest.trials, whole.trials);
+            QCOMPARE(trail(*bench.store, part.run), trail(*bench.store, whole.run));
+        }
     }
 
     void refusesWhatMakesNoSense() {
