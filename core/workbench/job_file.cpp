@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/workbench/job_kind.h"
 #include "core/workbench/sweep.h"
 
 namespace tunesmith {
 namespace {
 
 constexpr std::uintmax_t kMostBytes = 1 << 20;
+constexpr const char* kKind = "kind"; // says which other keys there are
 
 class JobFile {
 public:
@@ -43,19 +45,16 @@ private:
 
     Result<TuneJobsRequest> jobsOf(const toml::table& table) const {
         TuneJobsRequest request;
-        TuneJob defaults;
+        if (const toml::node* const policy = table.get("policy"))
+            TS_TRY(text("policy", *policy, request.policy));
         for (const auto& [key, node] : table)
-            if (key.str() == "policy")
-                TS_TRY(text(key, node, request.policy));
-            else if (key.str() != "job")
-                TS_TRY(readKey(defaults, key, node));
+            if (key.str() != "policy" && key.str() != "job" && !isJobKey(key.str()))
+                return at(key.source(), "'" + std::string(key.str()) + "' is no key of a job of any kind");
         const toml::node* const jobs = table.get("job");
         if (!jobs || !jobs->is_array_of_tables())
             return inputError(file_.string() + " has no jobs: write [[job]] and, below it, model = \"model.onnx\" for each");
-        for (const toml::node& job : *jobs->as_array()) {
-            request.jobs.push_back(defaults);
-            TS_TRY(readJob(*job.as_table(), request.jobs.back()));
-        }
+        for (const toml::node& job : *jobs->as_array())
+            TS_TRY(readJob(table, *job.as_table(), request.jobs.emplace_back()));
         return request;
     }
 
@@ -67,17 +66,18 @@ private:
         std::ranges::sort(keys, {}, [](const auto& entry) { return std::pair(entry.first->source().begin.line, entry.first->source().begin.column); });
         SweepRequest sweep;
         sweep.name = file_.stem().string();
-        sweep.combinations.emplace_back();
-        sweep.combinations.front().job.tuning.transfer = false; // a combination does not learn from the one before it
+        TuneJob& first = sweep.combinations.emplace_back().job;
+        first.tuning.transfer = false; // a combination does not learn from the one before it
+        TS_TRY(readKind(table, first));
         for (const auto& [key, node] : keys)
             if (key->str() == "policy")
-                TS_TRY(text(*key, *node, sweep.policy));
+                TS_TRY(text("policy", *node, sweep.policy));
             else if (key->str() == "name")
-                TS_TRY(text(*key, *node, sweep.name));
-            else
+                TS_TRY(text("name", *node, sweep.name));
+            else if (key->str() != kKind)
                 TS_TRY(multiply(sweep, *key, *node));
-        if (sweep.combinations.front().job.model.empty())
-            return inputError(file_.string() + " has no model: write model = [\"a.onnx\", \"b.onnx\"]");
+        if (const std::string subject = subjectOf(sweep.combinations.front().job); !table.contains(subject))
+            return inputError(file_.string() + " has no " + subject + ": write " + subject + " = [\"one\", \"another\"]");
         return sweep;
     }
 
@@ -113,109 +113,107 @@ private:
         return out.str();
     }
 
-    Status readJob(const toml::table& table, TuneJob& job) const {
-        for (const auto& [key, node] : table)
+    // What the file says of all jobs counts as far as the kind of this one knows it.
+    Status readJob(const toml::table& all, const toml::table& own, TuneJob& job) const {
+        TS_TRY(readKind(own.contains(kKind) ? own : all, job));
+        for (const auto& [key, node] : all)
+            if (find(job, key.str()) && !own.contains(key.str()))
+                TS_TRY(readKey(job, key, node));
+        for (const auto& [key, node] : own)
             TS_TRY(readKey(job, key, node));
-        if (job.model.empty())
-            return at(table.source(), "the job has no model");
-        return {};
+        const std::string subject = subjectOf(job);
+        return own.contains(subject) || all.contains(subject) ? Status() : Status(at(own.source(), "the job has no " + subject));
+    }
+
+    static std::string subjectOf(const TuneJob& job) { return jobKind(job.kind).value()->subject; }
+
+    Status readKind(const toml::table& table, TuneJob& job) const {
+        const toml::node* const node = table.get(kKind);
+        if (!node)
+            return {};
+        TS_TRY(text(kKind, *node, job.kind));
+        const auto kind = jobKind(job.kind);
+        return kind.ok() ? Status() : Status(at(node->source(), kind.error().message));
+    }
+
+    static std::optional<JobKey> find(TuneJob& job, std::string_view name) {
+        for (const JobKey& key : jobKeys(job))
+            if (key.name == name && key.in != JobKey::In::store)
+                return key;
+        return std::nullopt;
     }
 
     Status readKey(TuneJob& job, const toml::key& key, const toml::node& node) const {
-        const std::string_view name = key.str();
-        TuneRequest& tuning = job.tuning;
-        if (name == "name")
-            return text(key, node, job.name);
-        if (name == "model")
-            return model(key, node, job.model);
-        if (name == "dims")
-            return dimensions(key, node, job.dimensions);
-        if (name == "strategy")
-            return text(key, node, tuning.strategy);
-        if (name == "threads")
-            return number(key, node, 0, 1024, tuning.threads);
-        if (name == "builders")
-            return number(key, node, 0, 1024, tuning.builders);
-        if (name == "batch")
-            return number(key, node, 1, 4096, tuning.batch);
-        if (name == "cores")
-            return number(key, node, 0, 1024, job.cores);
-        if (name == "priority")
-            return number(key, node, -1000, 1000, job.priority);
-        if (name == "seed")
-            return number(key, node, 0, std::numeric_limits<std::int64_t>::max(), tuning.seed);
-        if (name == "trials")
-            return number(key, node, 1, std::int64_t(1) << 40, tuning.budget.trialsPerWorkload.emplace());
-        if (name == "total_trials")
-            return number(key, node, 1, std::int64_t(1) << 40, tuning.budget.trials.emplace());
-        if (name == "seconds")
-            return positive(key, node, tuning.budget.seconds.emplace());
-        if (name == "target_ms")
-            return positive(key, node, tuning.budget.targetMs.emplace());
-        if (name == "weight")
-            return positive(key, node, job.weight);
-        if (name == "space")
-            return text(key, node, tuning.space);
-        if (name == "timeout")
-            return positive(key, node, tuning.timeoutSeconds);
-        if (name == "transfer")
-            return flag(key, node, tuning.transfer);
-        if (name == "layouts")
-            return flag(key, node, tuning.layouts);
-        return at(key.source(), "'" + std::string(name) + "' is no key of a job; there are model, name, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch, timeout, "
-                                "transfer, layouts, priority, weight and cores");
+        if (const auto known = find(job, key.str()))
+            return std::visit([&](auto* field) { return read(*known, node, *field); }, known->field);
+        std::string names;
+        for (const JobKey& each : jobKeys(job))
+            if (each.in != JobKey::In::store)
+                names += (names.empty() ? "" : ", ") + std::string(each.name);
+        return at(key.source(), "'" + std::string(key.str()) + "' is no key of a job of kind " + job.kind + "; there are " + names);
     }
 
-    Status text(const toml::key& key, const toml::node& node, std::string& value) const {
+    Status wrong(const char* key, const toml::node& node, const std::string& right) const { return at(node.source(), "'" + std::string(key) + "' is to be " + right); }
+
+    Status text(const char* key, const toml::node& node, std::string& value) const {
         const auto given = node.value_exact<std::string>();
         if (!given || given->empty())
-            return at(node.source(), "'" + std::string(key.str()) + "' is to be a text");
+            return wrong(key, node, "a text");
         value = *given;
         return {};
     }
 
-    // A file beside this one, or else a sample.
-    Status model(const toml::key& key, const toml::node& node, std::string& value) const {
-        TS_TRY(text(key, node, value));
-        const std::filesystem::path beside = file_.parent_path() / value;
+    // Beside this file.
+    std::filesystem::path beside(const std::string& name) const { return std::filesystem::absolute(file_.parent_path() / name).lexically_normal(); }
+
+    Status read(const JobKey& key, const toml::node& node, std::string& value) const {
+        TS_TRY(text(key.name, node, value));
         std::error_code error;
-        if (std::filesystem::exists(beside, error))
-            value = std::filesystem::absolute(beside).lexically_normal().string();
+        if (key.isModel && std::filesystem::exists(beside(value), error))
+            value = beside(value).string();
         return {};
     }
 
-    Status dimensions(const toml::key& key, const toml::node& node, Dimensions& value) const {
+    Status read(const JobKey& key, const toml::node& node, std::filesystem::path& value) const {
+        std::string name;
+        TS_TRY(text(key.name, node, name));
+        value = beside(name);
+        return {};
+    }
+
+    Status read(const JobKey& key, const toml::node& node, Dimensions& value) const {
         if (!node.is_table())
-            return at(node.source(), "'" + std::string(key.str()) + "' is to be a table such as { batch = 1 }");
+            return wrong(key.name, node, "a table such as { batch = 1 }");
         value.clear();
-        for (const auto& [name, extent] : *node.as_table()) {
-            std::int64_t number = 0;
-            TS_TRY(this->number(name, extent, 0, std::numeric_limits<std::int64_t>::max(), number));
-            value[std::string(name.str())] = number;
-        }
+        for (const auto& [name, extent] : *node.as_table())
+            TS_TRY(whole(std::string(name.str()).c_str(), {key.name, key.field}, extent, value[std::string(name.str())]));
         return {};
     }
 
-    template <typename Number> Status number(const toml::key& key, const toml::node& node, std::int64_t least, std::int64_t most, Number& value) const {
+    template <typename Number> Status whole(const char* name, const JobKey& key, const toml::node& node, Number& value) const {
         const auto given = node.value_exact<std::int64_t>();
-        if (!given || *given < least || *given > most)
-            return at(node.source(), "'" + std::string(key.str()) + "' is to be a whole number of " + std::to_string(least) + " or more");
+        if (!given || *given < key.least || *given > key.most)
+            return wrong(name, node, "a whole number of " + std::to_string(key.least) + " or more");
         value = static_cast<Number>(*given);
         return {};
     }
 
-    Status flag(const toml::key& key, const toml::node& node, bool& value) const {
+    template <std::integral Number> Status read(const JobKey& key, const toml::node& node, Number& value) const { return whole(key.name, key, node, value); }
+    template <typename Number> Status read(const JobKey& key, const toml::node& node, std::optional<Number>& value) const { return read(key, node, value.emplace()); }
+
+    Status read(const JobKey& key, const toml::node& node, bool& value) const {
         const auto given = node.value_exact<bool>();
         if (!given)
-            return at(node.source(), "'" + std::string(key.str()) + "' is to be true or false");
+            return wrong(key.name, node, "true or false");
         value = *given;
         return {};
     }
 
-    Status positive(const toml::key& key, const toml::node& node, double& value) const {
+    Status read(const JobKey& key, const toml::node& node, double& value) const {
         const auto given = node.value<double>();
-        if (!given || !(*given > 0) || *given > 1e12)
-            return at(node.source(), "'" + std::string(key.str()) + "' is to be a number of more than 0");
+        const auto least = static_cast<double>(key.least);
+        if (!given || !(key.least > 0 ? *given >= least : *given > 0) || *given > 1e12)
+            return wrong(key.name, node, key.least > 0 ? "a number of " + std::to_string(key.least) + " or more" : std::string("a number of more than 0"));
         value = *given;
         return {};
     }

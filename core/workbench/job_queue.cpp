@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/store/store.h"
+#include "core/workbench/job_kind.h"
 #include "core/workbench/job_spec.h"
 #include "core/workbench/open_store.h"
 
@@ -39,9 +40,9 @@ QueuedJob queuedOf(const JobRow& row) {
     job.detail = row.detail;
     if (row.run.valid())
         job.run = row.run.value();
-    if (const auto spec = readJobSpec(row.what); spec.ok()) {
+    if (const auto spec = readJobSpec(row.kind, row.what); spec.ok()) {
         job.model = spec->model;
-        job.budget = spec->tuning.budget;
+        job.budget = jobKind(row.kind).value()->budget(*spec);
     } else {
         job.detail = spec.error().message;
     }
@@ -84,10 +85,12 @@ Result<std::vector<QueuedJob>> listJobs(const std::string& store) {
 Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jobs, const Work& work) {
     std::vector<JobRow> rows;
     for (TuneJob& job : jobs) {
-        TS_ASSIGN(const Model model, openModel(job.model, job.dimensions, work));
+        TS_ASSIGN(const JobKind* const kind, jobKind(job.kind));
+        TS_ASSIGN(const std::string name, kind->check(job, work));
         if (job.name.empty())
-            job.name = model.name();
+            job.name = name;
         JobRow row;
+        row.kind = job.kind;
         row.name = job.name;
         row.what = jobSpec(job);
         row.priority = job.priority;

@@ -21,7 +21,7 @@ struct QueuedJob {
 };
 Result<std::vector<QueuedJob>> listJobs(const std::string& store); // in the order in which they came
 
-// Checks that each model opens, and gives jobs without a name the model's; then all of them are stored, or none.
+// Checks that each can begin (its model opens), and gives jobs without a name the model's; then all of them are stored, or none.
 Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jobs, const Work& work = {});
 Result<std::vector<std::int64_t>> addJobs(const std::string& store, std::vector<TuneJob> jobs, const Work& work = {});
 

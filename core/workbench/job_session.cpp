@@ -7,14 +7,13 @@
 
 #include "core/jobs/scheduling_policy.h"
 #include "core/measure/machine.h"
-#include "core/workbench/job_spec.h"
+#include "core/workbench/job_gate.h"
+#include "core/workbench/job_kind.h"
 #include "core/workbench/version.h"
 
 namespace tunesmith {
 namespace {
 
-constexpr const char* kCores = "core";
-constexpr const char* kProfiles = "profile";
 constexpr auto kLook = std::chrono::milliseconds(250); // at what the store says
 
 std::string resourcesJson() {
@@ -33,10 +32,9 @@ std::string usesJson(const TimedStage& stage) {
 
 } // namespace
 
-std::vector<Resource> resourcesHere() { return {{kCores, coreCount()}, {kProfiles, 1}}; }
-
 struct JobSession::Job {
     StoredJobId id;
+    const JobKind* kind = nullptr;
     TuneJob job;
     JobId board;
     StopSource cancel;
@@ -46,47 +44,9 @@ struct JobSession::Job {
     JobProgress progress;
     double secondsBefore = 0, begun = 0; // in earlier sessions; on the board's clock
     TunedJob result;
+    bool whole = false; // nothing of it is left to do
     std::unique_ptr<StandingWatch> standing;
     std::jthread thread; // last: it uses the others
-};
-
-// A turn on the board for each stage.
-class JobSession::Gate : public StageGate {
-public:
-    Gate(StageBoard& board, JobWatch& watch, JobId job, int cores) : board_(board), watch_(watch), job_(job), cores_(cores) {}
-
-    Result<std::unique_ptr<Turn>> enter(const std::string& kind, int cores, const StopToken& stop) override {
-        const bool profile = kind == "profile";
-        StagePlan plan{kind, {{kCores, std::clamp(cores, 1, cores_)}}, {}};
-        if (profile)
-            plan.uses.push_back({kProfiles, 1, true});
-        TS_ASSIGN(const StageId stage, board_.plan(job_, std::move(plan)));
-        TS_ASSIGN(StageBoard::Turn turn, board_.begin(stage, stop));
-        watch_.tellStages();
-        return std::unique_ptr<Turn>(std::make_unique<BoardTurn>(std::move(turn), watch_, processors_));
-    }
-
-private:
-    struct BoardTurn : Turn {
-        BoardTurn(StageBoard::Turn begun, JobWatch& told, const std::vector<int>& all) : turn(std::move(begun)), watch(told) {
-            for (const int core : turn->units().front())
-                if (static_cast<std::size_t>(core) < all.size())
-                    kept.push_back(all[static_cast<std::size_t>(core)]);
-        }
-        std::vector<int> processors() const override { return kept; }
-        ~BoardTurn() override {
-            turn.reset();
-            watch.tellStages();
-        }
-        std::optional<StageBoard::Turn> turn;
-        JobWatch& watch;
-        std::vector<int> kept; // the cores of the turn
-    };
-    StageBoard& board_;
-    JobWatch& watch_;
-    JobId job_;
-    int cores_;
-    const std::vector<int> processors_ = processors();
 };
 
 // Which run it is, is stored before its first trial: whoever goes on with the job finds it.
@@ -136,15 +96,17 @@ JobSession::~JobSession() = default;
 void JobSession::add(StoredJobId id, TuneJob job) {
     auto added = std::make_unique<Job>();
     added->id = id;
+    added->kind = jobKind(job.kind).value();
     added->result.id = id.value();
+    added->result.kind = job.kind;
     added->result.name = job.name;
     added->result.state = "queued";
     JobTraits traits{job.name, job.priority, job.weight};
     if (job.cores > 0)
-        traits.most[kCores] = job.cores;
+        traits.most[kCoreResource] = job.cores;
     added->board = board_.addJob(std::move(traits));
     names_[added->board] = id;
-    added->standing = std::make_unique<StandingWatch>(watch_, JobStanding{.job = jobs_.size(), .id = id.value(), .name = job.name, .priority = job.priority, .budget = job.tuning.budget});
+    added->standing = std::make_unique<StandingWatch>(watch_, JobStanding{.job = jobs_.size(), .id = id.value(), .name = job.name, .priority = job.priority, .budget = added->kind->budget(job)});
     added->job = std::move(job);
     jobs_.push_back(std::move(added));
 }
@@ -257,22 +219,30 @@ Status JobSession::start(Job& job) {
     job.secondsBefore = row.seconds;
     job.begun = board_.seconds();
     job.standing->onBegin();
-    job.thread = std::jthread([this, &job] { tune(job); });
+    job.thread = std::jthread([this, &job] { work(job); });
     return {};
 }
 
-void JobSession::tune(Job& job) {
-    auto report = tuneStored(job);
+void JobSession::work(Job& job) {
+    Listener listener(*this, job);
+    const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
+    JobRun run{storePath_, std::make_shared<JobGate>(board_, watch_, job.board, cores), job.cancel.token() | work_.stop, cores, {}, job.secondsBefore, listener};
+    if (job.progress.run.valid())
+        run.resume = job.progress.run.value();
+    auto end = job.kind->run(job.job, run);
     board_.end(job.board);
     const std::lock_guard lock(mutex_);
     TunedJob& result = job.result;
     result.seconds = board_.seconds();
-    if (!report.ok() && !report.error().isCancelled())
-        result.error = report.error().message;
-    if (report.ok())
-        result.report = std::move(*report);
-    if (const TuneReport& made = result.report; !made.runs.empty() && made.last().stopReason == "failed")
-        result.error = made.last().message;
+    if (!end.ok() && !end.error().isCancelled())
+        result.error = end.error().message;
+    if (end.ok()) {
+        job.whole = end->whole;
+        result.report = std::move(end->report);
+        result.outcome = std::move(end->outcome);
+        if (!end->failure.empty())
+            result.error = std::move(end->failure);
+    }
     if (const Status finished = finish(job); !finished.ok())
         result.error = finished.error().message;
     job.state = Job::State::ended;
@@ -280,40 +250,13 @@ void JobSession::tune(Job& job) {
     changed_.notify_all();
 }
 
-Result<TuneReport> JobSession::tuneStored(Job& job) {
-    const StopToken stop = job.cancel.token() | work_.stop;
-    const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
-    const auto gate = std::make_shared<Gate>(board_, watch_, job.board, cores);
-    const auto opened = [&]() -> Result<Model> {
-        TS_ASSIGN(const auto preparing, gate->enter("prepare", 1, stop));
-        return openModel(job.job.model, job.job.dimensions, {stop, {}});
-    };
-    if (const int threads = job.job.tuning.threads; threads > cores || (threads == 0 && cores < coreCount()))
-        return inputError("job " + job.job.name + " may have " + std::to_string(cores) + " of the cores and is to tune for more threads; give it threads = " + std::to_string(cores) + " or less");
-    TS_ASSIGN(const Model model, opened());
-    Listener listener(*this, job);
-    TuneRequest tuning = job.job.tuning;
-    tuning.store = storePath_;
-    tuning.stop = stop;
-    tuning.listener = &listener;
-    tuning.builders = tuning.builders > 0 ? std::min(tuning.builders, cores) : cores;
-    tuning.gate = gate;
-    if (job.progress.run.valid()) {
-        tuning.resume = job.progress.run.value();
-        if (tuning.budget.seconds)
-            tuning.budget.seconds = std::max(1.0, *tuning.budget.seconds - job.secondsBefore);
-    }
-    return tuneModel(model, tuning);
-}
-
 // What was stopped with the program goes back into the queue.
 Status JobSession::finish(Job& job) {
     TunedJob& result = job.result;
-    const bool whole = !result.report.runs.empty() && !result.report.unfinished;
-    const JobState state = whole                                       ? JobState::done
-                           : !result.error.empty()                     ? JobState::failed
-                           : job.cancel.stopRequested()                ? JobState::cancelled
-                                                                       : JobState::queued;
+    const JobState state = job.whole                    ? JobState::done
+                           : !result.error.empty()      ? JobState::failed
+                           : job.cancel.stopRequested() ? JobState::cancelled
+                                                        : JobState::queued;
     result.state = state == JobState::done ? "done" : state == JobState::failed ? "failed" : state == JobState::cancelled ? "cancelled" : "queued";
     job.progress.seconds = job.secondsBefore + board_.seconds() - job.begun;
     TS_TRY(store_->saveJob(job.id, job.progress));

@@ -21,7 +21,6 @@ public:
 
 private:
     struct Job;
-    class Gate;
     class Listener;
 
     JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy);
@@ -30,8 +29,7 @@ private:
     Status storeSlices();
     Status startWaiting();
     Status start(Job& job);
-    void tune(Job& job);
-    Result<TuneReport> tuneStored(Job& job);
+    void work(Job& job);
     Status finish(Job& job);
     void tellProgress(Job& job, const Progress& progress);
     bool waits(const Job& job) const;
@@ -50,7 +48,5 @@ private:
     std::map<JobId, StoredJobId> names_;
     std::vector<std::unique_ptr<Job>> jobs_; // last, so that their threads end first
 };
-
-std::vector<Resource> resourcesHere(); // "core", and "profile": one measurement at a time on a machine
 
 } // namespace tunesmith

@@ -3,72 +3,47 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/workbench/job_kind.h"
+
 namespace tunesmith {
 namespace {
 
 using nlohmann::json;
 
-template <class T> void put(json& spec, const char* key, const std::optional<T>& value) {
-    if (value)
-        spec[key] = *value;
-}
+template <class T> json valueOf(const T& field) { return field; }
+template <class T> json valueOf(const std::optional<T>& field) { return field ? json(*field) : json(); }
+json valueOf(const std::filesystem::path& field) { return field.string(); }
 
-template <class T> void take(const json& spec, const char* key, T& value) {
-    if (spec.contains(key))
-        spec.at(key).get_to(value);
-}
-template <class T> void take(const json& spec, const char* key, std::optional<T>& value) {
-    if (spec.contains(key))
-        value = spec.at(key).get<T>();
-}
+template <class T> void take(const json& value, T& field) { value.get_to(field); }
+template <class T> void take(const json& value, std::optional<T>& field) { field = value.get<T>(); }
+void take(const json& value, std::filesystem::path& field) { field = value.get<std::string>(); }
 
-// One list of keys for both ways; `Job` is a TuneJob or a const one.
-template <class Job, class Visit> void visitKeys(Job& job, Visit visit) {
-    auto& tuning = job.tuning;
-    visit("dims", job.dimensions);
-    visit("weight", job.weight);
-    visit("cores", job.cores);
-    visit("strategy", tuning.strategy);
-    visit("space", tuning.space);
-    visit("threads", tuning.threads);
-    visit("builders", tuning.builders);
-    visit("batch", tuning.batch);
-    visit("seed", tuning.seed);
-    visit("timeout", tuning.timeoutSeconds);
-    visit("transfer", tuning.transfer);
-    visit("layouts", tuning.layouts);
-    visit("measure_model", tuning.measureModel);
-}
-
-template <class Budget, class Visit> void visitBudget(Budget& budget, Visit visit) {
-    visit("trials", budget.trialsPerWorkload);
-    visit("total_trials", budget.trials);
-    visit("seconds", budget.seconds);
-    visit("target_ms", budget.targetMs);
+json valueOf(const JobKey& key) {
+    return std::visit([](const auto* field) { return valueOf(*field); }, key.field);
 }
 
 } // namespace
 
 std::string jobSpec(const TuneJob& job) {
-    json now = {{"model", job.model}}, usual;
-    const auto into = [](json& spec) { return [&spec](const char* key, const auto& value) { spec[key] = value; }; };
-    const TuneJob plain;
-    visitKeys(job, into(now));
-    visitKeys(plain, into(usual));
-    for (const auto& [key, value] : usual.items())
-        if (now[key] == value)
-            now.erase(key);
-    visitBudget(job.tuning.budget, [&](const char* key, const auto& value) { put(now, key, value); });
-    return now.dump(-1, ' ', false, json::error_handler_t::replace);
+    TuneJob given = job, plain;
+    plain.kind = job.kind;
+    const std::vector<JobKey> keys = jobKeys(given), usual = jobKeys(plain);
+    json spec = json::object();
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        if (const json value = valueOf(keys[i]); keys[i].in != JobKey::In::files && value != valueOf(usual[i]))
+            spec[keys[i].name] = value;
+    return spec.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Result<TuneJob> readJobSpec(const std::string& text) {
+Result<TuneJob> readJobSpec(const std::string& kind, const std::string& text) {
     TuneJob job;
+    job.kind = kind;
+    TS_TRY(jobKind(kind).ok() ? Status() : Status(jobKind(kind).error()));
     try {
         const json spec = json::parse(text);
-        spec.at("model").get_to(job.model);
-        visitKeys(job, [&](const char* key, auto& value) { take(spec, key, value); });
-        visitBudget(job.tuning.budget, [&](const char* key, auto& value) { take(spec, key, value); });
+        for (const JobKey& key : jobKeys(job))
+            if (key.in != JobKey::In::files && spec.contains(key.name))
+                std::visit([&](auto* field) { take(spec.at(key.name), *field); }, key.field);
     } catch (const json::exception& wrong) {
         return inputError("the store does not say what a job is to do (" + std::string(wrong.what()) + "); remove the job and add it again");
     }

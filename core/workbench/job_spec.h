@@ -4,8 +4,8 @@
 
 namespace tunesmith {
 
-// Inside core/workbench only: what a tuning job is to do, as the store keeps it (JSON with the keys of a job file).
+// Inside core/workbench only: what a job is to do, as the store keeps it (JSON with the keys of a job file, but those that the store has columns for).
 std::string jobSpec(const TuneJob& job);
-Result<TuneJob> readJobSpec(const std::string& json); // without name and priority, which the store keeps beside it
+Result<TuneJob> readJobSpec(const std::string& kind, const std::string& json); // without name and priority
 
 } // namespace tunesmith

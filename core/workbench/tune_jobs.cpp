@@ -5,6 +5,7 @@
 
 #include "core/jobs/scheduling_policy.h"
 #include "core/jobs/simulation.h"
+#include "core/workbench/job_gate.h"
 #include "core/workbench/job_queue.h"
 #include "core/workbench/job_session.h"
 #include "core/workbench/job_spec.h"
@@ -67,7 +68,7 @@ Result<StoredJobs> gather(const TuneJobsRequest& request, Store& store, const Wo
         gathered.emplace_back(ids[i], std::move(added[i]));
     for (const JobRow& row : before)
         if ((request.queued || std::ranges::find(request.stored, row.id.value()) != request.stored.end()) && (row.state == JobState::queued || row.interrupted)) {
-            TS_ASSIGN(TuneJob job, readJobSpec(row.what));
+            TS_ASSIGN(TuneJob job, readJobSpec(row.kind, row.what));
             job.name = row.name;
             job.priority = row.priority;
             gathered.emplace_back(row.id, std::move(job));

@@ -12,6 +12,7 @@ namespace tunesmith {
 // next one goes on with.
 
 struct TuneJob {
+    std::string kind = "tune";
     std::string name;  // empty: the model's
     std::string model; // file or sample
     Dimensions dimensions;
@@ -54,11 +55,21 @@ struct TuneJobsRequest {
     TuneJobsListener* listener = nullptr;
 };
 
+// What a job came to that tunes no kernels: what its model cost, or its problem came to, before and after.
+struct JobOutcome {
+    std::string unit;                    // of both: "ms", "kernels", "points"
+    std::optional<double> before, after; // by the search's cost; of the default and of the best config
+    std::optional<double> measuredBeforeMs, measuredAfterMs; // of models, where they were timed as modules
+    std::string file;   // that was written
+    std::string remark; // "the best is 20 to 25 % faster"
+};
+
 struct TunedJob {
     std::int64_t id = 0; // in the store
-    std::string name;
+    std::string kind, name;
     std::string state;  // "done", "failed", "cancelled"; "queued": the next one to run jobs goes on with it
-    TuneReport report;  // no runs if it did not come to any
+    TuneReport report;  // of kernels: no runs if it did not come to any
+    JobOutcome outcome; // of the other kinds
     std::string error;  // why it failed; empty if it did not
     double seconds = 0; // until it ended, since all began
 };
@@ -73,7 +84,7 @@ struct TunedJobs {
 // A stop is no error: jobs say "queued". What fails is the job's own trouble.
 Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work = {});
 
-// A file in TOML: [[job]] tables with model and, if need be, name, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch,
+// A file in TOML: [[job]] tables with model and, if need be, kind, name, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch,
 // timeout, transfer, layouts, priority, weight, cores; outside of them policy, and defaults for all jobs. Models are found relative to the file. Errors name file, line and key.
 Result<TuneJobsRequest> readJobFile(const std::filesystem::path& file);
 

@@ -99,6 +99,8 @@ batch = 4
         QTest::newRow("no model") << QByteArray("[[job]]\ntrials = 3") << "no model";
         QTest::newRow("unknown key") << QByteArray("[[job]]\nmodel = 'mlp'\ntrails = 3") << "line 3: 'trails' is no key";
         QTest::newRow("unknown default") << QByteArray("pollicy = 'fair'\n[[job]]\nmodel = 'mlp'") << "line 1: 'pollicy'";
+        QTest::newRow("unknown kind") << QByteArray("[[job]]\nkind = 'bake'\nmodel = 'mlp'") << "line 2: there is no kind of job 'bake'; there are tune";
+        QTest::newRow("own key of the store") << QByteArray("[[job]]\nmodel = 'mlp'\nmeasure_model = true") << "'measure_model' is no key of a job of kind tune";
         QTest::newRow("text for a number") << QByteArray("[[job]]\nmodel = 'mlp'\ntrials = 'many'") << "line 3: 'trials' is to be a whole number";
         QTest::newRow("no trials") << QByteArray("[[job]]\nmodel = 'mlp'\ntrials = 0") << "of 1 or more";
         QTest::newRow("no weight") << QByteArray("[[job]]\nmodel = 'mlp'\nweight = 0.0") << "more than 0";

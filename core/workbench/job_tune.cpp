@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
+#include "core/workbench/job_kind.h"
+
+// Jobs that tune the kernels of a model.
+namespace tunesmith {
+namespace {
+
+constexpr std::int64_t kMostTrials = std::int64_t(1) << 40;
+
+std::vector<JobKey> keysOf(TuneJob& job) {
+    TuneRequest& tuning = job.tuning;
+    return {{"model", &job.model, 0, 0, JobKey::In::both, true},
+            {"dims", &job.dimensions},
+            {"threads", &tuning.threads, 0, 1024},
+            {"trials", &tuning.budget.trialsPerWorkload, 1, kMostTrials},
+            {"total_trials", &tuning.budget.trials, 1, kMostTrials},
+            {"seconds", &tuning.budget.seconds},
+            {"target_ms", &tuning.budget.targetMs},
+            {"strategy", &tuning.strategy},
+            {"space", &tuning.space},
+            {"seed", &tuning.seed},
+            {"builders", &tuning.builders, 0, 1024},
+            {"batch", &tuning.batch, 1, 4096},
+            {"timeout", &tuning.timeoutSeconds},
+            {"transfer", &tuning.transfer},
+            {"layouts", &tuning.layouts},
+            {"measure_model", &tuning.measureModel, 0, 0, JobKey::In::store}};
+}
+
+Result<std::string> check(const TuneJob& job, const Work& work) {
+    TS_ASSIGN(const Model model, openModel(job.model, job.dimensions, work));
+    return model.name();
+}
+
+Result<JobEnd> run(const TuneJob& job, const JobRun& run) {
+    TS_TRY(run.allows(job, job.tuning.threads));
+    TS_ASSIGN(const Model model, run.open(job));
+    TuneRequest tuning = job.tuning;
+    tuning.store = run.store;
+    tuning.stop = run.stop;
+    tuning.listener = &run.listener;
+    tuning.builders = tuning.builders > 0 ? std::min(tuning.builders, run.cores) : run.cores;
+    tuning.gate = run.gate;
+    tuning.resume = run.resume;
+    if (run.resume && tuning.budget.seconds)
+        tuning.budget.seconds = run.secondsLeft(*tuning.budget.seconds);
+    JobEnd end;
+    TS_ASSIGN(end.report, tuneModel(model, tuning));
+    end.whole = !end.report.unfinished;
+    if (end.report.last().stopReason == "failed")
+        end.failure = end.report.last().message;
+    return end;
+}
+
+} // namespace
+
+const JobKind kTuneJobs{"tune", "model", keysOf, [](const TuneJob& job) { return job.tuning.budget; }, check, run};
+
+} // namespace tunesmith
