@@ -25,7 +25,8 @@ void Outlook::countRemaining() {
 void Outlook::countBacklogs(double now) {
     const auto add = [&](StageId stage, double seconds) {
         for (const ResourceUse& use : scheduler_.entry(stage).plan.uses)
-            backlogs_[use.resource] += seconds * scheduler_.shareOf(use);
+            if (counts(use))
+                backlogs_[use.resource] += seconds * scheduler_.shareOf(use);
     };
     for (const StageId stage : scheduler_.running())
         add(stage, std::max(0.0, scheduler_.expected(stage) - (now - scheduler_.entry(stage).since)));
@@ -33,6 +34,8 @@ void Outlook::countBacklogs(double now) {
         const double seconds = scheduler_.expected(stage);
         add(stage, seconds);
         for (const ResourceUse& use : scheduler_.entry(stage).plan.uses) {
+            if (!counts(use))
+                continue;
             Longest& longest = longest_[use.resource];
             if (seconds > longest.first)
                 longest = {stage, seconds, longest.first};
@@ -41,6 +44,8 @@ void Outlook::countBacklogs(double now) {
         }
     }
 }
+
+bool Outlook::counts(const ResourceUse& use) const { return !scheduler_.resource(use.resource).estimated; }
 
 bool Outlook::loads(StageId stage, const std::string& resource) const {
     return std::ranges::any_of(scheduler_.entry(stage).plan.uses, [&](const ResourceUse& use) { return use.resource == resource; });
@@ -58,7 +63,7 @@ double Outlook::slack(StageId stage) const {
     double least = std::numeric_limits<double>::infinity();
     for (const StageId next : scheduler_.entry(stage).next)
         for (const ResourceUse& use : scheduler_.entry(next).plan.uses) {
-            if (loads(stage, use.resource))
+            if (!counts(use) || loads(stage, use.resource))
                 continue; // the stage itself keeps it busy
             const auto backlog = backlogs_.find(use.resource);
             least = std::min(least, backlog == backlogs_.end() ? 0 : backlog->second);

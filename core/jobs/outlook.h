@@ -27,6 +27,7 @@ private:
 
     void countRemaining();
     void countBacklogs(double now);
+    bool counts(const ResourceUse& use) const; // memory that nobody uses is no loss
     bool loads(StageId stage, const std::string& resource) const;
     double longestRival(StageId stage) const;
 

@@ -35,11 +35,11 @@ Status Scheduler::check(JobId job, const StagePlan& plan) const {
         const auto place = places_.find(use.resource);
         if (place == places_.end())
             return inputError("a stage '" + plan.kind + "' needs '" + use.resource + "', which there is not");
-        const int amount = resources_[place->second].amount;
-        if (use.amount < 1 || use.amount > amount)
+        const auto& [name, amount, estimated] = resources_[place->second];
+        if (use.amount < 1 || (use.amount > amount && !estimated))
             return inputError("a stage '" + plan.kind + "' needs " + std::to_string(use.amount) + " of '" + use.resource + "', of which there are " + std::to_string(amount));
         const auto& most = jobs_[job.index()].traits.most;
-        if (const auto quota = most.find(use.resource); quota != most.end() && use.amount > quota->second)
+        if (const auto quota = most.find(use.resource); quota != most.end() && use.amount > quota->second && !estimated)
             return inputError("a stage '" + plan.kind + "' needs " + std::to_string(use.amount) + " of '" + use.resource + "', of which its job may have " + std::to_string(quota->second));
         if (std::ranges::find(named, use.resource) != named.end())
             return inputError("a stage '" + plan.kind + "' names '" + use.resource + "' twice");
@@ -53,6 +53,8 @@ Status Scheduler::check(JobId job, const StagePlan& plan) const {
 
 Result<StageId> Scheduler::addStage(JobId job, StagePlan plan, double now) {
     TS_TRY(check(job, plan));
+    for (ResourceUse& use : plan.uses)
+        use.amount = std::min(use.amount, resource(use.resource).amount);
     const StageId id(static_cast<std::int64_t>(entries_.size()));
     Job& owner = jobs_[job.index()];
     ++owner.unfinished;
@@ -96,16 +98,17 @@ bool Scheduler::fits(const StagePlan& plan, const std::vector<Load>& loads) cons
 
 bool Scheduler::withinQuota(const Entry& entry) const {
     return std::ranges::all_of(job(entry.job).traits.most, [&](const auto& quota) {
-        int amount = 0;
+        std::int64_t amount = 0;
         const auto count = [&](const Entry& one) {
             for (const ResourceUse& use : one.plan.uses)
                 amount += use.resource == quota.first ? use.amount : 0;
         };
-        count(entry);
         for (const StageId other : running_)
             if (this->entry(other).job == entry.job)
                 count(this->entry(other));
-        return amount <= quota.second;
+        const bool alone = amount == 0 && resource(quota.first).estimated; // however much it needs
+        count(entry);
+        return alone || amount <= quota.second;
     });
 }
 

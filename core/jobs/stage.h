@@ -20,6 +20,8 @@ struct ResourceUse {
 struct Resource {
     std::string name;
     int amount = 1; // in all
+    // What stages need of it is an estimate (MiB of memory): one that needs more than there is, or than its job may have, gets all of that and is alone with it.
+    bool estimated = false;
 };
 
 } // namespace tunesmith

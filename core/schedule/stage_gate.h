@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +9,12 @@
 #include "core/base/stop_token.h"
 
 namespace tunesmith {
+
+// What a stage loads of the machine.
+struct StageNeed {
+    int cores = 1;
+    std::int64_t memoryMb = 0; // an estimate of what its processes and this one take for it; see stage_memory.h
+};
 
 // Where a tuning run that shares the machine with others asks for its turn before each stage. From several threads of the run.
 class StageGate {
@@ -20,7 +27,7 @@ public:
     };
     // "prepare": the model is read, and cut into workloads; "build": candidates are proposed and compiled, on so many cores; "profile": kernels are timed on so many, which nothing else may load; "update": what was
     // measured is learned from. Waits; a stop is a cancelled Error.
-    virtual Result<std::unique_ptr<Turn>> enter(const std::string& kind, int cores, const StopToken& stop) = 0;
+    virtual Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) = 0;
 };
 
 } // namespace tunesmith

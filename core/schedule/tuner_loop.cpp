@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/measure/timing.h"
+#include "core/schedule/stage_memory.h"
 
 namespace tunesmith {
 namespace {
@@ -112,10 +113,10 @@ Status TunerLoop::work() {
     return {};
 }
 
-Result<std::unique_ptr<StageGate::Turn>> TunerLoop::turn(const char* stage, int cores) const {
+Result<std::unique_ptr<StageGate::Turn>> TunerLoop::turn(const char* stage, const StageNeed& need) const {
     if (!options_.gate)
         return std::unique_ptr<StageGate::Turn>();
-    TS_ASSIGN(auto turn, options_.gate->enter(stage, cores, stop_));
+    TS_ASSIGN(auto turn, options_.gate->enter(stage, need, stop_));
     if (std::string_view(stage) == "build")
         options_.executor->keepBuildsTo(turn->processors());
     if (std::string_view(stage) == "profile")
@@ -127,7 +128,7 @@ Result<std::optional<BatchUnderWay>> TunerLoop::prepare() {
     std::optional<BatchUnderWay> none;
     if (!pick())
         return none;
-    const auto building = turn("build", builders());
+    const auto building = turn("build", buildNeed(builders()));
     if (!building.ok())
         return building.error().isCancelled() ? Result(std::move(none)) : building.error();
     while (const auto index = pick())
@@ -140,7 +141,7 @@ Result<std::optional<BatchUnderWay>> TunerLoop::prepare() {
 }
 
 Status TunerLoop::deliver(BatchUnderWay& batch) {
-    const auto updating = turn("update", 1);
+    const auto updating = turn("update", {});
     if (!updating.ok() && !updating.error().isCancelled()) // a stopped run still takes what was measured
         return updating.error();
     WorkloadSearch& search = *batch.search;
@@ -202,7 +203,7 @@ void TunerLoop::build(BatchUnderWay& batch) const {
 }
 
 Status TunerLoop::measure(BatchUnderWay& batch) {
-    const auto profiling = turn("profile", target_.threads);
+    const auto profiling = turn("profile", profileNeed(batch.search->task().workload, target_.threads));
     if (!profiling.ok() && !profiling.error().isCancelled()) // stopped: trials say so themselves
         return profiling.error();
     for (std::size_t i = 0; i < batch.open.size(); ++i) {
@@ -295,7 +296,7 @@ Status TunerLoop::finish(WorkloadSearch& search) {
 Status TunerLoop::holdFinal(WorkloadSearch& search) {
     if (search.hasFinal() || stop_.stopRequested())
         return {};
-    const auto profiling = turn("profile", target_.threads);
+    const auto profiling = turn("profile", profileNeed(search.task().workload, target_.threads));
     if (!profiling.ok())
         return profiling.error().isCancelled() ? Status() : profiling.error();
     const double began = elapsed();

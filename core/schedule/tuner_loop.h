@@ -37,7 +37,7 @@ private:
     Status finish(WorkloadSearch& search);
     Status holdFinal(WorkloadSearch& search);
 
-    Result<std::unique_ptr<StageGate::Turn>> turn(const char* stage, int cores) const;
+    Result<std::unique_ptr<StageGate::Turn>> turn(const char* stage, const StageNeed& need) const;
     int builders() const { return std::max(1, overlap_ ? besideBuilders_ : options_.workers.builders); }
     bool timeIsUp() const { return options_.seconds && elapsed() >= *options_.seconds; }
     double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }

@@ -2,12 +2,20 @@
 #include "core/workbench/job_gate.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/measure/machine.h"
+#include "core/measure/memory.h"
 
 namespace tunesmith {
 
 std::vector<Resource> resourcesHere() { return {{kCoreResource, coreCount()}, {kProfileResource, 1}}; }
+
+std::vector<Resource> resourcesWithMemory() {
+    std::vector<Resource> all = resourcesHere();
+    all.push_back({kMemoryResource, usableMemoryMb(), true});
+    return all;
+}
 
 struct JobGate::BoardTurn : StageGate::Turn {
     BoardTurn(StageBoard::Turn begun, JobWatch& told, const std::vector<int>& all) : turn(std::move(begun)), watch(told) {
@@ -25,10 +33,13 @@ struct JobGate::BoardTurn : StageGate::Turn {
     std::vector<int> kept; // the cores of the turn
 };
 
-JobGate::JobGate(StageBoard& board, JobWatch& watch, JobId job, int cores) : board_(board), watch_(watch), job_(job), cores_(cores), processors_(processors()) {}
+JobGate::JobGate(StageBoard& board, JobWatch& watch, JobId job, int cores, std::int64_t heldMb)
+    : board_(board), watch_(watch), job_(job), cores_(cores), heldMb_(heldMb), processors_(processors()) {}
 
-Result<std::unique_ptr<StageGate::Turn>> JobGate::enter(const std::string& kind, int cores, const StopToken& stop) {
-    StagePlan plan{kind, {{kCoreResource, std::clamp(cores, 1, cores_)}}, {}};
+Result<std::unique_ptr<StageGate::Turn>> JobGate::enter(const std::string& kind, const StageNeed& need, const StopToken& stop) {
+    constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+    const auto memory = static_cast<int>(std::clamp<std::int64_t>(heldMb_ + need.memoryMb, 1, kMost));
+    StagePlan plan{kind, {{kCoreResource, std::clamp(need.cores, 1, cores_)}, {kMemoryResource, memory}}, {}};
     if (kind == "profile")
         plan.uses.push_back({kProfileResource, 1, true});
     TS_ASSIGN(const StageId stage, board_.plan(job_, std::move(plan)));

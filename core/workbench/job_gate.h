@@ -11,14 +11,17 @@ namespace tunesmith {
 inline constexpr const char* kCoreResource = "core";
 inline constexpr const char* kProfileResource = "profile"; // one measurement at a time on a machine
 
-std::vector<Resource> resourcesHere();
+inline constexpr const char* kMemoryResource = "memory";   // MiB
+
+std::vector<Resource> resourcesHere();      // with units
+std::vector<Resource> resourcesWithMemory();
 
 // Where the stages of one job get their turns on a board. The watch is told of each that begins or ends.
 class JobGate : public StageGate {
 public:
-    JobGate(StageBoard& board, JobWatch& watch, JobId job, int cores); // cores: the most of a stage
+    JobGate(StageBoard& board, JobWatch& watch, JobId job, int cores, std::int64_t heldMb); // cores: the most of a stage; heldMb: what the job has in memory all the time
 
-    Result<std::unique_ptr<Turn>> enter(const std::string& kind, int cores, const StopToken& stop) override;
+    Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) override;
 
 private:
     struct BoardTurn;
@@ -27,6 +30,7 @@ private:
     JobWatch& watch_;
     const JobId job_;
     const int cores_;
+    const std::int64_t heldMb_;
     const std::vector<int> processors_;
 };
 

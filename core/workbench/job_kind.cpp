@@ -19,7 +19,8 @@ std::vector<JobKey> keysOfAll(TuneJob& job) {
             {"name", &job.name, 0, 0, In::files},
             {"priority", &job.priority, -kMostPriority, kMostPriority, In::files},
             {"weight", &job.weight},
-            {"cores", &job.cores, 0, 1024}};
+            {"cores", &job.cores, 0, 1024},
+            {"memory", &job.memoryMb, 0, std::numeric_limits<int>::max()}};
 }
 
 } // namespace
@@ -48,6 +49,12 @@ bool isJobKey(std::string_view name) {
     });
 }
 
+std::int64_t modelFileMb(const std::string& model) {
+    std::error_code none;
+    const auto bytes = std::filesystem::file_size(model, none);
+    return none ? 0 : static_cast<std::int64_t>(bytes >> 19);
+}
+
 Work JobRun::work() const {
     return {stop, [this](const Progress& progress) { listener.onProgress(progress); }};
 }
@@ -59,7 +66,7 @@ Status JobRun::allows(const TuneJob& job, int threads) const {
 }
 
 Result<Model> JobRun::open(const TuneJob& job) const {
-    TS_ASSIGN(const auto preparing, gate->enter("prepare", 1, stop));
+    TS_ASSIGN(const auto preparing, gate->enter("prepare", {}, stop));
     return openModel(job.model, job.dimensions, {stop, {}});
 }
 

@@ -49,11 +49,13 @@ struct JobKind {
     const char* subject; // the key without which there is nothing to do
     std::vector<JobKey> (*keys)(TuneJob& job);
     TuneBudget (*budget)(const TuneJob& job);
+    std::int64_t (*heldMb)(const TuneJob& job); // about what it keeps in memory as long as it runs
     // Whether it can begin, and what it is called if nobody says so.
     Result<std::string> (*check)(const TuneJob& job, const Work& work);
     Result<JobEnd> (*run)(const TuneJob& job, const JobRun& run);
 };
 extern const JobKind kTuneJobs;
+std::int64_t modelFileMb(const std::string& model); // what is read of a file, and folded; 0 of a sample
 
 Result<const JobKind*> jobKind(const std::string& name); // an Error names those that there are
 std::vector<JobKey> jobKeys(TuneJob& job);               // those of its kind, which there must be, and those of all

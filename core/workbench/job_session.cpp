@@ -7,6 +7,7 @@
 
 #include "core/jobs/scheduling_policy.h"
 #include "core/measure/machine.h"
+#include "core/measure/memory.h"
 #include "core/workbench/job_gate.h"
 #include "core/workbench/job_kind.h"
 #include "core/workbench/version.h"
@@ -25,8 +26,8 @@ std::string resourcesJson() {
 
 std::string usesJson(const TimedStage& stage) {
     nlohmann::json uses = nlohmann::json::object();
-    for (std::size_t i = 0; i < stage.uses.size(); ++i)
-        uses[stage.uses[i].resource] = stage.units[i];
+    for (const auto& [resource, units] : unitsOf(stage))
+        uses[resource] = units;
     return uses.dump();
 }
 
@@ -35,6 +36,7 @@ std::string usesJson(const TimedStage& stage) {
 struct JobSession::Job {
     StoredJobId id;
     const JobKind* kind = nullptr;
+    std::int64_t heldMb = 0; // in memory as long as it runs
     TuneJob job;
     JobId board;
     StopSource cancel;
@@ -89,7 +91,7 @@ Result<std::unique_ptr<JobSession>> JobSession::begin(std::shared_ptr<Store> sto
 
 JobSession::JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy)
     : store_(std::move(store)), id_(id), atOnce_(static_cast<std::size_t>(request.atOnce > 0 ? request.atOnce : coreCount() + 2)), storePath_(store_->path()),
-      board_(resourcesHere(), std::move(policy)), watch_(board_, request.listener) {}
+      board_(resourcesWithMemory(), std::move(policy)), watch_(board_, request.listener) {}
 
 JobSession::~JobSession() = default;
 
@@ -97,6 +99,7 @@ void JobSession::add(StoredJobId id, TuneJob job) {
     auto added = std::make_unique<Job>();
     added->id = id;
     added->kind = jobKind(job.kind).value();
+    added->heldMb = added->kind->heldMb(job);
     added->result.id = id.value();
     added->result.kind = job.kind;
     added->result.name = job.name;
@@ -104,6 +107,8 @@ void JobSession::add(StoredJobId id, TuneJob job) {
     JobTraits traits{job.name, job.priority, job.weight};
     if (job.cores > 0)
         traits.most[kCoreResource] = job.cores;
+    if (job.memoryMb > 0)
+        traits.most[kMemoryResource] = job.memoryMb;
     added->board = board_.addJob(std::move(traits));
     names_[added->board] = id;
     added->standing = std::make_unique<StandingWatch>(watch_, JobStanding{.job = jobs_.size(), .id = id.value(), .name = job.name, .priority = job.priority, .budget = added->kind->budget(job)});
@@ -190,21 +195,28 @@ Status JobSession::storeSlices() {
     return {};
 }
 
-// Those of the highest priority, the oldest first. A job that is paused leaves its place to another.
+// Those of the highest priority, the oldest first, as long as what jobs hold in memory has room there together. A job that is paused leaves its place to another.
 Status JobSession::startWaiting() {
+    static const std::int64_t memory = usableMemoryMb();
     std::vector<Job*> waiting;
     std::size_t active = 0;
+    std::int64_t held = 0;
     {
         const std::lock_guard lock(mutex_);
         for (const auto& job : jobs_) {
             active += job->state == Job::State::running && job->wish == JobWish::run ? 1 : 0;
+            held += job->state == Job::State::running ? job->heldMb : 0;
             if (waits(*job))
                 waiting.push_back(job.get());
         }
         std::ranges::stable_sort(waiting, std::greater(), [](const Job* job) { return job->job.priority; });
     }
-    for (std::size_t i = 0; i < waiting.size() && active < atOnce_; ++i, ++active)
+    for (std::size_t i = 0; i < waiting.size() && active < atOnce_; ++i, ++active) {
+        if (held > 0 && held + waiting[i]->heldMb > memory)
+            break;
+        held += waiting[i]->heldMb;
         TS_TRY(start(*waiting[i]));
+    }
     return {};
 }
 
@@ -226,7 +238,7 @@ Status JobSession::start(Job& job) {
 void JobSession::work(Job& job) {
     Listener listener(*this, job);
     const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
-    JobRun run{storePath_, std::make_shared<JobGate>(board_, watch_, job.board, cores), job.cancel.token() | work_.stop, cores, {}, job.secondsBefore, listener};
+    JobRun run{storePath_, std::make_shared<JobGate>(board_, watch_, job.board, cores, job.heldMb), job.cancel.token() | work_.stop, cores, {}, job.secondsBefore, listener};
     if (job.progress.run.valid())
         run.resume = job.progress.run.value();
     auto end = job.kind->run(job.job, run);

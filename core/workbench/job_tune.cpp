@@ -56,6 +56,6 @@ Result<JobEnd> run(const TuneJob& job, const JobRun& run) {
 
 } // namespace
 
-const JobKind kTuneJobs{"tune", "model", keysOf, [](const TuneJob& job) { return job.tuning.budget; }, check, run};
+const JobKind kTuneJobs{"tune", "model", keysOf, [](const TuneJob& job) { return job.tuning.budget; }, [](const TuneJob& job) { return modelFileMb(job.model); }, check, run};
 
 } // namespace tunesmith

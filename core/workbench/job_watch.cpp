@@ -6,10 +6,15 @@
 namespace tunesmith {
 
 JobSlice sliceOf(const TimedStage& stage) {
-    JobSlice slice{stage.job.index(), stage.kind, {}, stage.called, stage.begin, stage.end, stage.expected};
+    return {stage.job.index(), stage.kind, unitsOf(stage), stage.called, stage.begin, stage.end, stage.expected};
+}
+
+std::map<std::string, std::vector<int>> unitsOf(const TimedStage& stage) {
+    std::map<std::string, std::vector<int>> units;
     for (std::size_t i = 0; i < stage.uses.size(); ++i)
-        slice.units[stage.uses[i].resource] = stage.units[i];
-    return slice;
+        if (!stage.units[i].empty())
+            units[stage.uses[i].resource] = stage.units[i];
+    return units;
 }
 
 void JobWatch::tellStages() {

@@ -9,6 +9,7 @@
 namespace tunesmith {
 
 JobSlice sliceOf(const TimedStage& stage);
+std::map<std::string, std::vector<int>> unitsOf(const TimedStage& stage); // of resources that have units
 
 // Tells a listener what the jobs of a board do, never two things at once. From any thread; with the lock of nothing else held.
 class JobWatch {

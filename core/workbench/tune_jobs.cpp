@@ -44,14 +44,17 @@ void addFigures(const std::vector<TimedStage>& stages, TunedJobs& tuned) {
     for (const Resource& resource : resourcesHere())
         timeline.resources[resource.name] = resource.amount;
     std::map<std::string, double> loads;
+    std::map<std::string, int> amounts;
+    for (const Resource& resource : resourcesWithMemory())
+        amounts[resource.name] = resource.amount;
     RecordedJobs jobs(tuned.jobs.size());
     for (const TimedStage& stage : stages) {
         jobs.add(stage);
         timeline.slices.push_back(sliceOf(stage));
         for (const ResourceUse& use : stage.uses)
-            loads[use.resource] += (stage.end - stage.begin) * (use.exclusive ? 1.0 : static_cast<double>(use.amount) / timeline.resources.at(use.resource));
+            loads[use.resource] += (stage.end - stage.begin) * (use.exclusive ? 1.0 : static_cast<double>(use.amount) / amounts.at(use.resource));
     }
-    tuned.bound = lowerBound(resourcesHere(), jobs.all());
+    tuned.bound = lowerBound(resourcesWithMemory(), jobs.all());
     for (const auto& [resource, seconds] : loads)
         tuned.utilisation[resource] = timeline.makespan() > 0 ? seconds / timeline.makespan() : 0;
 }

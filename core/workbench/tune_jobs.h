@@ -20,6 +20,7 @@ struct TuneJob {
     int priority = 0;   // the higher goes first
     double weight = 1;  // its share of what jobs of one priority compete for
     int cores = 0;      // quota: so many at a time; 0: all that there are
+    int memoryMb = 0;   // likewise, MiB; a stage that needs more runs alone
 };
 
 // How a job stands.
@@ -85,7 +86,7 @@ struct TunedJobs {
 Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work = {});
 
 // A file in TOML: [[job]] tables with model and, if need be, kind, name, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch,
-// timeout, transfer, layouts, priority, weight, cores; outside of them policy, and defaults for all jobs. Models are found relative to the file. Errors name file, line and key.
+// timeout, transfer, layouts, priority, weight, cores, memory; outside of them policy, and defaults for all jobs. Models are found relative to the file. Errors name file, line and key.
 Result<TuneJobsRequest> readJobFile(const std::filesystem::path& file);
 
 } // namespace tunesmith

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/measure/machine.h"
+#include "core/schedule/stage_memory.h"
 #include "core/workbench/layer_check.h"
 #include "core/workbench/layout_stage.h"
 #include "core/workbench/measure_module.h"
@@ -99,7 +100,7 @@ public:
     Result<TunedRun> go() {
         TS_ASSIGN(target_, plan_.device ? plan_.device->device().target(plan_.leg.threads) : hostTarget(plan_.leg.threads));
         {
-            TS_ASSIGN(const auto preparing, turn("prepare", 1));
+            TS_ASSIGN(const auto preparing, turn("prepare", {1, constantMb(model_.graph())}));
             TS_TRY(listTasks());
         }
         TS_ASSIGN(const TuneResult result, tune());
@@ -136,7 +137,7 @@ private:
             return {};
         TS_ASSIGN(const TuneOptions chosen, options());
         const auto plan = [&]() -> Result<TunedLayouts> {
-            TS_ASSIGN(const auto profiling, turn("profile", coreCount())); // it builds and measures by turns
+            TS_ASSIGN(const auto profiling, turn("profile", buildNeed(coreCount()))); // it builds and measures by turns
             return planByMeasuring({model_, request_, store_, target_, chosen, id, listener_});
         };
         auto planned = plan();
@@ -223,7 +224,7 @@ private:
             return compiledSubject(model_, {request_.store, target_.threads, request_.builders, untuned, work, plan_.space}, {});
         };
         const auto subjects = [&]() -> Result<std::pair<Subject, Subject>> {
-            TS_ASSIGN(const auto building, turn("build", coreCount()));
+            TS_ASSIGN(const auto building, turn("build", moduleNeed(model_.graph(), coreCount())));
             TS_ASSIGN(Subject untuned, subject(true));
             TS_ASSIGN(Subject tuned, subject(false));
             return std::pair(std::move(untuned), std::move(tuned));
@@ -231,7 +232,7 @@ private:
         TS_ASSIGN(const auto built, subjects());
         const Subject& before = built.first;
         Subject after = built.second;
-        TS_ASSIGN(const auto profiling, turn("profile", target_.threads));
+        TS_ASSIGN(const auto profiling, turn("profile", moduleNeed(model_.graph(), target_.threads)));
         work.report("measuring the layers of the model");
         TS_ASSIGN(const PairSteps steps, measureLayers(before, after, kLayerSeconds, request_.stop));
         const std::vector<std::string> slower = slowerInModel(before.module, after.module, steps);
@@ -247,8 +248,8 @@ private:
         return store_.setRunLatency(id, run.beforeMs, run.afterMs);
     }
 
-    Result<std::unique_ptr<StageGate::Turn>> turn(const char* stage, int cores) const {
-        return request_.gate ? request_.gate->enter(stage, cores, request_.stop) : std::unique_ptr<StageGate::Turn>();
+    Result<std::unique_ptr<StageGate::Turn>> turn(const char* stage, const StageNeed& need) const {
+        return request_.gate ? request_.gate->enter(stage, need, request_.stop) : std::unique_ptr<StageGate::Turn>();
     }
 
     // What won alone is slower in the model: the untuned schedule becomes the record, with its time from the same final.

@@ -111,6 +111,27 @@ private slots:
         QVERIFY(!tooLarge.ok() && tooLarge.error().message.find("of which its job may have 2") != std::string::npos);
     }
 
+    // What does not fit into memory waits; what needs more than there is, or than its job may have, is alone with it.
+    void estimatedAmounts() {
+        Scheduler scheduler = schedulerOf({{"core", 8}, {"memory", 20000, true}});
+        const JobId large = scheduler.addJob({"large"}), other = scheduler.addJob({"other"}), thrifty = scheduler.addJob({.name = "thrifty", .most = {{"memory", 100}}});
+        const auto add = [&](JobId job, int memory) { return take(scheduler.addStage(job, {"build", {{"core"}, {"memory", memory}}, {}}, 0)); };
+        const StageId a = add(large, 14000), c = add(thrifty, 300), d = add(thrifty, 50), b = add(other, 12000);
+        QCOMPARE(begun(scheduler), (Ids{a.value(), c.value()})); // d waits for its own job, b for room
+        scheduler.finish(a, 1);
+        QCOMPARE(begun(scheduler, 1), (Ids{b.value()}));
+        scheduler.finish(c, 2);
+        QCOMPARE(begun(scheduler, 2), (Ids{d.value()}));
+        const StageId huge = add(large, 2'000'000'000), small = add(other, 1);
+        scheduler.finish(b, 3);
+        QVERIFY(begun(scheduler, 3).empty()); // all of it is held for the huge one
+        scheduler.finish(d, 4);
+        QCOMPARE(begun(scheduler, 4), (Ids{huge.value()}));
+        scheduler.finish(huge, 5);
+        QCOMPARE(begun(scheduler, 5), (Ids{small.value()}));
+        QVERIFY(!scheduler.addStage(other, {"build", {{"memory", 0}}, {}}, 5).ok());
+    }
+
     // What an exclusive stage waits for is held for it.
     void smallStagesDoNotStarveALargeOne() {
         Scheduler scheduler = schedulerOf({{"cpu", 2}});
@@ -178,18 +199,18 @@ private slots:
 
     // Who builds for a device that would have nothing to do goes before who learns for a long time.
     void predictiveFeedsWhatRunsDry() {
-        Scheduler scheduler = schedulerOf({{"client", 1}, {"device", 1}}, "predictive");
+        Scheduler scheduler = schedulerOf({{"client", 1}, {"device", 1}, {"memory", 1000, true}}, "predictive"); // memory that all load is nothing to keep busy
         const JobId job = scheduler.addJob({"job"});
         const auto learn = [&](const char* kind, const char* resource, double from, double seconds) {
-            const StageId stage = take(scheduler.addStage(job, {kind, {{resource}}, {}}, from));
+            const StageId stage = take(scheduler.addStage(job, {kind, {{resource}, {"memory", 10}}, {}}, from));
             QCOMPARE(begun(scheduler, from).size(), std::size_t(1));
             scheduler.finish(stage, from + seconds);
         };
         learn("build", "client", 0, 8);
         learn("profile", "device", 8, 40);
         learn("update", "client", 48, 44);
-        const StageId update = take(scheduler.addStage(job, {"update", {{"client"}}, {}}, 100)), build = take(scheduler.addStage(job, {"build", {{"client"}}, {}}, 101));
-        const StageId profile = take(scheduler.addStage(job, {"profile", {{"device"}}, {build}}, 101));
+        const StageId update = take(scheduler.addStage(job, {"update", {{"client"}, {"memory", 10}}, {}}, 100)), build = take(scheduler.addStage(job, {"build", {{"client"}, {"memory", 10}}, {}}, 101));
+        const StageId profile = take(scheduler.addStage(job, {"profile", {{"device"}, {"memory", 10}}, {build}}, 101));
         QCOMPARE(Outlook(scheduler, 101).slack(build), -8.0 - 44.0);
         QVERIFY(Outlook(scheduler, 101).slack(update) > 1e9); // nothing waits for it
         QCOMPARE(Outlook(scheduler, 101).remaining(job), 92.0);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/measure/machine.h"
+#include "core/measure/memory.h"
 
 using namespace tunesmith;
 
@@ -51,6 +52,14 @@ private slots:
         QCOMPARE(first->key, second->key);
         QCOMPARE(first->key.size(), std::size_t(16));
         QVERIFY(first->cores >= 1 && !first->cpu.empty() && !first->isa.empty());
+    }
+
+    void memoryIsWhatThereIs() {
+        QVERIFY(totalMemoryMb("Hugepagesize: 1 kB\nMemTotal:        2048 kB\nMemFree: 1 kB\n") == 2);
+        QVERIFY(!totalMemoryMb("") && !totalMemoryMb("MemTotal: many") && !totalMemoryMb("MemTotal:"));
+        QVERIFY(memoryLimitMb("1073741824\n") == 1024);
+        QVERIFY(!memoryLimitMb("max\n") && !memoryLimitMb("") && !memoryLimitMb("-1"));
+        QVERIFY(usableMemoryMb() >= 1);
     }
 
     void ceilingsArePlausible() {

@@ -109,6 +109,7 @@ batch = 4
         QTest::newRow("dimensions") << QByteArray("[[job]]\nmodel = 'mlp'\ndims = 'batch=1'") << "{ batch = 1 }";
         QTest::newRow("extent") << QByteArray("[[job]]\nmodel = 'mlp'\ndims = { batch = -1 }") << "'batch'";
         QTest::newRow("key twice") << QByteArray("[[job]]\nmodel = 'mlp'\nmodel = 'mlp'") << "line 3";
+        QTest::newRow("memory") << QByteArray("[[job]]\nmodel = 'mlp'\nmemory = -4") << "'memory' is to be a whole number of 0 or more";
         QTest::newRow("no text") << QByteArray("\xff\xfe\x00", 3) << "line 1";
     }
     void filesThatSayNothing() {
@@ -199,6 +200,25 @@ batch = 4
             return configs;
         };
         QCOMPARE(configsOf(together.store, both.jobs[0].report.handle()), configsOf(alone.store, one.jobs[0].report.handle()));
+    }
+
+    // What a job may have of memory is less than any stage needs: no two of its stages run at a time. Of two such jobs they may.
+    void memoryQuotas() {
+        TuneJobsRequest request;
+        request.store = path("memory.db");
+        request.jobs = {jobOf("mlp", 6)};
+        request.jobs[0].memoryMb = 1;
+        request.jobs[0].tuning.batch = 2;
+        const TunedJobs tuned = take(tuneJobs(request));
+        QVERIFY2(tuned.jobs[0].state == "done", tuned.jobs[0].error.c_str());
+        const std::vector<JobSlice>& slices = tuned.timeline.slices;
+        for (std::size_t i = 0; i < slices.size(); ++i) {
+            QVERIFY(!slices[i].units.contains("memory")); // it has no units
+            for (std::size_t j = 0; j < i; ++j)
+                QVERIFY2(!overlap(slices[i], slices[j]), (slices[i].stage + " beside " + slices[j].stage).c_str());
+        }
+        QVERIFY(tuned.utilisation.at("memory") > 0 && tuned.utilisation.at("memory") <= 1);
+        QVERIFY(tuned.bound <= tuned.timeline.makespan() + 1e-6);
     }
 
     void aJobThatFailsIsItsOwnTrouble() {
