@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
+#include "app/cli/job_outcome.h"
 #include "app/cli/text.h"
 #include "core/workbench/job_queue.h"
 
@@ -22,9 +23,14 @@ std::string budgetText(const TuneBudget& budget) {
 }
 
 Json queuedJson(const QueuedJob& job) {
-    return {{"id", job.id},           {"name", job.name},         {"model", job.model}, {"state", job.state},
+    Json json{{"id", job.id},           {"name", job.name},         {"model", job.model}, {"state", job.state},
             {"priority", job.priority}, {"progress", job.progress}, {"seconds", job.seconds}, {"run", job.run ? Json(*job.run) : Json()},
             {"detail", job.detail.empty() ? Json() : Json(job.detail)}};
+    if (job.kind != TuneJob().kind) {
+        json["kind"] = job.kind;
+        json["outcome"] = job.outcome ? outcomeJson(*job.outcome) : Json();
+    }
+    return json;
 }
 
 void addList(CLI::App& jobs, Session& session) {
@@ -35,10 +41,11 @@ void addList(CLI::App& jobs, Session& session) {
         session.action = [&session]() -> Result<int> {
             TS_ASSIGN(const std::vector<QueuedJob> found, listJobs(session.store));
             Json json = Json::array();
-            Table table({{"job", true}, {"name"}, {"state"}, {"priority", true}, {"done", true}, {"for", true}, {"budget"}, {"why"}});
+            Table table({{"job", true}, {"kind"}, {"name"}, {"state"}, {"priority", true}, {"done", true}, {"for", true}, {"budget"}, {"came to", false, 100}});
             for (const QueuedJob& job : found) {
                 json.push_back(queuedJson(job));
-                table.add({std::to_string(job.id), job.name, job.state, std::to_string(job.priority), percentText(job.progress), timeText(1e3 * job.seconds), budgetText(job.budget), job.detail});
+                table.add({std::to_string(job.id), job.kind, job.name, job.state, std::to_string(job.priority), percentText(job.progress), timeText(1e3 * job.seconds), budgetText(job.budget),
+                           job.outcome ? outcomeText(*job.outcome) : job.detail});
             }
             return session.print({{"jobs", json}}, found.empty() ? "No jobs; `jobs add FILE.toml` adds some\n" : table.text());
         };

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/cli/command.h"
+#include "app/cli/job_outcome.h"
 #include "app/cli/text.h"
 #include "core/workbench/job_simulation.h"
 #include "core/workbench/tune_jobs.h"
@@ -102,6 +103,10 @@ Json tunedJson(const TunedJobs& tuned) {
             runs.push_back({{"run", run.run}, {"threads", run.threads}, {"trials", run.trials}, {"failed", run.failed}, {"stop_reason", run.stopReason},
                             {"before_ms", optionalNumber(run.beforeMs)}, {"after_ms", optionalNumber(run.afterMs)}});
         jobs.push_back({{"id", job.id}, {"name", job.name}, {"state", job.state}, {"seconds", job.seconds}, {"error", job.error.empty() ? Json() : Json(job.error)}, {"runs", runs}});
+        if (job.kind != TuneJob().kind) {
+            jobs.back()["kind"] = job.kind;
+            jobs.back()["outcome"] = outcomeJson(job.outcome);
+        }
     }
     return {{"makespan_s", tuned.timeline.makespan()}, {"bound_s", tuned.bound}, {"utilisation", tuned.utilisation}, {"stages", tuned.timeline.slices.size()}, {"jobs", jobs}};
 }
@@ -109,16 +114,18 @@ Json tunedJson(const TunedJobs& tuned) {
 std::string tunedText(const TunedJobs& tuned) {
     Table table({{"job", true}, {"name"}, {"threads", true}, {"trials", true}, {"before", true}, {"after", true}, {"ended"}});
     const auto ms = [](const std::optional<double>& value) { return value ? timeText(*value) : "-"; };
-    std::string failures;
+    std::string failures, outcomes;
     for (const TunedJob& job : tuned.jobs) {
         if (job.report.runs.empty())
-            table.add({std::to_string(job.id), job.name, "-", "-", "-", "-", job.state});
+            table.add({std::to_string(job.id), job.name, "-", "-", figureText(job.outcome.before, job.outcome.unit), figureText(job.outcome.after, job.outcome.unit), job.state});
+        if (job.kind != TuneJob().kind && job.state == "done")
+            outcomes += job.name + ": " + outcomeText(job.outcome) + "\n";
         for (const TunedRun& run : job.report.runs)
             table.add({std::to_string(job.id), job.name, std::to_string(run.threads), std::to_string(run.trials), ms(run.beforeMs), ms(run.afterMs), run.stopReason});
         if (!job.error.empty())
             failures += job.name + ": " + job.error + "\n";
     }
-    std::string text = table.text() + failures + "All jobs took " + hours(tuned.timeline.makespan()) + "; their stages cannot be done in less than " + hours(tuned.bound) + "\n";
+    std::string text = table.text() + outcomes + failures + "All jobs took " + hours(tuned.timeline.makespan()) + "; their stages cannot be done in less than " + hours(tuned.bound) + "\n";
     for (const auto& [resource, share] : tuned.utilisation)
         text += resource + ": in use for " + percentText(share) + "\n";
     return text;
@@ -138,8 +145,8 @@ void addRunJobs(CLI::App& jobs, Session& session) {
         int atOnce = 0;
     };
     const auto options = std::make_shared<Options>();
-    CLI::App& command = *jobs.add_subcommand("run", "Tune several models at a time: each stage has its turn, what is measured has its cores to itself");
-    command.add_option("file", options->file, "A file of jobs: [[job]] with model, and if need be threads, trials, seconds, strategy, seed, priority, weight ...; without it, the jobs that wait in the store")
+    CLI::App& command = *jobs.add_subcommand("run", "Tune or rewrite several models, and tune problems, at a time: each stage has its turn, what is measured has its cores to itself");
+    command.add_option("file", options->file, "A file of jobs: [[job]] with model, and if need be threads, trials, seconds, strategy, seed, priority, weight ...; kind = \"rewrite\" with model and output, kind = \"problem\" with file; without it, the jobs that wait in the store")
         ->type_name("FILE.toml");
     command.add_option("--policy", options->policy, "Instead of the file's; `jobs simulate` explains them");
     command.add_option("--at-once", options->atOnce, "So many jobs run at a time, the others wait; 0: two more than there are cores")->check(CLI::Range(0, 1000));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/cli/command.h"
+#include "app/cli/job_outcome.h"
 #include "app/cli/text.h"
 #include "core/workbench/sweep.h"
 
@@ -16,6 +17,8 @@ Json sweepJson(const SweepTable& made) {
             values[made.keys[i]] = row.values[i];
         rows.push_back({{"job", row.job}, {"values", values}, {"threads", row.threads}, {"state", row.state}, {"stop_reason", row.stopReason}, {"trials", row.trials}, {"failed", row.failed},
                         {"seconds", row.seconds}, {"before_ms", optionalNumber(row.beforeMs)}, {"after_ms", optionalNumber(row.afterMs)}, {"error", row.error.empty() ? Json() : Json(row.error)}});
+        if (row.outcome)
+            rows.back()["outcome"] = outcomeJson(*row.outcome);
     }
     return {{"keys", made.keys}, {"rows", rows}};
 }
@@ -28,11 +31,11 @@ std::string sweepText(const SweepTable& made) {
         columns.push_back({title, true});
     columns.push_back({"state"});
     Table table(columns);
-    const auto ms = [](const std::optional<double>& value) { return value ? timeText(*value) : "-"; };
     std::string errors;
     for (const SweepRow& row : made.rows) {
         std::vector<std::string> cells = row.values;
-        for (const std::string& cell : {std::to_string(row.threads), std::to_string(row.trials), timeText(1e3 * row.seconds), ms(row.beforeMs), ms(row.afterMs),
+        const JobOutcome figures = row.outcome.value_or(JobOutcome{.unit = "ms", .before = row.beforeMs, .after = row.afterMs});
+        for (const std::string& cell : {std::to_string(row.threads), std::to_string(row.trials), timeText(1e3 * row.seconds), figureText(figures.before, figures.unit), figureText(figures.after, figures.unit),
                                         row.beforeMs && *row.afterMs > 0 ? fixed(*row.beforeMs / *row.afterMs, 2) : std::string("-"), row.state})
             cells.push_back(cell);
         table.add(std::move(cells));

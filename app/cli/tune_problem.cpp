@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/tune_problem.h"
 
+#include "app/cli/job_outcome.h"
 #include "app/cli/text.h"
 #include "core/workbench/tune_problem.h"
 
 namespace tunesmith::cli {
 namespace {
-
-// "5.43 ms", "12.5 points"
-std::string valueText(const std::optional<double>& value, const TunedProblem& tuned) {
-    if (!value)
-        return "-";
-    if (tuned.unit == "ms")
-        return timeText(*value);
-    char text[32];
-    std::snprintf(text, sizeof text, "%.6g", *value);
-    return text + (tuned.unit.empty() ? std::string() : " " + tuned.unit);
-}
 
 Json problemJson(const TunedProblem& tuned) {
     Json commands = Json::object();
@@ -46,8 +36,8 @@ Json problemJson(const TunedProblem& tuned) {
 
 std::string problemText(const TunedProblem& tuned) {
     std::string text = tuned.name + ": " + countText(tuned.space) + " configs\n";
-    text += "Default: " + valueText(tuned.defaultValue, tuned) + "  (" + tuned.defaultConfig + ")\n";
-    text += "Best:    " + valueText(tuned.bestValue, tuned) + (tuned.bestConfig.empty() ? "\n" : "  (" + tuned.bestConfig + ")\n");
+    text += "Default: " + figureText(tuned.defaultValue, tuned.unit) + "  (" + tuned.defaultConfig + ")\n";
+    text += "Best:    " + figureText(tuned.bestValue, tuned.unit) + (tuned.bestConfig.empty() ? "\n" : "  (" + tuned.bestConfig + ")\n");
     if (!tuned.verdict.empty())
         text += "Measured in turns: " + tuned.verdict + "\n";
     for (const auto& [title, command] : tuned.commands)

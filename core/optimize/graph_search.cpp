@@ -106,7 +106,11 @@ private:
         share.budget = std::max<std::int64_t>(1, (options_.budget - result_.expanded) / static_cast<std::int64_t>(piecesLeft_));
         if (options_.seconds > 0)
             share.seconds = std::max(0.01, (options_.seconds - seconds()) / static_cast<double>(piecesLeft_));
-        TS_ASSIGN(const GraphSearchResult found, searchWhole(piece.draft, rules_, cost_, share, stop_, {}));
+        const auto within = [this](const GraphSearchProgress& at) {
+            if (observer_)
+                observer_({result_.expanded + at.expanded, result_.generated + at.generated, result_.best->cost, seconds()});
+        };
+        TS_ASSIGN(const GraphSearchResult found, searchWhole(piece.draft, rules_, cost_, share, stop_, within));
         result_.expanded += found.expanded;
         result_.generated += found.generated;
         for (const auto& [what, count] : found.refusals.counts)

@@ -26,7 +26,7 @@ public:
         virtual std::vector<int> processors() const { return {}; } // that it is to keep to; none: all
     };
     // "prepare": the model is read, and cut into workloads; "build": candidates are proposed and compiled, on so many cores; "profile": kernels are timed on so many, which nothing else may load; "update": what was
-    // measured is learned from. Waits; a stop is a cancelled Error.
+    // measured is learned from; "search": equal graphs are searched; "check": results are compared with a reference. Waits; a stop is a cancelled Error.
     virtual Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include "core/measure/machine.h"
 #include "core/onnx/export.h"
+#include "core/schedule/stage_memory.h"
 #include "core/schedule/stored_rows.h"
 #include "core/workbench/layout_contest.h"
 #include "core/workbench/layout_records.h"
@@ -27,19 +28,28 @@ Status remember(const PlanRequest& request, const Graph& prepared, const LayoutV
 
 } // namespace
 
-Result<GraphRace> GraphRace::make(const Model& original, const PlanRequest& plan, std::uint64_t seed, LayoutPlanner planner) {
-    GraphRace race(plan, seed, std::move(planner));
+Result<GraphRace> GraphRace::make(const Model& original, const PlanRequest& plan, std::uint64_t seed, StageTurns& turns, LayoutPlanner planner) {
+    GraphRace race(plan, seed, turns, std::move(planner));
     TS_ASSIGN(race.original_, race.runnerOf(original));
     return race;
 }
 
+Result<Subject> GraphRace::compiled(const Model& model, const PlanRequest& plan) const {
+    TS_TRY(turns_->enter("build", moduleNeed(model.graph(), plan.builders > 0 ? plan.builders : coreCount())));
+    return compiledSubject(model, plan, {{}, seed_});
+}
+
+Status GraphRace::beginMeasuring(const Graph& graph) const { return turns_->enter("profile", moduleNeed(graph, plan_.threads)); }
+
 Result<Subject> GraphRace::runnerOf(const Model& model) const {
-    TS_ASSIGN(Subject usual, compiledSubject(model, plan_, {{}, seed_}));
+    TS_ASSIGN(Subject usual, compiled(model, plan_));
     if (!planner_ || !model.info().notCompiled.empty())
         return usual;
+    TS_TRY(turns_->enter("search", {1, 2 * constantMb(model.graph())}, StageTurns::By::thread));
     plan_.work.report("planning layouts");
     TS_ASSIGN(const Graph prepared, prepareGraph(model.graph()));
     TS_ASSIGN(const optimize::PlannedLayouts planned, planner_(prepared));
+    turns_->leave();
     return fasterOf(std::move(usual), model, prepared, planned);
 }
 
@@ -48,7 +58,8 @@ Result<Subject> GraphRace::fasterOf(Subject usual, const Model& model, const Gra
         return usual;
     PlanRequest asked = plan_;
     asked.layouts = planned.best.plan;
-    TS_ASSIGN(Subject subject, compiledSubject(model, asked, {{}, seed_}));
+    TS_ASSIGN(Subject subject, compiled(model, asked));
+    TS_TRY(beginMeasuring(prepared));
     plan_.work.report("comparing layouts in the whole model");
     TS_ASSIGN(const LayoutContest contest, contestLayouts(usual, subject, kContestSeconds, plan_.work.stop));
     if (!contest.agree || !contest.faster)
@@ -61,9 +72,11 @@ Result<Subject> GraphRace::fasterOf(Subject usual, const Model& model, const Gra
 Result<GraphRace::Times> GraphRace::time(const Graph& rewritten, double seconds) const {
     TS_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
     const std::filesystem::path file = folder.path() / "rewritten.onnx";
+    TS_TRY(turns_->enter("prepare", {1, 2 * constantMb(rewritten)}));
     TS_TRY(exportOnnx(rewritten, file));
     TS_ASSIGN(const Model model, openModel(file.string(), {}, plan_.work));
     TS_ASSIGN(const Subject subject, runnerOf(model));
+    TS_TRY(beginMeasuring(rewritten));
     plan_.work.report("measuring against the original");
     TS_ASSIGN(const JudgedPair pair, judgeSubjects(original_, subject, seconds, plan_.work.stop));
     return Times{latencyOf(pair.samples.a, original_, 0).p5Ms, latencyOf(pair.samples.b, subject, 0).p5Ms, pair.verdict.kind, subject.layouts};

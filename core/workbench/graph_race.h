@@ -3,6 +3,7 @@
 #include "core/optimize/planned_cost.h"
 #include "core/stats/verdict.h"
 #include "core/workbench/measure_module.h"
+#include "core/workbench/stage_turns.h"
 
 namespace tunesmith {
 
@@ -15,7 +16,7 @@ public:
 
     // The plan says for which threads, and with which store's records kernels are compiled. With a planner every graph, the original as well, is first
     // compiled a second time, in its layouts; where that is certainly faster it runs so, and the store remembers them for whoever compiles that graph.
-    static Result<GraphRace> make(const Model& original, const PlanRequest& plan, std::uint64_t seed, LayoutPlanner planner = {});
+    static Result<GraphRace> make(const Model& original, const PlanRequest& plan, std::uint64_t seed, StageTurns& turns, LayoutPlanner planner = {});
 
     struct Times {
         double beforeMs = 0, afterMs = 0; // p5
@@ -25,12 +26,15 @@ public:
     Result<Times> time(const Graph& rewritten, double seconds) const;
 
 private:
-    GraphRace(PlanRequest plan, std::uint64_t seed, LayoutPlanner planner) : plan_(std::move(plan)), seed_(seed), planner_(std::move(planner)) {}
+    GraphRace(PlanRequest plan, std::uint64_t seed, StageTurns& turns, LayoutPlanner planner) : plan_(std::move(plan)), seed_(seed), turns_(&turns), planner_(std::move(planner)) {}
+    Result<Subject> compiled(const Model& model, const PlanRequest& plan) const;
+    Status beginMeasuring(const Graph& graph) const;
     Result<Subject> runnerOf(const Model& model) const;
     Result<Subject> fasterOf(Subject usual, const Model& model, const Graph& prepared, const optimize::PlannedLayouts& planned) const;
 
     PlanRequest plan_;
     std::uint64_t seed_;
+    StageTurns* turns_; // outlives this
     LayoutPlanner planner_;
     Subject original_;
 };

@@ -69,6 +69,8 @@ private:
         TuneJob& first = sweep.combinations.emplace_back().job;
         first.tuning.transfer = false; // a combination does not learn from the one before it
         TS_TRY(readKind(table, first));
+        if (const auto output = table.find("output"); output != table.end())
+            return at(output->first.source(), "a sweep has many results and writes none of them: leave out 'output'");
         for (const auto& [key, node] : keys)
             if (key->str() == "policy")
                 TS_TRY(text("policy", *node, sweep.policy));
@@ -212,8 +214,9 @@ private:
     Status read(const JobKey& key, const toml::node& node, double& value) const {
         const auto given = node.value<double>();
         const auto least = static_cast<double>(key.least);
-        if (!given || !(key.least > 0 ? *given >= least : *given > 0) || *given > 1e12)
-            return wrong(key.name, node, key.least > 0 ? "a number of " + std::to_string(key.least) + " or more" : std::string("a number of more than 0"));
+        const double most = std::min(static_cast<double>(key.most), 1e12);
+        if (!given || !(least > 0 ? *given >= least : *given > 0) || *given > most)
+            return wrong(key.name, node, least > 0 ? "a number from " + std::to_string(key.least) + " to " + std::to_string(key.most) : std::string("a number of more than 0"));
         value = *given;
         return {};
     }

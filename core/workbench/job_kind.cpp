@@ -10,7 +10,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr std::array kKinds{&kTuneJobs};
+constexpr std::array kKinds{&kTuneJobs, &kRewriteJobs, &kProblemJobs};
 constexpr int kMostPriority = 1000;
 
 std::vector<JobKey> keysOfAll(TuneJob& job) {

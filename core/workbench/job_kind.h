@@ -54,7 +54,7 @@ struct JobKind {
     Result<std::string> (*check)(const TuneJob& job, const Work& work);
     Result<JobEnd> (*run)(const TuneJob& job, const JobRun& run);
 };
-extern const JobKind kTuneJobs;
+extern const JobKind kTuneJobs, kRewriteJobs, kProblemJobs;
 std::int64_t modelFileMb(const std::string& model); // what is read of a file, and folded; 0 of a sample
 
 Result<const JobKind*> jobKind(const std::string& name); // an Error names those that there are

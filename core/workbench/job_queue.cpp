@@ -32,16 +32,20 @@ std::string stateOf(const JobRow& row) {
 QueuedJob queuedOf(const JobRow& row) {
     QueuedJob job;
     job.id = row.id.value();
+    job.kind = row.kind;
     job.name = row.name;
     job.state = stateOf(row);
     job.priority = row.priority;
     job.progress = row.progress;
     job.seconds = row.seconds;
-    job.detail = row.detail;
+    if (row.state == JobState::done && !row.detail.empty())
+        job.outcome = readOutcomeSpec(row.detail);
+    else
+        job.detail = row.detail;
     if (row.run.valid())
         job.run = row.run.value();
     if (const auto spec = readJobSpec(row.kind, row.what); spec.ok()) {
-        job.model = spec->model;
+        job.model = spec->model.empty() ? spec->problem.file.string() : spec->model;
         job.budget = jobKind(row.kind).value()->budget(*spec);
     } else {
         job.detail = spec.error().message;

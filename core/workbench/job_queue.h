@@ -10,7 +10,8 @@ class Store;
 
 struct QueuedJob {
     std::int64_t id = 0;
-    std::string name, model;
+    std::string kind, name;
+    std::string model; // or the problem's file
     std::string state; // "queued", "running", "paused", "interrupted" (its program is gone), "done", "failed", "cancelled"
     int priority = 0;
     double progress = 0; // 0 to 1
@@ -18,6 +19,7 @@ struct QueuedJob {
     TuneBudget budget;   // that it began with
     std::optional<std::int64_t> run; // of its first thread count
     std::string detail;  // why it failed
+    std::optional<JobOutcome> outcome; // of what is done and tuned no kernels
 };
 Result<std::vector<QueuedJob>> listJobs(const std::string& store); // in the order in which they came
 

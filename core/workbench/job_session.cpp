@@ -10,6 +10,7 @@
 #include "core/measure/memory.h"
 #include "core/workbench/job_gate.h"
 #include "core/workbench/job_kind.h"
+#include "core/workbench/job_spec.h"
 #include "core/workbench/version.h"
 
 namespace tunesmith {
@@ -272,7 +273,8 @@ Status JobSession::finish(Job& job) {
     result.state = state == JobState::done ? "done" : state == JobState::failed ? "failed" : state == JobState::cancelled ? "cancelled" : "queued";
     job.progress.seconds = job.secondsBefore + board_.seconds() - job.begun;
     TS_TRY(store_->saveJob(job.id, job.progress));
-    return store_->endJob(job.id, state, result.error);
+    const bool told = state == JobState::done && result.report.runs.empty(); // runs are in the store
+    return store_->endJob(job.id, state, told ? outcomeSpec(result.outcome) : result.error);
 }
 
 void JobSession::tellProgress(Job& job, const Progress& progress) {

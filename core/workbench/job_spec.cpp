@@ -18,6 +18,17 @@ template <class T> void take(const json& value, T& field) { value.get_to(field);
 template <class T> void take(const json& value, std::optional<T>& field) { field = value.get<T>(); }
 void take(const json& value, std::filesystem::path& field) { field = value.get<std::string>(); }
 
+// One list of keys for both ways; `Outcome` may be const.
+template <class Outcome, class Visit> void visitOutcome(Outcome& outcome, Visit visit) {
+    visit("unit", outcome.unit);
+    visit("before", outcome.before);
+    visit("after", outcome.after);
+    visit("measured_before_ms", outcome.measuredBeforeMs);
+    visit("measured_after_ms", outcome.measuredAfterMs);
+    visit("file", outcome.file);
+    visit("remark", outcome.remark);
+}
+
 json valueOf(const JobKey& key) {
     return std::visit([](const auto* field) { return valueOf(*field); }, key.field);
 }
@@ -38,7 +49,7 @@ std::string jobSpec(const TuneJob& job) {
 Result<TuneJob> readJobSpec(const std::string& kind, const std::string& text) {
     TuneJob job;
     job.kind = kind;
-    TS_TRY(jobKind(kind).ok() ? Status() : Status(jobKind(kind).error()));
+    TS_ASSIGN([[maybe_unused]] const JobKind* const known, jobKind(kind));
     try {
         const json spec = json::parse(text);
         for (const JobKey& key : jobKeys(job))
@@ -48,6 +59,28 @@ Result<TuneJob> readJobSpec(const std::string& kind, const std::string& text) {
         return inputError("the store does not say what a job is to do (" + std::string(wrong.what()) + "); remove the job and add it again");
     }
     return job;
+}
+
+std::string outcomeSpec(const JobOutcome& outcome) {
+    json spec = json::object();
+    visitOutcome(outcome, [&](const char* key, const auto& value) { spec[key] = valueOf(value); });
+    return spec.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+JobOutcome readOutcomeSpec(const std::string& text) {
+    JobOutcome outcome;
+    const json spec = json::parse(text, nullptr, false);
+    const auto read = [&](const char* key, auto& value) {
+        if (spec.contains(key) && !spec.at(key).is_null())
+            take(spec.at(key), value);
+    };
+    try {
+        if (spec.is_object())
+            visitOutcome(outcome, read);
+    } catch (const json::exception&) {
+        return {};
+    }
+    return outcome;
 }
 
 } // namespace tunesmith

@@ -8,4 +8,8 @@ namespace tunesmith {
 std::string jobSpec(const TuneJob& job);
 Result<TuneJob> readJobSpec(const std::string& kind, const std::string& json); // without name and priority
 
+// What a job came to, likewise; what is no such thing reads as nothing.
+std::string outcomeSpec(const JobOutcome& outcome);
+JobOutcome readOutcomeSpec(const std::string& json);
+
 } // namespace tunesmith

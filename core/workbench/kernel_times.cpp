@@ -5,6 +5,7 @@
 
 #include "core/measure/machine.h"
 #include "core/schedule/records.h"
+#include "core/schedule/stage_memory.h"
 #include "core/schedule/stored_rows.h"
 #include "core/schedule/workload_search.h"
 #include "core/workbench/open_store.h"
@@ -32,6 +33,7 @@ std::optional<double> KernelTimes::ms(const Workload& workload) {
     if (setup_.work.stop.stopRequested())
         return std::nullopt;
     setup_.work.report("measuring kernels", -1, workload.name);
+    const StageTurns::Rest rest(setup_.turns);
     const auto measured = measure(workload);
     return measured.ok() ? std::optional(*measured) : std::nullopt;
 }
@@ -52,14 +54,26 @@ Status KernelTimes::begin() {
     return {};
 }
 
+Result<Trial> KernelTimes::profile(ScheduleProblem& problem) {
+    const Workload& workload = problem.workload();
+    StageTurns& turns = setup_.turns;
+    TS_TRY(turns.enter("build", buildNeed(1)));
+    workers_->keepBuildsTo(turns.processors());
+    auto outcome = problem.tryBuild(problem.schedules().defaultConfig(), setup_.work.stop);
+    if (!outcome.built)
+        return unsupportedError(workload.name + ": " + outcome.message);
+    TS_TRY(turns.enter("profile", profileNeed(workload, setup_.target.threads)));
+    workers_->keepMeasurementsTo(turns.processors());
+    Trial trial = problem.profile(outcome.built->artifact, {workers_->options().profileSeconds, {}, {}, setup_.work.stop});
+    turns.leave();
+    return trial;
+}
+
 Result<double> KernelTimes::measure(const Workload& workload) {
     if (!workers_)
         TS_TRY(begin());
     TS_ASSIGN(const auto problem, ScheduleProblem::make(workload, setup_.target, *workers_));
-    auto outcome = problem->tryBuild(problem->schedules().defaultConfig(), setup_.work.stop);
-    if (!outcome.built)
-        return unsupportedError(workload.name + ": " + outcome.message);
-    const Trial trial = problem->profile(outcome.built->artifact, {workers_->options().profileSeconds, {}, {}, setup_.work.stop});
+    TS_ASSIGN(const Trial trial, profile(*problem));
     TS_TRY(store_->addWorkload(rowOf(workload, problem->serialized())));
     TS_TRY(store_->addRunWorkloads(run_, {{workload.key, 1, problem->space().name(), problem->space().size().value_or(0), 1}}));
     const auto added = store_->addTrial(rowFromTrial(trial, run_, workload.key, problem->featureVersion()));

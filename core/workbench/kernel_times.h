@@ -5,6 +5,7 @@
 #include "core/schedule/kernel_workers.h"
 #include "core/schedule/schedule_problem.h"
 #include "core/store/store.h"
+#include "core/workbench/stage_turns.h"
 #include "core/workbench/work.h"
 
 namespace tunesmith {
@@ -18,6 +19,7 @@ public:
         Target target;
         ModelId model; // may be none
         std::uint64_t seed = 0;
+        StageTurns& turns; // outlives this
         Work work;
     };
     static Result<std::unique_ptr<KernelTimes>> open(Setup setup);
@@ -30,6 +32,7 @@ public:
 private:
     KernelTimes(Setup setup, std::shared_ptr<Store> store, std::string machine) : setup_(std::move(setup)), store_(std::move(store)), machine_(std::move(machine)) {}
     Result<double> measure(const Workload& workload);
+    Result<Trial> profile(ScheduleProblem& problem);
     Status begin();
 
     Setup setup_;

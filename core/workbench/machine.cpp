@@ -47,12 +47,19 @@ double MachineReport::peakGflops(int threadCount) const {
     return nearest == threads.end() ? 0 : nearest->fmaGflops;
 }
 
+std::optional<MachineReport> knownMachine(const std::string& asked) {
+    const auto path = storePath(asked);
+    const auto machine = thisMachine();
+    const auto known = path.ok() && machine.ok() ? storedCeilings(*path, machine->key) : std::nullopt;
+    return known ? std::optional(reportOf(*known)) : std::nullopt;
+}
+
 Result<MachineReport> machineReport(const std::string& asked, bool measureAgain, const Work& work) {
+    if (!measureAgain)
+        if (auto known = knownMachine(asked))
+            return std::move(*known);
     TS_ASSIGN(const std::string path, storePath(asked));
     TS_ASSIGN(MachineRow machine, thisMachine());
-    if (!measureAgain)
-        if (auto known = storedCeilings(path, machine.key))
-            return reportOf(*known);
     work.report("measuring the machine's ceilings");
     TS_ASSIGN(const auto worker, startWorker());
     TS_ASSIGN(const MachineCeilings measured, measureMachine(*worker, work.stop));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct MachineReport {
 
 // The ceilings of this computer: measured once (a second per thread count, in a worker), then kept in the
 // store. A store that cannot be written to costs only the keeping.
+std::optional<MachineReport> knownMachine(const std::string& store); // if it was measured before
 Result<MachineReport> machineReport(const std::string& store = {}, bool measureAgain = false,
                                     const Work& work = {});
 

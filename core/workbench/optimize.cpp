@@ -16,6 +16,7 @@
 #include "core/optimize/graph_search.h"
 #include "core/optimize/measured_cost.h"
 #include "core/rewrite/model_draft.h"
+#include "core/schedule/stage_memory.h"
 #include "core/workbench/graph_race.h"
 #include "core/workbench/kernel_times.h"
 #include "core/workbench/machine.h"
@@ -35,13 +36,23 @@ struct Judge {
 
 struct Cost {
     NamedText info;
-    std::function<Result<Judge>(const OptimizeRequest&, const Work&)> make;
+    std::function<Result<Judge>(const OptimizeRequest&, StageTurns&, const Work&)> make;
 };
 
 int threadsOf(const OptimizeRequest& request) { return request.threads > 0 ? request.threads : usableCores(); }
 
-Result<optimize::MachineRates> ratesOf(const OptimizeRequest& request, const Work& work) {
-    TS_ASSIGN(const MachineReport machine, machineReport(request.store, false, work));
+Result<MachineReport> machineOf(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
+    if (auto known = knownMachine(request.store))
+        return std::move(*known);
+    const StageTurns::Rest rest(turns);
+    TS_TRY(turns.enter("profile", {usableCores()}));
+    auto measured = machineReport(request.store, false, work);
+    turns.leave();
+    return measured;
+}
+
+Result<optimize::MachineRates> ratesOf(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
+    TS_ASSIGN(const MachineReport machine, machineOf(request, turns, work));
     optimize::MachineRates rates;
     rates.gflops = machine.peakGflops(threadsOf(request));
     for (const CeilingsAt& at : machine.threads)
@@ -49,26 +60,26 @@ Result<optimize::MachineRates> ratesOf(const OptimizeRequest& request, const Wor
     return rates;
 }
 
-Result<Judge> rooflineCost(const OptimizeRequest& request, const Work& work) {
-    TS_ASSIGN(const optimize::MachineRates rates, ratesOf(request, work));
+Result<Judge> rooflineCost(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
+    TS_ASSIGN(const optimize::MachineRates rates, ratesOf(request, turns, work));
     return Judge{std::make_unique<optimize::RooflineCost>(rates)};
 }
 
 template <typename Measured>
-Result<std::unique_ptr<Measured>> measuring(const OptimizeRequest& request, const Work& work) {
-    TS_ASSIGN(const optimize::MachineRates rates, ratesOf(request, work));
+Result<std::unique_ptr<Measured>> measuring(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
+    TS_ASSIGN(const optimize::MachineRates rates, ratesOf(request, turns, work));
     TS_ASSIGN(const Target target, hostTarget(threadsOf(request)));
-    TS_ASSIGN(std::shared_ptr<KernelTimes> times, KernelTimes::open({request.store, target, {}, request.seed, work}));
+    TS_ASSIGN(std::shared_ptr<KernelTimes> times, KernelTimes::open({request.store, target, {}, request.seed, turns, work}));
     return std::make_unique<Measured>(target, rates, [times](const Workload& workload) { return times->ms(workload); });
 }
 
-Result<Judge> measuredCost(const OptimizeRequest& request, const Work& work) {
-    TS_ASSIGN(auto cost, measuring<optimize::MeasuredCost>(request, work));
+Result<Judge> measuredCost(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
+    TS_ASSIGN(auto cost, measuring<optimize::MeasuredCost>(request, turns, work));
     return Judge{std::move(cost), true};
 }
 
-Result<Judge> plannedCost(const OptimizeRequest& request, const Work& work) {
-    TS_ASSIGN(auto cost, measuring<optimize::PlannedCost>(request, work));
+Result<Judge> plannedCost(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
+    TS_ASSIGN(auto cost, measuring<optimize::PlannedCost>(request, turns, work));
     Judge judge{nullptr, true, [cost = cost.get()](const Graph& prepared) { return cost->plan(prepared); }};
     judge.cost = std::move(cost);
     return judge;
@@ -77,7 +88,7 @@ Result<Judge> plannedCost(const OptimizeRequest& request, const Work& work) {
 const std::vector<Cost>& costs() {
     static const std::vector<Cost> all{
         {{"kernels", "kernel launches, 7 MiB of added weights for one, then bytes of weights that are read: the same on every machine"},
-         [](const OptimizeRequest&, const Work&) -> Result<Judge> { return Judge{std::make_unique<optimize::LaunchCost>()}; }},
+         [](const OptimizeRequest&, StageTurns&, const Work&) -> Result<Judge> { return Judge{std::make_unique<optimize::LaunchCost>()}; }},
         {{"roofline", "time by this machine's measured ceilings of arithmetic and memory"}, rooflineCost},
         {{"measured", "time of the kernels that are compiled: records of the store, untuned kernels measured where there are none"}, measuredCost},
         {{"planned", "as measured, in the layouts that are best for each graph: graphs and layouts are chosen at once"}, plannedCost},
@@ -85,11 +96,11 @@ const std::vector<Cost>& costs() {
     return all;
 }
 
-Result<Judge> makeJudge(const OptimizeRequest& request, const Work& work) {
+Result<Judge> makeJudge(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
     std::string known;
     for (const Cost& cost : costs()) {
         if (cost.info.name == request.cost)
-            return cost.make(request, work);
+            return cost.make(request, turns, work);
         known += (known.empty() ? "" : ", ") + cost.info.name;
     }
     return inputError("there is no cost '" + request.cost + "'; there are " + known);
@@ -193,6 +204,7 @@ Result<Graph> foldedGraph(const rewrite::ModelDraft& model, const rewrite::Draft
     return foldConstants(graph, FoldOptions::weights());
 }
 
+constexpr std::int64_t kSearchMb = 100; // drafts that are remembered
 constexpr std::size_t kFinalists = 4;
 constexpr double kRaceSeconds = 2;
 
@@ -274,7 +286,10 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     Work work = asked;
     if (!model.info().openDimensions.empty())
         return inputError(model.name() + ": dimension '" + model.info().openDimensions[0] + "' is open; give it a value with --dims, for costs are those of shapes");
-    TS_ASSIGN(const Judge judge, makeJudge(request, work));
+    StageTurns turns(request.gate, work.stop);
+    const std::int64_t weightsMb = constantMb(model.graph());
+    TS_TRY(turns.enter("prepare", {1, 2 * weightsMb}));
+    TS_ASSIGN(const Judge judge, makeJudge(request, turns, work));
     TS_ASSIGN(const optimize::RuleSet rules, makeRules(request, *judge.cost));
     OptimizedModel told;
     told.unit = judge.cost->unit();
@@ -291,14 +306,17 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
         work.report("searching", std::max(done, request.seconds > 0 ? at.seconds / request.seconds : 0), "best " + std::to_string(at.best) + " " + told.unit);
         if (observer)
             observer({at.expanded, at.generated, at.best, at.seconds});
+        static_cast<void>(turns.giveWay()); // the search notices a stop by itself
     };
+    TS_TRY(turns.enter("search", {1, 2 * weightsMb + kSearchMb}, StageTurns::By::thread));
     TS_ASSIGN(optimize::GraphSearchResult found, optimize::searchGraph(draft.draft, rules, *judge.cost, options, work.stop | request.enough, watch));
+    turns.leave();
     if (request.enough.stopRequested())
         work.stop = {}; // the same wish, perhaps, and it is fulfilled
     const bool measured = judge.measuresKernels && !request.enough.stopRequested(), gains = gainsSomething(found, draft);
     std::optional<GraphRace> race;
     if (measured || request.measure) {
-        TS_ASSIGN(race, GraphRace::make(model, {request.store, threadsOf(request), 0, false, work}, request.seed, judge.planner));
+        TS_ASSIGN(race, GraphRace::make(model, {request.store, threadsOf(request), request.builders, false, work}, request.seed, turns, judge.planner));
     }
     if (!gains)
         found.best = originalOf(draft, found);
@@ -313,6 +331,7 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     told.nodesAfter = static_cast<std::int64_t>(told.after.nodeCount());
     told.opsBefore = operatorsOf(told.before);
     told.opsAfter = operatorsOf(told.after);
+    TS_TRY(turns.enter("check", {1, 3 * weightsMb}, StageTurns::By::thread));
     TS_ASSIGN(told.maxRelativeError, checkAgainstOriginal(told.before, told.after, request.seed, work));
     if (!request.file.empty())
         TS_TRY(exportOnnx(told.after, request.file));

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/graph/graph.h"
+#include "core/schedule/stage_gate.h"
 #include "core/search/search_event.h"
 #include "core/workbench/model.h"
 
@@ -25,6 +26,8 @@ struct OptimizeRequest {
     std::vector<std::string> without;    // rules that are not to be used, by name; some may be of another set
     std::filesystem::path file;          // where the model is written to; empty: nowhere
     StopToken enough;                    // ends the search and keeps what it found: that is still checked and written
+    int builders = 0;                    // compilers at a time, of modules that are timed; 0: one per core
+    std::shared_ptr<StageGate> gate;     // where others use the machine at the same time
     bool measure = false;                // time both as modules, in turns; costs of measured kernels do so in any case, to choose
 };
 

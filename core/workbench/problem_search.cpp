@@ -9,14 +9,17 @@
 
 #include "core/base/hash.h"
 #include "core/cost/learned_strategy.h"
+#include "core/measure/machine.h"
 #include "core/measure/timing.h"
 #include "core/schedule/final.h"
+#include "core/schedule/stage_memory.h"
 #include "core/stats/verdict.h"
 
 namespace tunesmith {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr const char* kProfile = "profile"; // on all cores: what is tuned may want them
 constexpr double kFinalSeconds = 60; // of measuring the best and the default in turns, at most
 constexpr std::size_t kFinalSamples = 25, kMostFinalSamples = 100; // of each: between two looks, and in all
 
@@ -31,7 +34,7 @@ std::string valueText(double value, const std::string& unit) {
 } // namespace
 
 ProblemSearch::ProblemSearch(Problem& problem, Store& store, RunId run, std::string workload, ProblemSearchOptions options)
-    : problem_(problem), store_(store), run_(run), workload_(std::move(workload)), options_(std::move(options)), objective_(problem.objectives().front()) {}
+    : problem_(problem), store_(store), run_(run), workload_(std::move(workload)), options_(std::move(options)), objective_(problem.objectives().front()), cores_(coreCount()) {}
 
 Result<std::unique_ptr<ProblemSearch>> ProblemSearch::make(Problem& problem, Store& store, RunId run, std::string workload, ProblemSearchOptions options) {
     std::unique_ptr<ProblemSearch> search(new ProblemSearch(problem, store, run, std::move(workload), std::move(options)));
@@ -68,14 +71,36 @@ Status ProblemSearch::takeOver(const std::vector<TrialRow>& rows) {
 
 Result<StopReason> ProblemSearch::go() {
     report();
-    while (const auto batch = session_->next()) {
-        TS_ASSIGN(std::vector<Trial> trials, tryBatch(*batch));
-        session_->deliver(*batch, std::move(trials));
+    for (;;) {
+        TS_ASSIGN(std::optional<Round> round, prepare());
+        if (!round)
+            break;
+        TS_ASSIGN(std::vector<Trial> trials, measure(*round));
+        TS_TRY(turn("update"));
+        session_->deliver(round->batch, std::move(trials));
         ++batches_;
     }
     if (!options_.work.stop.stopRequested())
         TS_TRY(holdFinal());
+    options_.turns->leave();
     return session_->result().reason;
+}
+
+// A stop is the session's to notice.
+Status ProblemSearch::turn(const char* stage, const StageNeed& need) {
+    const Status begun = options_.turns->enter(stage, need, StageTurns::By::thread);
+    return begun.ok() || begun.error().isCancelled() ? Status() : begun;
+}
+
+Result<std::optional<ProblemSearch::Round>> ProblemSearch::prepare() {
+    TS_TRY(turn("build", buildNeed(static_cast<int>(options_.builders))));
+    auto batch = session_->next();
+    if (!batch)
+        return std::optional<Round>();
+    Round round{std::move(*batch), {}, {}};
+    round.open = round.batch.toTry();
+    round.builds = build(round.open);
+    return std::optional(std::move(round));
 }
 
 std::vector<ProblemSearch::Build> ProblemSearch::build(const std::vector<Config>& configs) {
@@ -99,29 +124,31 @@ std::vector<ProblemSearch::Build> ProblemSearch::build(const std::vector<Config>
     return builds;
 }
 
-Result<std::vector<Trial>> ProblemSearch::tryBatch(const SearchSession::Batch& batch) {
+Result<std::vector<Trial>> ProblemSearch::measure(Round& round) {
+    auto& [batch, open, builds] = round;
     const std::vector<std::int64_t> numbers = numbers_.next(batch);
-    const std::vector<Config> open = batch.toTry();
-    std::vector<Build> builds = build(open);
     std::vector<Trial> trials;
     bool whole = true;
+    TS_TRY(turn(kProfile, {cores_}));
     for (std::size_t i = 0; i < open.size(); ++i) {
         if (builds[i].error && builds[i].error->kind == ErrorKind::io) // of the machine, not of the config
             return builds[i].error->within("nothing can be built");
-        Trial trial = measure(problem_.space().canonical(open[i]), builds[i]);
+        Trial trial = measureOne(problem_.space().canonical(open[i]), builds[i]);
         trial.predicted = strategy_->predicted(open[i]);
         whole = whole && trial.status != TrialStatus::cancelled;
         if (trial.status != TrialStatus::cancelled) {
             TS_TRY(keep(trial, batch, numbers[i], whole && i + 1 == open.size()));
             remember(trial, builds[i].built ? &builds[i].built->artifact : nullptr);
+            tell(trial);
         }
         trials.push_back(std::move(trial));
         report();
+        TS_TRY(giveWay());
     }
     return trials;
 }
 
-Trial ProblemSearch::measure(const Config& config, Build& build) {
+Trial ProblemSearch::measureOne(const Config& config, Build& build) {
     Trial trial;
     if (build.error || options_.work.stop.stopRequested()) {
         const bool stopped = options_.work.stop.stopRequested();
@@ -183,10 +210,38 @@ void ProblemSearch::remember(const Trial& trial, const Artifact* artifact) {
         byArtifact_.try_emplace(artifact->hash, trial);
 }
 
+Status ProblemSearch::giveWay() {
+    const Status given = options_.turns->giveWay();
+    return given.ok() || given.error().isCancelled() ? Status() : given;
+}
+
+void ProblemSearch::tell(const Trial& trial) const {
+    if (!options_.listener)
+        return;
+    TuneTrial told;
+    told.workload = workload_;
+    told.index = trials_ - 1;
+    told.budget = static_cast<std::int64_t>(options_.trials.value_or(0));
+    told.status = trialStatusName(trial.status);
+    told.detail = trial.message;
+    told.config = trial.asked.text();
+    told.predicted = trial.predicted;
+    if (isTime()) {
+        if (trial.ok())
+            told.ms = trial.objectives.front().value;
+        if (best_)
+            told.bestMs = best_->value;
+        if (ofDefault_)
+            told.firstMs = ofDefault_->value;
+    }
+    options_.listener->onTrial(told);
+}
+
 // The least of many noisy times is too good to be true: it is measured once more, in turns with the default, which goes only for what beats it beyond doubt.
 Status ProblemSearch::holdFinal() {
     if (hasFinal_ || !isTime() || !best_ || !ofDefault_ || best_->config == ofDefault_->config)
         return {};
+    TS_TRY(turn("build", buildNeed(1)));
     const std::array<Config, 2> configs{ofDefault_->config, best_->config};
     std::array<Artifact, 2> artifacts;
     std::array<std::vector<float>, 2> samples;
@@ -198,21 +253,26 @@ Status ProblemSearch::holdFinal() {
     ProfileLimits limits;
     limits.deadlineSeconds = options_.profileSeconds;
     limits.stop = options_.work.stop;
-    const auto begun = Clock::now();
+    double spent = 0; // measuring
     FinalDecision decision;
+    TS_TRY(turn(kProfile, {cores_}));
     for (std::size_t wanted = kFinalSamples; !decision.certain && wanted <= kMostFinalSamples; wanted += kFinalSamples) {
-        while (samples[0].size() < wanted && secondsSince(begun) < kFinalSeconds)
+        while (samples[0].size() < wanted && spent < kFinalSeconds) {
+            const auto begun = Clock::now();
             for (std::size_t i = 0; i < 2; ++i) {
-                const Trial turn = problem_.profile(artifacts[i], limits);
-                if (!turn.ok())
+                const Trial trial = problem_.profile(artifacts[i], limits);
+                if (!trial.ok())
                     return {};
-                samples[i].insert(samples[i].end(), turn.samples.begin(), turn.samples.end());
+                samples[i].insert(samples[i].end(), trial.samples.begin(), trial.samples.end());
             }
+            spent += secondsSince(begun);
+            TS_TRY(giveWay());
+        }
         const std::size_t pairs = std::min(samples[0].size(), samples[1].size());
         for (auto& each : samples)
             each.resize(pairs);
         decision = decideFinal(samples, 0);
-        if (secondsSince(begun) >= kFinalSeconds)
+        if (spent >= kFinalSeconds)
             break;
     }
     const std::vector<double> ofDefault(samples[0].begin(), samples[0].end()), ofBest(samples[1].begin(), samples[1].end());
@@ -233,6 +293,7 @@ Status ProblemSearch::keepFinal(const Config& winner, const std::vector<float>& 
     TS_ASSIGN([[maybe_unused]] const TrialId id, store_.addTrial(row));
     remember(trial, nullptr);
     settle(trial);
+    tell(trial);
     return {};
 }
 
@@ -246,8 +307,10 @@ void ProblemSearch::settle(const Trial& final) {
 }
 
 void ProblemSearch::report() const {
-    const double share = options_.trials ? static_cast<double>(trials_) / static_cast<double>(std::max<std::size_t>(1, *options_.trials)) : -1;
-    options_.work.report("tuning", share, std::to_string(trials_) + " trials" + (best_ ? ", best " + valueText(best_->value, objective_.unit) : std::string()));
+    double share = options_.trials ? static_cast<double>(trials_) / static_cast<double>(std::max<std::size_t>(1, *options_.trials)) : -1;
+    if (options_.seconds)
+        share = std::max(share, secondsSince(begun_) / *options_.seconds);
+    options_.work.report("tuning", std::min(share, 1.0), std::to_string(trials_) + " trials" + (best_ ? ", best " + valueText(best_->value, objective_.unit) : std::string()));
 }
 
 } // namespace tunesmith

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <chrono>
 #include <map>
 #include <memory>
 
 #include "core/search/problem.h"
 #include "core/search/stored_trial.h"
 #include "core/store/store.h"
+#include "core/workbench/stage_turns.h"
+#include "core/workbench/tune.h"
 #include "core/workbench/tune_problem.h"
 
 namespace tunesmith {
@@ -20,10 +23,12 @@ struct ProblemSearchOptions {
     std::size_t builders = 1;
     double profileSeconds = 0;
     Work work;
+    StageTurns* turns = nullptr;     // of the thread that searches; outlives the search
+    TuneListener* listener = nullptr; // of trials; may be null
 };
 
 // The search of one problem within a run that is ours: propose a batch, build it on several threads, measure it one by one, store each
-// trial, learn. Nothing is built while something is measured: what is tuned may want every core.
+// trial, learn; each of them in its turn. Nothing is built while something is measured: what is tuned may want every core.
 class ProblemSearch {
 public:
     struct Best {
@@ -50,13 +55,22 @@ private:
         std::optional<Error> error;
         double seconds = 0;
     };
+    struct Round { // a batch on its way
+        SearchSession::Batch batch;
+        std::vector<Config> open;
+        std::vector<Build> builds;
+    };
     ProblemSearch(Problem& problem, Store& store, RunId run, std::string workload, ProblemSearchOptions options);
+    Status turn(const char* stage, const StageNeed& need = {});
+    Status giveWay();
     std::vector<Build> build(const std::vector<Config>& configs);
-    Result<std::vector<Trial>> tryBatch(const SearchSession::Batch& batch);
-    Trial measure(const Config& config, Build& build);
+    Result<std::optional<Round>> prepare();
+    Result<std::vector<Trial>> measure(Round& round);
+    Trial measureOne(const Config& config, Build& build);
     std::optional<ProfileLimits::Reference> reference();
     Status keep(const Trial& trial, const SearchSession::Batch& batch, std::int64_t number, bool closes);
     void remember(const Trial& trial, const Artifact* artifact);
+    void tell(const Trial& trial) const;
     Status holdFinal();
     Status keepFinal(const Config& winner, const std::vector<float>& samples, double defaultMs, std::string verdict);
     void settle(const Trial& final);
@@ -84,6 +98,8 @@ private:
     std::string verdict_, firstFailure_;
     std::int64_t trials_ = 0, failed_ = 0, batches_ = 0;
     bool hasFinal_ = false;
+    const int cores_; // of the machine
+    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 } // namespace tunesmith

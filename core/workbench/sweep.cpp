@@ -7,6 +7,7 @@
 #include "core/store/store.h"
 #include "core/workbench/csv.h"
 #include "core/workbench/history.h"
+#include "core/workbench/job_kind.h"
 #include "core/workbench/job_queue.h"
 #include "core/workbench/job_spec.h"
 #include "core/workbench/open_store.h"
@@ -40,7 +41,7 @@ public:
 
 private:
     bool sharesSeconds() const {
-        return std::ranges::any_of(request_.combinations, [](const SweepCombination& one) { return one.job.tuning.budget.seconds.has_value(); });
+        return std::ranges::any_of(request_.combinations, [](const SweepCombination& one) { return jobKind(one.job.kind).value()->budget(one.job).seconds.has_value(); });
     }
 
     // Those that the store has from before, and new ones.
@@ -52,7 +53,7 @@ private:
             TuneJob job = request_.combinations[i].job;
             job.name = nameOf(request_, request_.combinations[i]);
             job.tuning.measureModel = false; // modules take the best records of all runs
-            const auto same = std::ranges::find_if(known, [&, spec = jobSpec(job)](const JobRow& row) { return row.name == job.name && row.what == spec; });
+            const auto same = std::ranges::find_if(known, [&, spec = jobSpec(job)](const JobRow& row) { return row.kind == job.kind && row.name == job.name && row.what == spec; });
             ids_.push_back(same == known.end() ? 0 : same->id.value());
             if (same == known.end()) {
                 missing.push_back(std::move(job));
@@ -73,7 +74,7 @@ private:
         TS_ASSIGN(const std::vector<RunRow> runs, store_->runs());
         for (std::size_t i = 0; i < ids_.size(); ++i) {
             const auto job = std::ranges::find(jobs, ids_[i], &QueuedJob::id);
-            SweepRow row{ids_[i], request_.combinations[i].values, "removed", 0, 0, 0, 0, {}, {}, "", ""};
+            SweepRow row{ids_[i], request_.combinations[i].values, "removed", 0, 0, 0, 0, {}, {}, "", "", {}};
             if (job == jobs.end()) {
                 table.rows.push_back(std::move(row));
                 continue;
@@ -81,7 +82,11 @@ private:
             row.state = job->state;
             row.seconds = job->seconds;
             row.error = job->detail;
-            TS_TRY(addRuns(table, row, *job, runs));
+            row.outcome = job->outcome;
+            if (job->kind != TuneJob().kind)
+                table.rows.push_back(std::move(row));
+            else
+                TS_TRY(addRuns(table, row, *job, runs));
         }
         return table;
     }
@@ -139,6 +144,11 @@ private:
 
 std::string numberOf(const std::optional<double>& value) { return value ? std::to_string(*value) : std::string(); }
 
+std::string outcomeCells(const SweepRow& row) {
+    const JobOutcome outcome = row.outcome.value_or(JobOutcome());
+    return csvCell(outcome.unit) + "," + numberOf(outcome.before) + "," + numberOf(outcome.after);
+}
+
 } // namespace
 
 Result<SweepTable> runSweep(const SweepRequest& request, const Work& work) {
@@ -151,12 +161,12 @@ std::string sweepAsCsv(const SweepTable& table) {
     std::string text;
     for (const std::string& key : table.keys)
         text += csvCell(key) + ",";
-    text += "threads,state,stop_reason,trials,failed,seconds,before_ms,after_ms,error\n";
+    text += "threads,state,stop_reason,trials,failed,seconds,before_ms,after_ms,error,unit,before,after\n";
     for (const SweepRow& row : table.rows) {
         for (const std::string& value : row.values)
             text += csvCell(value) + ",";
         text += std::to_string(row.threads) + "," + row.state + "," + row.stopReason + "," + std::to_string(row.trials) + "," + std::to_string(row.failed) + "," + std::to_string(row.seconds) + "," +
-                numberOf(row.beforeMs) + "," + numberOf(row.afterMs) + "," + csvCell(row.error) + "\n";
+                numberOf(row.beforeMs) + "," + numberOf(row.afterMs) + "," + csvCell(row.error) + "," + outcomeCells(row) + "\n";
     }
     return text;
 }

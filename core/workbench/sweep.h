@@ -39,6 +39,7 @@ struct SweepRow {
     double seconds = 0; // of the job
     std::optional<double> beforeMs, afterMs;
     std::string stopReason, error;
+    std::optional<JobOutcome> outcome; // of other kinds than tuning, which have no times above
 };
 
 struct SweepTable {

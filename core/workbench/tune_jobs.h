@@ -3,17 +3,18 @@
 #include <filesystem>
 
 #include "core/workbench/job_timeline.h"
-#include "core/workbench/tune.h"
+#include "core/workbench/optimize.h"
+#include "core/workbench/tune_problem.h"
 
 namespace tunesmith {
 
-// Several models tuned at a time on this machine. A scheduler gives their stages turns: what is built or learned by one while another one is measured costs
+// Several models tuned or rewritten, and problems tuned, at a time on this machine. A scheduler gives their stages turns: what is built or learned by one while another one is measured costs
 // nothing, and what is measured has its cores to itself. Jobs are kept in the store (job_queue.h): what a program that was stopped or killed leaves undone, the
 // next one goes on with.
 
 struct TuneJob {
-    std::string kind = "tune";
-    std::string name;  // empty: the model's
+    std::string kind = "tune"; // of jobKinds()
+    std::string name;  // empty: the model's, or the problem's
     std::string model; // file or sample
     Dimensions dimensions;
     TuneRequest tuning; // store, stop and listener are those of the jobs
@@ -21,6 +22,8 @@ struct TuneJob {
     double weight = 1;  // its share of what jobs of one priority compete for
     int cores = 0;      // quota: so many at a time; 0: all that there are
     int memoryMb = 0;   // likewise, MiB; a stage that needs more runs alone
+    OptimizeRequest rewriting;  // of kind "rewrite": of the model; store, gate and end are those of the jobs
+    TuneProblemRequest problem; // of kind "problem": without model; likewise
 };
 
 // How a job stands.
@@ -58,11 +61,11 @@ struct TuneJobsRequest {
 
 // What a job came to that tunes no kernels: what its model cost, or its problem came to, before and after.
 struct JobOutcome {
-    std::string unit;                    // of both: "ms", "kernels", "points"
-    std::optional<double> before, after; // by the search's cost; of the default and of the best config
-    std::optional<double> measuredBeforeMs, measuredAfterMs; // of models, where they were timed as modules
-    std::string file;   // that was written
-    std::string remark; // "the best is 20 to 25 % faster"
+    std::string unit = {};                         // of both: "ms", "kernels", "points"
+    std::optional<double> before = {}, after = {}; // by the search's cost; of the default and of the best config
+    std::optional<double> measuredBeforeMs = {}, measuredAfterMs = {}; // of models, where they were timed as modules
+    std::string file = {};   // that was written
+    std::string remark = {}; // "the best is 20 to 25 % faster"
 };
 
 struct TunedJob {
@@ -85,8 +88,11 @@ struct TunedJobs {
 // A stop is no error: jobs say "queued". What fails is the job's own trouble.
 Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work = {});
 
-// A file in TOML: [[job]] tables with model and, if need be, kind, name, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch,
-// timeout, transfer, layouts, priority, weight, cores, memory; outside of them policy, and defaults for all jobs. Models are found relative to the file. Errors name file, line and key.
+// A file in TOML: [[job]] tables with kind, name, priority, weight, cores, memory, and what each kind knows besides; outside of them policy, and defaults for all jobs
+// whose kind knows them. Files are found relative to this one. Errors name file, line and key.
+//   tune:    model, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch, timeout, transfer, layouts
+//   rewrite: model, dims, search, cost, alpha, budget, seconds, seed, rules, threads, builders, measure, output
+//   problem: file, trials, seconds, strategy, seed, builders, batch, timeout
 Result<TuneJobsRequest> readJobFile(const std::filesystem::path& file);
 
 } // namespace tunesmith

@@ -53,13 +53,17 @@ public:
         const auto begun = std::chrono::steady_clock::now();
         TS_ASSIGN(TemporaryFolder scratch, TemporaryFolder::create());
         scratch_.emplace(std::move(scratch));
+        TS_TRY(turns_.enter("prepare"));
         TS_ASSIGN(opened_, openProblem(request_.file, {scratch_->path()}));
         workload_ = hexHash(opened_.hash);
         TS_ASSIGN(store_, openStore(request_.store, StoreMode::readWrite));
         options_.builders = static_cast<std::size_t>(request_.builders > 0 ? request_.builders : coreCount());
         options_.profileSeconds = request_.timeoutSeconds.value_or(std::numeric_limits<double>::infinity());
         options_.work = work_;
+        options_.turns = &turns_;
+        options_.listener = request_.listener;
         TS_TRY(request_.resume ? resume() : begin());
+        tellRun();
         auto reason = search_->go();
         if (reason.ok() && *reason != StopReason::cancelled && !search_->best())
             reason = inputError("no config of " + request_.file.string() + " could be measured; the first one failed: " + search_->firstFailure());
@@ -143,6 +147,17 @@ private:
         return search_->takeOver(rows);
     }
 
+    void tellRun() const {
+        if (!request_.listener)
+            return;
+        request_.listener->onRun(run_.value());
+        TuningTask task;
+        task.key = workload_;
+        task.name = opened_.name;
+        task.count = 1;
+        request_.listener->onTasks({task});
+    }
+
     Status end(const Result<StopReason>& reason) {
         RunEnd end;
         end.state = !reason.ok() ? RunState::failed : *reason == StopReason::cancelled ? RunState::stopped : RunState::completed;
@@ -190,6 +205,7 @@ private:
 
     const TuneProblemRequest& request_;
     const Work& work_;
+    StageTurns turns_{request_.gate, work_.stop};
     std::optional<TemporaryFolder> scratch_; // outlives the problem
     OpenedProblem opened_;
     std::string workload_;
@@ -200,6 +216,14 @@ private:
 };
 
 } // namespace
+
+Result<std::string> checkProblem(const TuneProblemRequest& request) {
+    if (!request.strategy.empty())
+        TS_TRY(checkStrategyName(request.strategy));
+    TS_ASSIGN(const TemporaryFolder scratch, TemporaryFolder::create());
+    TS_ASSIGN(const OpenedProblem opened, openProblem(request.file, {scratch.path()}));
+    return opened.name;
+}
 
 Result<TunedProblem> tuneProblem(const TuneProblemRequest& request, const Work& work) { return ProblemRun(request, work).go(); }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/workbench/work.h"
+#include "core/workbench/tune.h"
 
 namespace tunesmith {
 
@@ -21,6 +21,8 @@ struct TuneProblemRequest {
     int builders = 0;                    // builds at a time; 0: one per core
     int batch = 0;                       // configs that are chosen at once; 0: 8
     std::optional<double> timeoutSeconds; // of one config's measurement; default: what the file allows
+    std::shared_ptr<StageGate> gate;     // where others use the machine at the same time
+    TuneListener* listener = nullptr;    // hears of the run before its first trial, of one task and its trials; their times are known if times are what is tuned
     std::optional<std::int64_t> resume;  // a run of this file that was stopped or killed: budget, strategy, seed and batch are its own
 };
 
@@ -42,6 +44,9 @@ struct TunedProblem {
     std::vector<std::pair<std::string, std::string>> commands; // how the best one is built and run: title and text
     std::string firstFailure;              // of a trial
 };
+
+// That it can begin: the problem's name. Errors as below.
+Result<std::string> checkProblem(const TuneProblemRequest& request);
 
 // A stop is no error: stopReason says "cancelled", and the run can be resumed, as one whose process was killed. Errors: a file that says nonsense, a kind that no
 // plugin knows, a build that cannot be started.

@@ -35,6 +35,15 @@ class TestCliJobQueue : public QObject {
         const QByteArray less = "trials = " + QByteArray::number(std::max(1, trials / 4)) + "\n";
         return file(budget + "[[job]]\nmodel = 'mlp'\n[[job]]\nmodel = 'encoder'\npriority = 2\n" + less + "[[job]]\nmodel = 'mlp'\nname = 'third'\n");
     }
+    // A problem whose program takes so many seconds and is best at 6.
+    QString numbers(const QByteArray& seconds) const {
+        QFile file(folder_->filePath("numbers.toml"));
+        if (!file.open(QIODevice::WriteOnly) ||
+            file.write("problem = 'external-program'\nname = 'numbers'\n[parameters.n]\ntype = 'int'\nlow = 1\nhigh = 90\ndefault = 2\n[run]\ncommand = ['sh', '-c', 'sleep " + seconds +
+                       "; echo $(( 20 - ($0 - 6) * ($0 - 6) ))', '{n}']\n[score]\nfrom = 'stdout'\nunit = 'points'\nhigher_is_better = true\n") < 0)
+            qFatal("no room for a file");
+        return file.fileName();
+    }
     void startRun(QProcess& process) const {
         process.start(TEST_CLI, {"jobs", "run", "--store", store_, "--json"});
         QVERIFY(process.waitForStarted());
@@ -121,6 +130,78 @@ private slots:
         for (const QJsonValue& job : list())
             QVERIFY2(job["state"].toString() == "done" && job["progress"].toDouble() == 1 && job["run"].toInt() > 0, qPrintable(job["name"].toString()));
         QVERIFY(runCli({"store", "check", "--store", store_, "--json"}).json()["ok"].toBool());
+    }
+
+    // The three kinds in one session: what is measured is alone on its cores, whoever measures, and what each came to is told then and later.
+    void kindsTogether() {
+        QVERIFY(!numbers("0").isEmpty());
+        const QByteArray text = "threads = 1\ntrials = 6\nseed = 3\n[[job]]\nmodel = 'mlp'\n[[job]]\nkind = 'rewrite'\nname = 'rewrite'\nmodel = 'mlp'\ncost = 'measured'\nbudget = 12\noutput = 'out.onnx'\n"
+                                "[[job]]\nkind = 'problem'\nfile = 'numbers.toml'\nbatch = 2\nstrategy = 'coordinate'\n";
+        const QString table = folder_->filePath("slices.csv");
+        const CliResult ran = jobs({"run", file(text), "--trace", table});
+        QVERIFY2(ran.status == 0, ran.errors);
+        const QJsonArray made = ran.json()["jobs"].toArray();
+        QVERIFY(!made[0].toObject().contains("outcome") && made[0]["runs"].toArray().size() == 1);
+        const QJsonObject rewritten = made[1]["outcome"].toObject(), tuned = made[2]["outcome"].toObject();
+        QVERIFY(rewritten["unit"].toString() == "ms" && rewritten["before"].toDouble() > 0 && rewritten["measured_before_ms"].toDouble() > 0 && rewritten["measured_after_ms"].toDouble() > 0);
+        QVERIFY(QFile::exists(folder_->filePath("out.onnx")) && rewritten["file"].toString().endsWith("/out.onnx"));
+        QVERIFY(runCli({"info", folder_->filePath("out.onnx")}).status == 0);
+        QVERIFY(tuned["unit"].toString() == "points" && tuned["before"].toDouble() == 4 && tuned["after"].toDouble() > 4 && tuned["remark"].toString().startsWith("n "));
+        const QJsonArray listed = list();
+        QVERIFY(listed[1]["outcome"].toObject() == rewritten && listed[2]["outcome"].toObject() == tuned && listed[2]["kind"].toString() == "problem" && listed[1]["detail"].isNull());
+        const CliResult shown = runCli({"jobs", "list", "--store", store_});
+        QVERIFY2(shown.out.contains("rewrite") && shown.out.contains("4 points -> "), shown.out);
+
+        struct Slice {
+            QString job, stage;
+            QSet<QString> cores;
+            double begin, end;
+        };
+        QFile csv(table);
+        QVERIFY(csv.open(QIODevice::ReadOnly));
+        QList<Slice> slices;
+        QSet<QString> measuring;
+        for (const QByteArray& line : csv.readAll().split('\n').mid(1)) {
+            const QStringList cells = QString::fromUtf8(line).split(',');
+            if (cells.size() < 6)
+                continue;
+            const QStringList cores = cells[2].split(' ');
+            slices.append({cells[0], cells[1], QSet<QString>(cores.begin(), cores.end()), cells[4].toDouble(), cells[5].toDouble()});
+            if (cells[1] == "profile")
+                measuring << cells[0];
+        }
+        QCOMPARE(measuring.size(), qsizetype(3));
+        for (qsizetype i = 0; i < slices.size(); ++i)
+            for (qsizetype j = 0; j < i; ++j) {
+                const Slice &a = slices[i], &b = slices[j];
+                if (a.begin >= b.end || b.begin >= a.end)
+                    continue;
+                QVERIFY2(a.stage != "profile" || b.stage != "profile", "two measurements at a time");
+                QVERIFY2(!a.cores.intersects(b.cores), "two stages on one core");
+            }
+    }
+
+    // A problem goes on in its run, each trial once; a rewrite begins again.
+    void otherKindsKilledAndResumed() {
+        const QString problem = numbers("0.1");
+        QVERIFY(jobs({"add", file("[[job]]\nkind = 'problem'\nfile = 'numbers.toml'\ntrials = 24\nbatch = 2\nstrategy = 'random'\nname = 'p'\n"
+                                  "[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\ncost = 'measured'\nbudget = 20\nthreads = 1\noutput = 'out.onnx'\n")})
+                    .status == 0);
+        QRandomGenerator random(11);
+        for (int kill = 0; kill < 3; ++kill) {
+            QProcess process;
+            startRun(process);
+            killAfter(process, 600 + static_cast<int>(random.bounded(1200)));
+            QVERIFY2(runCli({"store", "check", "--store", store_, "--json"}).json()["ok"].toBool(), "the store is damaged");
+        }
+        const CliResult last = jobs({"run"});
+        QVERIFY2(last.status == 0, last.errors);
+        const QJsonArray ended = list();
+        for (const QJsonValue& job : ended)
+            QVERIFY2(job["state"].toString() == "done" && !job["outcome"].isNull(), qPrintable(job["name"].toString()));
+        QVERIFY(QFile::exists(folder_->filePath("out.onnx")));
+        const QJsonObject run = runCli({"tune", problem, "--resume", QString::number(ended[0]["run"].toInt()), "--store", store_, "--json"}).json(); // nothing is left
+        QVERIFY(run["trials"].toInt() == 24 && run["best"] == ended[0]["outcome"]["after"]);
     }
 
     // A sweep that is killed goes on where it stood and ends with one table.

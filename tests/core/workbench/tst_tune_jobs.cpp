@@ -9,6 +9,7 @@
 #include "core/store/store.h"
 #include "core/workbench/history.h"
 #include "core/workbench/job_queue.h"
+#include "core/workbench/optimize.h"
 #include "core/workbench/tune_jobs.h"
 #include "tests/take.h"
 
@@ -90,6 +91,41 @@ batch = 4
         QVERIFY(second.tuning.strategy == "random" && second.tuning.seed == 9 && second.tuning.builders == 1 && second.tuning.batch == 4 && second.priority == 0);
     }
 
+    // What is said of all jobs counts for those whose kind knows it; files are found beside this one.
+    void filesOfSeveralKinds() {
+        const TuneJobsRequest request = take(readJobFile(write(R"(
+trials = 12
+threads = 1
+seed = 5
+memory = 900
+[[job]]
+model = "mlp"
+[[job]]
+kind = "rewrite"
+model = "encoder"
+search = "beam"
+cost = "kernels"
+alpha = 1.2
+budget = 40
+seconds = 2.5
+rules = "written"
+measure = true
+output = "out.onnx"
+[[job]]
+kind = "problem"
+file = "numbers.toml"
+timeout = 3
+)")));
+        QCOMPARE(request.jobs.size(), std::size_t(3));
+        const TuneJob &tune = request.jobs[0], &rewrite = request.jobs[1], &problem = request.jobs[2];
+        QVERIFY(tune.kind == "tune" && tune.tuning.budget.trialsPerWorkload == 12 && tune.tuning.threads == 1 && tune.tuning.seed == 5 && tune.memoryMb == 900);
+        const OptimizeRequest& asked = rewrite.rewriting;
+        QVERIFY(rewrite.kind == "rewrite" && asked.search == "beam" && asked.cost == "kernels" && asked.alpha == 1.2 && asked.budget == 40 && asked.seconds == 2.5 && asked.measure);
+        QVERIFY(asked.seed == 5 && asked.threads == 1 && asked.file == std::filesystem::path(path("out.onnx")) && rewrite.memoryMb == 900);
+        QVERIFY(problem.kind == "problem" && problem.problem.file == std::filesystem::path(path("numbers.toml")) && problem.problem.trials == 12 && problem.problem.seed == 5);
+        QVERIFY(problem.problem.timeoutSeconds == 3.0 && !rewrite.tuning.budget.trialsPerWorkload);
+    }
+
     void filesThatSayNothing_data() {
         QTest::addColumn<QByteArray>("text");
         QTest::addColumn<QString>("says");
@@ -99,7 +135,7 @@ batch = 4
         QTest::newRow("no model") << QByteArray("[[job]]\ntrials = 3") << "no model";
         QTest::newRow("unknown key") << QByteArray("[[job]]\nmodel = 'mlp'\ntrails = 3") << "line 3: 'trails' is no key";
         QTest::newRow("unknown default") << QByteArray("pollicy = 'fair'\n[[job]]\nmodel = 'mlp'") << "line 1: 'pollicy'";
-        QTest::newRow("unknown kind") << QByteArray("[[job]]\nkind = 'bake'\nmodel = 'mlp'") << "line 2: there is no kind of job 'bake'; there are tune";
+        QTest::newRow("unknown kind") << QByteArray("[[job]]\nkind = 'bake'\nmodel = 'mlp'") << "line 2: there is no kind of job 'bake'; there are tune, rewrite, problem";
         QTest::newRow("own key of the store") << QByteArray("[[job]]\nmodel = 'mlp'\nmeasure_model = true") << "'measure_model' is no key of a job of kind tune";
         QTest::newRow("text for a number") << QByteArray("[[job]]\nmodel = 'mlp'\ntrials = 'many'") << "line 3: 'trials' is to be a whole number";
         QTest::newRow("no trials") << QByteArray("[[job]]\nmodel = 'mlp'\ntrials = 0") << "of 1 or more";
@@ -109,7 +145,13 @@ batch = 4
         QTest::newRow("dimensions") << QByteArray("[[job]]\nmodel = 'mlp'\ndims = 'batch=1'") << "{ batch = 1 }";
         QTest::newRow("extent") << QByteArray("[[job]]\nmodel = 'mlp'\ndims = { batch = -1 }") << "'batch'";
         QTest::newRow("key twice") << QByteArray("[[job]]\nmodel = 'mlp'\nmodel = 'mlp'") << "line 3";
+        QTest::newRow("a rewrite has no trials") << QByteArray("[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\ntrials = 3") << "line 4: 'trials' is no key of a job of kind rewrite; there are model, dims, search";
+        QTest::newRow("a problem has no model") << QByteArray("[[job]]\nkind = 'problem'\nmodel = 'mlp'") << "line 3: 'model' is no key of a job of kind problem";
+        QTest::newRow("a tuning has no alpha") << QByteArray("[[job]]\nalpha = 1.2\nmodel = 'mlp'") << "line 2: 'alpha' is no key of a job of kind tune";
+        QTest::newRow("a problem without a file") << QByteArray("[[job]]\nkind = 'problem'") << "no file";
+        QTest::newRow("alpha") << QByteArray("[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\nalpha = 0.9") << "a number from 1 to 10";
         QTest::newRow("memory") << QByteArray("[[job]]\nmodel = 'mlp'\nmemory = -4") << "'memory' is to be a whole number of 0 or more";
+        QTest::newRow("kind is no text") << QByteArray("kind = 3\n[[job]]\nmodel = 'mlp'") << "'kind' is to be a text";
         QTest::newRow("no text") << QByteArray("\xff\xfe\x00", 3) << "line 1";
     }
     void filesThatSayNothing() {
@@ -219,6 +261,63 @@ batch = 4
         }
         QVERIFY(tuned.utilisation.at("memory") > 0 && tuned.utilisation.at("memory") <= 1);
         QVERIFY(tuned.bound <= tuned.timeline.makespan() + 1e-6);
+    }
+
+    // With and without others, and as by itself: the same search, the same file.
+    void rewritesOfAModel() {
+        TuneJob job;
+        job.kind = "rewrite";
+        job.model = "encoder";
+        job.rewriting.cost = "kernels";
+        job.rewriting.budget = 40;
+        job.rewriting.file = path("rewritten.onnx");
+        TuneJobsRequest request;
+        request.store = path("rewrite.db");
+        request.jobs = {job, jobOf("mlp", 2)};
+        const TunedJobs made = take(tuneJobs(request));
+        QVERIFY2(made.jobs[0].state == "done" && made.jobs[1].state == "done", made.jobs[0].error.c_str());
+        OptimizeRequest alone = job.rewriting;
+        alone.store = request.store;
+        alone.file = path("alone.onnx");
+        const OptimizedModel expected = take(optimizeModel(take(openModel("encoder")), alone));
+        const JobOutcome& outcome = made.jobs[0].outcome;
+        QVERIFY(outcome.before == expected.costBefore && outcome.after == expected.costAfter && outcome.unit == expected.unit && expected.costAfter < expected.costBefore);
+        const auto content = [](const std::filesystem::path& name) {
+            QFile file(QString::fromStdString(name.string()));
+            return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+        };
+        QVERIFY(!content(alone.file).isEmpty() && content(alone.file) == content(job.rewriting.file));
+        std::set<std::string> stages;
+        for (const JobSlice& slice : made.timeline.slices)
+            if (slice.job == 0)
+                stages.insert(slice.stage);
+        QCOMPARE(stages, (std::set<std::string>{"check", "prepare", "search"}));
+        const QueuedJob listed = take(listJobs(request.store)).front();
+        QVERIFY(listed.kind == "rewrite" && listed.detail.empty() && listed.outcome && listed.outcome->after == outcome.after && listed.outcome->file == outcome.file);
+    }
+
+    void whatOtherKindsCannotBegin_data() {
+        QTest::addColumn<QString>("kind");
+        QTest::addColumn<QString>("search");
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("kind") << "bake" << "greedy" << "a.onnx" << "no kind of job 'bake'; there are tune, rewrite, problem";
+        QTest::newRow("search") << "rewrite" << "magic" << "a.onnx" << "there is no such search; there are greedy";
+        QTest::newRow("folder") << "rewrite" << "greedy" << "no/a.onnx" << "there is no folder";
+        QTest::newRow("problem") << "problem" << "greedy" << "no.toml" << "no.toml";
+    }
+    void whatOtherKindsCannotBegin() {
+        QFETCH(QString, kind);
+        QFETCH(QString, search);
+        QFETCH(QString, file);
+        QFETCH(QString, says);
+        TuneJob job = jobOf("mlp", 2);
+        job.kind = kind.toStdString();
+        job.rewriting.search = search.toStdString();
+        job.rewriting.file = job.problem.file = path(file.toUtf8().constData());
+        const auto added = addJobs(path("none.db"), {job});
+        QVERIFY(!added.ok());
+        QVERIFY2(QString::fromStdString(added.error().message).contains(says), added.error().message.c_str());
     }
 
     void aJobThatFailsIsItsOwnTrouble() {
