@@ -185,7 +185,7 @@ private slots:
     void otherKindsKilledAndResumed() {
         const QString problem = numbers("0.1");
         QVERIFY(jobs({"add", file("[[job]]\nkind = 'problem'\nfile = 'numbers.toml'\ntrials = 24\nbatch = 2\nstrategy = 'random'\nname = 'p'\n"
-                                  "[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\ncost = 'measured'\nbudget = 20\nthreads = 1\noutput = 'out.onnx'\n")})
+                                  "[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\ncost = 'kernels'\nmeasure = true\nthreads = 1\noutput = 'out.onnx'\n")})
                     .status == 0);
         QRandomGenerator random(11);
         for (int kill = 0; kill < 3; ++kill) {
