@@ -2,7 +2,7 @@
 #include "app/cli/command.h"
 #include "app/cli/job_outcome.h"
 #include "app/cli/text.h"
-#include "core/workbench/job_queue.h"
+#include "core/workbench/job_sessions.h"
 
 // Below `jobs`: the jobs in the store, and what those that ran did when.
 namespace tunesmith::cli {
@@ -112,11 +112,11 @@ void addSessions(CLI::App& jobs, Session& session) {
         session.action = [&session]() -> Result<int> {
             TS_ASSIGN(const std::vector<JobSessionSummary> found, jobSessions(session.store));
             Json json = Json::array();
-            Table table({{"session", true}, {"policy"}, {"stages", true}, {"took", true}, {"state"}});
+            Table table({{"session", true}, {"policy"}, {"jobs", true}, {"stages", true}, {"took", true}, {"state"}});
             for (const JobSessionSummary& each : found) {
                 const char* state = each.running ? "running" : each.endedAt ? "ended" : "killed";
-                json.push_back({{"id", each.id}, {"policy", each.policy}, {"stages", each.slices}, {"started_at", each.startedAt}, {"ended_at", each.endedAt ? Json(*each.endedAt) : Json()}, {"state", state}});
-                table.add({std::to_string(each.id), each.policy, std::to_string(each.slices), each.endedAt ? timeText(static_cast<double>(*each.endedAt - each.startedAt)) : "-", state});
+                json.push_back({{"id", each.id}, {"policy", each.policy}, {"jobs", each.jobs}, {"stages", each.slices}, {"seconds", each.seconds}, {"started_at", each.startedAt}, {"ended_at", each.endedAt ? Json(*each.endedAt) : Json()}, {"state", state}});
+                table.add({std::to_string(each.id), each.policy, std::to_string(each.jobs), std::to_string(each.slices), timeText(1e3 * each.seconds), state});
             }
             return session.print({{"sessions", json}}, found.empty() ? "No jobs were run yet\n" : table.text());
         };

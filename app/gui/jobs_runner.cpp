@@ -12,7 +12,13 @@ public:
         std::vector<JobSlice> slices;
         std::optional<std::vector<JobSlice>> running;
         std::map<std::size_t, JobStanding> standings;
+        std::optional<std::pair<std::int64_t, std::map<std::string, int>>> session;
     };
+
+    void onSession(std::int64_t session, const std::map<std::string, int>& resources) override {
+        const std::lock_guard lock(mutex_);
+        news_.session.emplace(session, resources);
+    }
 
     void onSlice(const JobSlice& slice) override {
         const std::lock_guard lock(mutex_);
@@ -91,6 +97,8 @@ double JobsRunner::seconds() const {
 // Jobs before their slices.
 void JobsRunner::drain() {
     const Feed::News news = feed_->take();
+    if (news.session)
+        emit sessionBegan(news.session->first, news.session->second);
     std::vector<JobStanding> standings;
     for (const auto& [job, standing] : news.standings)
         standings.push_back(standing);

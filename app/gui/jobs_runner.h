@@ -20,6 +20,7 @@ public:
     double seconds() const; // since the jobs began, as slices count; 0 before the first
 
 signals:
+    void sessionBegan(qint64 session, const std::map<std::string, int>& resources); // before anything else of a run; not where no job waits
     void slicesEnded(const std::vector<tunesmith::JobSlice>& slices);
     void runningChanged(const std::vector<tunesmith::JobSlice>& slices); // that have not ended
     void jobsChanged(const std::vector<tunesmith::JobStanding>& standings); // the newest of each that changed

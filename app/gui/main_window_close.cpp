@@ -66,7 +66,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     rememberState();
     const QList<Job*> jobs = QList<Job*>{&opening_,           &saving_, &checking_, &export_->job(), &tune_->runner().job(),
                                          &tune_->historyJob()} +
-                             optimize_->jobs() + timeline_->jobs();
+                             optimize_->jobs() + timeline_->jobs() + timeline_->quietJobs();
     if (std::none_of(jobs.begin(), jobs.end(), [](const Job* job) { return job->running(); }))
         return event->accept();
     event->ignore(); // out of sight at once; gone when what runs has noticed

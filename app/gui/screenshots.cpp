@@ -19,7 +19,7 @@ namespace {
 
 bool settled(MainWindow& window) {
     return !window.busyOpening() && !window.optimizePage()->running() && !window.tunePage()->running() &&
-           !window.timelinePage()->running() && !window.tunePage()->reading();
+           !window.timelinePage()->running() && !window.timelinePage()->reading() && !window.tunePage()->reading();
 }
 
 // The node of most operations: something worth reading in the properties.

@@ -3,12 +3,12 @@
 #include "app/gui/icons.h"
 #include "app/gui/page_header.h"
 #include "app/gui/timeline_rows.h"
-#include "core/workbench/machine.h"
 #include "widgets/base/empty_state.h"
 #include "widgets/base/foreign_text.h"
 #include "widgets/timeline/jobs_panel.h"
 #include "widgets/timeline/timeline_totals.h"
 #include "widgets/timeline/timeline_view.h"
+#include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
 #include <QFileDialog>
@@ -46,15 +46,16 @@ priority = 1            # goes first where both are ready
 
 TimelinePage::TimelinePage(std::string store, QWidget* parent)
     : DockedPage(QStringLiteral("timelinePage"), parent), store_(std::move(store)), headline_(new QLabel(this)), detail_(new QLabel(this)), middle_(new QStackedWidget(this)),
-      view_(new TimelineView(this)), totals_(new TimelineTotals(this)), panel_(new JobsPanel(this)) {
+      view_(new TimelineView(this)), past_(new TimelineView(this)), sessions_(new QComboBox(this)), loader_(store_), totals_(new TimelineTotals(this)), panel_(new JobsPanel(this)) {
     createActions();
     idle_ = new EmptyState(glyphIcon(Glyph::timeline), tr("Nothing has run yet"),
-                           tr("A file of jobs says which models to tune at a time, with which budgets and priorities. Here you see which stage has which core, what was waited for, and how "
-                              "every job stands. Try it with models that are built in: it takes less than a minute."),
+                           tr("The trial store has no session of jobs: run a file of jobs, which says which models to tune at a time, with which budgets and priorities. Here you then see which "
+                              "stage has which core, what was waited for, and how every job stands. Try it with models that are built in: it takes less than a minute."),
                            this);
     idle_->setAction(sample_);
     middle_->addWidget(idle_);
     middle_->addWidget(view_);
+    middle_->addWidget(past_);
     auto* shown = new QWidget(this);
     auto* column = new QVBoxLayout(shown);
     column->setContentsMargins(0, 0, 0, 0);
@@ -65,6 +66,7 @@ TimelinePage::TimelinePage(std::string store, QWidget* parent)
     addDock("jobs", tr("Jobs"), panel_, Qt::BottomDockWidgetArea);
     addDock("area", tr("Selected area"), totals_, Qt::BottomDockWidgetArea, Place::tab);
     connectParts();
+    connectSessions();
     resetLayout();
     refresh();
 }
@@ -90,23 +92,29 @@ QWidget* TimelinePage::createHeader() {
     detail_->setObjectName(QStringLiteral("timelineDetail"));
     grid->addWidget(headline_, 0, 0);
     grid->addLayout(commandButtons(commands(), this), 0, 1, Qt::AlignRight);
-    grid->addWidget(detail_, 1, 0, 1, 2);
+    sessions_->setObjectName(QStringLiteral("sessions"));
+    sessions_->setAccessibleName(tr("Session to show"));
+    sessions_->setToolTip(tr("Programs that ran jobs, newest first; one that runs now is followed"));
+    sessions_->setMinimumWidth(fontMetrics().averageCharWidth() * 20);
+    grid->addWidget(detail_, 1, 0);
+    grid->addWidget(sessions_, 1, 1, Qt::AlignRight);
     return header;
 }
 
 void TimelinePage::connectParts() {
-    totals_->watch(view_);
-    connect(view_, &TimelineView::areaChanged, this, [this] {
-        if (!view_->area().empty())
-            docks().last()->raise(); // where its totals are
-    });
+    for (TimelineView* view : {view_, past_})
+        connect(view, &TimelineView::areaChanged, this, [this, view] {
+            if (!view->area().empty())
+                docks().last()->raise(); // where its totals are
+        });
     clock_.setInterval(kClockMs);
     connect(&clock_, &QTimer::timeout, this, [this] {
         view_->setNow(runner_.seconds());
         refresh();
     });
+    connect(&runner_, &JobsRunner::sessionBegan, this, &TimelinePage::showBegun);
     connect(&runner_, &JobsRunner::slicesEnded, this, &TimelinePage::showSlices);
-    connect(&runner_, &JobsRunner::runningChanged, this, [this](const std::vector<JobSlice>& slices) { view_->setRunning(jobSlices(slices, usableCores())); });
+    connect(&runner_, &JobsRunner::runningChanged, this, [this](const std::vector<JobSlice>& slices) { view_->setRunning(tracks_.slices(slices)); });
     connect(&runner_, &JobsRunner::jobsChanged, this, &TimelinePage::showStandings);
     connect(&runner_, &JobsRunner::finished, this, &TimelinePage::showFinished);
     connect(&runner_.job(), &Job::failed, this, [this](const QString& reason) { showFinished(internalError(reason.toStdString())); });
@@ -153,38 +161,35 @@ void TimelinePage::cancel() {
     cancel_->setEnabled(false);
 }
 
-void TimelinePage::showBegun() {
+void TimelinePage::showBegun(qint64 session, const std::map<std::string, int>& resources) {
     begun_ = true;
+    ours_ = session;
     rows_.clear();
-    timeline_ = {};
     summary_.clear();
-    view_->setTracks(jobTracks(usableCores()));
-    view_->setLive(true);
-    middle_->setCurrentWidget(view_);
+    tracks_ = SessionTracks(resources);
+    view_->setTracks(tracks_.tracks());
+    view_->setLive(TimelineView::Live::here);
     clock_.start();
+    loader_.list();
+    showSession(session);
 }
 
 void TimelinePage::showSlices(const std::vector<JobSlice>& slices) {
-    timeline_.slices.insert(timeline_.slices.end(), slices.begin(), slices.end());
-    view_->addSlices(jobSlices(slices, usableCores()));
+    view_->addSlices(tracks_.slices(slices));
 }
 
-// All jobs come with the first ones.
 void TimelinePage::showStandings(const std::vector<JobStanding>& standings) {
-    const bool first = !begun_;
-    if (first)
-        showBegun();
+    const auto known = rows_.size();
     for (const JobStanding& standing : standings) {
         const auto place = static_cast<int>(standing.job);
         if (place >= rows_.size())
             rows_.resize(place + 1);
         rows_[place] = jobRow(standing);
     }
-    if (first) {
+    if (rows_.size() > known)
         view_->setJobs(rows_);
-        refresh();
-    }
-    panel_->setJobs(rows_);
+    if (!past())
+        panel_->setJobs(rows_);
 }
 
 // Jobs are the store's: whoever runs them follows.
@@ -203,9 +208,8 @@ void TimelinePage::changeLater(std::function<Status()> change) {
 
 void TimelinePage::showFinished(const Result<TunedJobs>& result) {
     clock_.stop();
-    view_->setLive(false);
+    view_->setLive(TimelineView::Live::no);
     if (result.ok() && begun_) {
-        timeline_ = result->timeline;
         summary_ = jobsSummary(*result);
         emit done(tr("The jobs have ended. %1").arg(summary_));
     } else if (result.ok()) {
@@ -213,23 +217,31 @@ void TimelinePage::showFinished(const Result<TunedJobs>& result) {
     } else if (!result.error().isCancelled()) {
         emit problem(QString::fromStdString(result.error().message));
     }
+    loader_.list();
     refresh();
 }
 
 void TimelinePage::refresh() {
-    const bool shown = middle_->currentWidget() == view_;
+    const bool shown = shown_.has_value();
     open_->setEnabled(!running());
     sample_->setEnabled(!running());
     waiting_->setEnabled(!running());
     cancel_->setEnabled(running());
-    export_->setEnabled(!running() && !timeline_.slices.empty());
-    headline_->setText(shown ? oneLine(title_) : tr("Jobs"));
-    if (running())
-        detail_->setText(shown ? tr("Running for %1; stages that have ended: %2").arg(secondsText(std::floor(runner_.seconds()))).arg(timeline_.slices.size()) : tr("Opening the models…"));
-    else
-        detail_->setText(!summary_.isEmpty() ? summary_ : tr("Several models are tuned at a time; what is measured has its cores to itself."));
+    export_->setEnabled(shown && view()->model().size() > 0);
+    headline_->setText(!shown ? tr("Jobs") : past() ? tr("Session %1").arg(*shown_) : oneLine(title_));
+    detail_->setText(detailNow());
     for (QDockWidget* dock : docks())
         dock->widget()->setEnabled(shown);
+}
+
+QString TimelinePage::detailNow() const {
+    if (running() && !begun_)
+        return tr("Opening the models…");
+    if (past())
+        return !unread_.isEmpty() ? unread_ : !news_.tracks ? tr("Reading what ran when…") : sessionSummary(news_.session, news_.utilisation);
+    if (running())
+        return tr("Running for %1; stages that have ended: %2").arg(secondsText(std::floor(runner_.seconds()))).arg(view_->model().size());
+    return !summary_.isEmpty() ? summary_ : tr("Several models are tuned at a time; what is measured has its cores to itself.");
 }
 
 QString TimelinePage::headline() const { return headline_->text(); }
@@ -241,30 +253,6 @@ void TimelinePage::chooseFile() {
     dialog->setFileMode(QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &TimelinePage::run);
     dialog->open();
-}
-
-void TimelinePage::chooseExport() {
-    auto* dialog = new QFileDialog(this, tr("Export the stages"), {}, tr("Trace for Perfetto (*.json);;Table (*.csv)"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setDefaultSuffix(QStringLiteral("json"));
-    dialog->selectFile(QStringLiteral("jobs.json"));
-    connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) { dialog->setDefaultSuffix(filter.contains(QLatin1String("csv")) ? QStringLiteral("csv") : QStringLiteral("json")); });
-    connect(dialog, &QFileDialog::fileSelected, this, &TimelinePage::exportTo);
-    dialog->open();
-}
-
-void TimelinePage::exportTo(const QString& path) {
-    if (timeline_.slices.empty())
-        return emit problem(tr("No stage has run yet: there is nothing to export."));
-    writing_.start(
-        tr("Writing %1").arg(QFileInfo(path).fileName()), [timeline = timeline_, path](const Work&) { return exportTimeline(timeline, path.toStdString()); },
-        [this, path](const Status& written) {
-            if (written.ok())
-                emit saved(tr("Saved %1.").arg(QDir::toNativeSeparators(path)));
-            else
-                emit problem(QString::fromStdString(written.error().message));
-        });
 }
 
 void TimelinePage::chooseSampleFile() {

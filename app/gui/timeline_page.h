@@ -2,10 +2,11 @@
 #pragma once
 #include "app/gui/docked_page.h"
 #include "app/gui/jobs_runner.h"
-#include "core/workbench/job_queue.h"
+#include "app/gui/session_loader.h"
 #include "widgets/timeline/timeline_data.h"
 #include <QTemporaryFile>
 
+class QComboBox;
 class QLabel;
 class QStackedWidget;
 
@@ -16,7 +17,8 @@ class JobsPanel;
 class TimelineTotals;
 class TimelineView;
 
-// Several models tuned at a time, from a file of jobs: which stage of which job has which core, live, what was waited for, and how the jobs stand.
+// Several models tuned at a time, from a file of jobs: which stage of which job has which core, live, what was waited for, and how the jobs stand. The same of every session
+// that the store has, those included that other programs run now.
 class TimelinePage : public DockedPage {
     Q_OBJECT
 public:
@@ -24,8 +26,11 @@ public:
 
     bool running() const { return runner_.running(); }
     QList<QAction*> commands() const { return {open_, sample_, cancel_, export_, saveSample_, waiting_}; }
-    QList<Job*> jobs() { return {&runner_.job(), &writing_, &changing_}; }
-    TimelineView* view() const { return view_; }
+    bool reading() const { return loader_.busy(); } // the store
+    QList<Job*> jobs() { return {&runner_.job(), &loader_.loading(), &writing_, &changing_}; }
+    QList<Job*> quietJobs() { return loader_.quiet(); } // of which nobody needs to see the progress
+    TimelineView* view() const { return past() ? past_ : view_; } // that is shown
+    QComboBox* sessions() const { return sessions_; }
     JobsPanel* jobsPanel() const { return panel_; }
     QString headline() const;
     QString detail() const;
@@ -36,6 +41,7 @@ public slots:
     void runWaiting(); // what waits in the store
     void runSample(); // models that are built in, small budgets
     void cancel();
+    void showSession(qint64 session); // of the store
     void chooseExport();
     void exportTo(const QString& path); // a table where the name ends in .csv, else a trace for Perfetto
     void chooseSampleFile();
@@ -49,12 +55,14 @@ signals:
 
 protected:
     void sizeDocks() override;
+    void showEvent(QShowEvent* event) override;
+    void changeEvent(QEvent* event) override;
 
 private:
     void createActions();
     QWidget* createHeader();
     void connectParts();
-    void showBegun();
+    void showBegun(qint64 session, const std::map<std::string, int>& resources);
     void showSlices(const std::vector<JobSlice>& slices);
     void showStandings(const std::vector<JobStanding>& standings);
     void showFinished(const Result<TunedJobs>& result);
@@ -62,22 +70,35 @@ private:
     void changeLater(std::function<Status()> change);
     void begin(const QString& title);
     void refresh();
+    QString detailNow() const;
+
+    void connectSessions();
+    void fillSessions(const std::vector<JobSessionSummary>& sessions);
+    void showNews(const SessionNews& news);
+    void bringUp(); // the view and the jobs of the session that is shown
+    bool past() const { return shown_ && shown_ != ours_; } // another session than ours is shown
 
     std::string store_;
     QString title_;
     bool begun_ = false; // jobs of this run are shown
-    JobTimeline timeline_;
+    SessionTracks tracks_;
     QString summary_; // of those that have ended
     QVector<TimelineJob> rows_;
+    std::optional<qint64> ours_, shown_; // sessions: the last one that was run here, and the one that is shown
+    std::vector<JobSessionSummary> known_;
+    SessionNews news_; // the last of the one that is shown, without its slices
+    QString unread_;   // why it is not shown whole
     QTemporaryFile sampleFile_;
     QAction *open_ = nullptr, *sample_ = nullptr, *cancel_ = nullptr, *export_ = nullptr, *saveSample_ = nullptr, *waiting_ = nullptr;
     QLabel *headline_, *detail_;
     QStackedWidget* middle_;
     EmptyState* idle_;
-    TimelineView* view_;
+    TimelineView *view_, *past_; // of our session, and of another one
+    QComboBox* sessions_;
     TimelineTotals* totals_;
     JobsPanel* panel_;
     QTimer clock_; // the time that runs on while no stage ends
+    SessionLoader loader_;
     Job writing_, changing_;
     JobsRunner runner_; // last: its job ends before what it talks to
 };

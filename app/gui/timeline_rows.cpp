@@ -2,12 +2,16 @@
 #include "app/gui/timeline_rows.h"
 #include "widgets/base/foreign_text.h"
 #include <QCoreApplication>
+#include <QDateTime>
 #include <QLocale>
 #include <algorithm>
 #include <cmath>
 
 namespace tunesmith {
 namespace {
+
+constexpr const char* kCores = "core";
+constexpr const char* kMeasuring = "profile";
 
 QString text(const char* words) {
     return QCoreApplication::translate("tunesmith::TimelineRows", words);
@@ -22,26 +26,53 @@ QString percent(double share) {
     return text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 %")).arg(std::lround(100 * share));
 }
 
-} // namespace
-
-QVector<TimelineTrack> jobTracks(int cores) {
-    QVector<TimelineTrack> tracks;
-    for (int core = 0; core < cores; ++core)
-        tracks.push_back({text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "core %1")).arg(core), text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "a core"))});
-    const QString slot = text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "measuring"));
-    tracks.push_back({slot, text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "the measuring slot"))});
-    return tracks;
+QString trialsLeft(std::int64_t trials) {
+    return text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 trials")).arg(QLocale().toString(static_cast<qint64>(std::max<std::int64_t>(0, trials))));
 }
 
-QVector<TimelineSlice> jobSlices(const std::vector<JobSlice>& slices, int cores) {
+QString busyText(const std::map<std::string, double>& utilisation) {
+    QStringList shares;
+    for (const auto& [resource, share] : utilisation)
+        shares << (resource == kCores       ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "cores were busy for %1 of the time")).arg(percent(share))
+                   : resource == kMeasuring ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "measurements ran for %1")).arg(percent(share))
+                                            : text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 was busy for %2")).arg(oneLine(resource), percent(share)));
+    return shares.join(QStringLiteral(", "));
+}
+
+} // namespace
+
+SessionTracks::SessionTracks(const std::map<std::string, int>& resources) {
+    for (const char* first : {kCores, kMeasuring})
+        if (const auto found = resources.find(first); found != resources.end())
+            add(found->first, found->second);
+    for (const auto& [resource, amount] : resources)
+        if (resource != kCores && resource != kMeasuring)
+            add(resource, amount);
+}
+
+void SessionTracks::add(const std::string& resource, int amount) {
+    const bool cores = resource == kCores, measuring = resource == kMeasuring;
+    const QString named = cores ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "core"))
+                          : measuring ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "measuring")) : oneLine(resource);
+    const QString waitedFor = cores ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "a core"))
+                              : measuring ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "the measuring slot")) : oneLine(resource);
+    for (int unit = 0; unit < amount; ++unit) {
+        places_[resource].push_back(static_cast<int>(tracks_.size()));
+        tracks_.push_back({amount == 1 && !cores ? named : QStringLiteral("%1 %2").arg(named).arg(unit), waitedFor});
+    }
+}
+
+QVector<TimelineSlice> SessionTracks::slices(const std::vector<JobSlice>& slices) const {
     QVector<TimelineSlice> rows;
+    rows.reserve(static_cast<qsizetype>(slices.size()));
     for (const JobSlice& slice : slices) {
         TimelineSlice row{static_cast<int>(slice.job), kindOf(slice.stage), {}, slice.called, slice.begin, slice.end, slice.expected};
-        for (const int core : slice.cores())
-            row.tracks.push_back(core);
-        if (row.kind == TimelineSlice::Kind::profile)
-            row.tracks.push_back(cores);
-        rows.push_back(row);
+        for (const auto& [resource, units] : slice.units)
+            if (const auto known = places_.find(resource); known != places_.end())
+                for (const int unit : units)
+                    if (unit >= 0 && unit < known->second.size())
+                        row.tracks.push_back(known->second[unit]);
+        rows.push_back(std::move(row));
     }
     return rows;
 }
@@ -58,22 +89,52 @@ TimelineJob jobRow(const JobStanding& standing) {
     job.problem = oneLine(standing.error, kValueLength);
     job.progress = standing.fraction;
     job.bestMs = standing.bestMs.value_or(std::numeric_limits<double>::quiet_NaN());
-    if (standing.ended)
-        return job;
-    if (standing.budget.trials)
-        job.budgetLeft = text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 trials")).arg(QLocale().toString(static_cast<qint64>(std::max<std::int64_t>(0, *standing.budget.trials - standing.trials))));
-    else
-        job.budgetLeft = percent(1 - standing.fraction);
+    if (!standing.ended)
+        job.budgetLeft = standing.budget.trials ? trialsLeft(*standing.budget.trials - standing.trials) : percent(1 - standing.fraction);
+    return job;
+}
+
+TimelineJob jobRow(const SessionJob& stored, int place) {
+    using State = TimelineJob::State;
+    const QueuedJob& queued = stored.job;
+    TimelineJob job;
+    job.key = queued.id;
+    job.name = oneLine(QString::fromStdString(queued.name));
+    job.color = place;
+    job.priority = queued.priority;
+    job.state = queued.state == "running" ? State::running : queued.state == "paused" ? State::paused : queued.state == "done" ? State::done
+                : queued.state == "failed" ? State::failed : queued.state == "cancelled" ? State::cancelled : State::waiting;
+    job.problem = oneLine(queued.detail, kValueLength);
+    if (queued.state == "interrupted")
+        job.problem = text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "The program that ran it was killed; whoever runs the waiting jobs next goes on with it."));
+    job.progress = queued.progress;
+    job.bestMs = stored.bestMs.value_or(std::numeric_limits<double>::quiet_NaN());
+    if (!job.ended())
+        job.budgetLeft = queued.budget.trials ? trialsLeft(std::llround(static_cast<double>(*queued.budget.trials) * (1 - queued.progress))) : percent(1 - queued.progress);
     return job;
 }
 
 QString jobsSummary(const TunedJobs& tuned) {
-    QString summary = text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "Took %1; their stages cannot be done in less than %2")).arg(secondsText(tuned.timeline.makespan()), secondsText(tuned.bound));
-    const auto shareOf = [&](const char* resource) {
-        const auto found = tuned.utilisation.find(resource);
-        return found == tuned.utilisation.end() ? 0 : found->second;
-    };
-    return summary + text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", ". Cores were busy for %1 of the time, measurements ran for %2.")).arg(percent(shareOf("core")), percent(shareOf("profile")));
+    const QString summary = text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "Took %1; their stages cannot be done in less than %2")).arg(secondsText(tuned.timeline.makespan()), secondsText(tuned.bound));
+    return text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1; %2.")).arg(summary, busyText(tuned.utilisation));
+}
+
+QString sessionSummary(const JobSessionSummary& session, const std::map<std::string, double>& utilisation) {
+    const QString summary = session.running ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "Runs in another program for %1; stages that have ended: %2"))
+                            : session.endedAt ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "Took %1; stages: %2"))
+                                              : text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "Its program was killed after %1; stages: %2"));
+    const QString counted = summary.arg(secondsText(session.running ? std::floor(session.seconds) : session.seconds), QLocale().toString(static_cast<qint64>(session.slices)));
+    return session.slices == 0 ? counted + QLatin1Char('.') : text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1; %2.")).arg(counted, busyText(utilisation));
+}
+
+QString sessionName(const JobSessionSummary& session) {
+    QStringList parts{text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "Session %1")).arg(session.id),
+        QLocale().toString(QDateTime::fromMSecsSinceEpoch(session.startedAt), QLocale::ShortFormat), secondsText(session.seconds), oneLine(session.policy),
+        text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "jobs: %1")).arg(session.jobs),
+        text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "stages: %1")).arg(QLocale().toString(static_cast<qint64>(session.slices)))};
+    if (!session.endedAt)
+        parts << (session.running ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "running")) : text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "killed")));
+    return parts.join(QStringLiteral(" · "));
 }
 
 } // namespace tunesmith

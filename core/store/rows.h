@@ -230,8 +230,9 @@ struct JobSessionRow {
     std::int64_t startedAt = 0;   // ms since 1970; 0 in beginJobSession means now
     std::optional<std::int64_t> endedAt;
     std::string version;      // of the program
-    std::int64_t slices = 0;  // only read
     bool interrupted = false; // only read: not ended, but its process is gone
+    std::int64_t slices = 0, jobs = 0; // only read, by jobSessions(): what it ran
+    double lastEnd = 0;                // of these slices
 };
 
 // A stage that a job ran. Seconds since the session began.
@@ -241,6 +242,7 @@ struct JobSliceRow {
     std::string uses = "{}"; // JSON: {"core": [0, 1]}, units of each resource
     double called = 0, begin = 0, end = 0;
     double expected = 0; // how long it was thought to take
+    std::int64_t id = 0; // only read: later ones have higher ones
 };
 
 struct StoreCheck {

@@ -103,7 +103,9 @@ public:
     Status endJobSession(JobSessionId session);
     Status addJobSlices(JobSessionId session, const std::vector<JobSliceRow>& slices); // one commit
     Result<std::vector<JobSessionRow>> jobSessions() const; // newest first
-    Result<std::vector<JobSliceRow>> jobSlices(JobSessionId session) const; // in the order of storing
+    Result<JobSessionRow> jobSession(JobSessionId session) const;           // without what it ran
+    // In the order of storing; those after a slice, at most so many (negative: all).
+    Result<std::vector<JobSliceRow>> jobSlices(JobSessionId session, std::int64_t after = 0, std::int64_t most = -1) const;
 
     Result<StoreCheck>
     check() const; // one consistent snapshot; damage is a problem in the list, not an error

@@ -115,15 +115,18 @@ Status changeOne(Connection& connection, Statement& update, StoredJobId job) {
 }
 
 JobSessionRow sessionOf(Statement& row) {
-    JobSessionRow session{JobSessionId(row.integer(0)), row.text(1), row.text(2), row.integer(3), {}, row.text(5), row.integer(7), false};
+    JobSessionRow session{JobSessionId(row.integer(0)), row.text(1), row.text(2), row.integer(3), {}, row.text(5)};
     if (!row.isNull(4))
         session.endedAt = row.integer(4);
     session.interrupted = !session.endedAt && !ownerAlive(row.text(6));
+    session.slices = row.integer(7);
+    session.jobs = row.integer(8);
+    session.lastEnd = row.real(9);
     return session;
 }
 
 JobSliceRow sliceOf(Statement& row) {
-    return {StoredJobId(row.integer(0)), row.text(1), row.text(2), row.real(3), row.real(4), row.real(5), row.real(6)};
+    return {StoredJobId(row.integer(0)), row.text(1), row.text(2), row.real(3), row.real(4), row.real(5), row.real(6), row.integer(7)};
 }
 
 } // namespace
@@ -244,16 +247,27 @@ Status Store::addJobSlices(JobSessionId session, const std::vector<JobSliceRow>&
 
 Result<std::vector<JobSessionRow>> Store::jobSessions() const {
     return impl_->read<std::vector<JobSessionRow>>([](Connection& connection) -> Result<std::vector<JobSessionRow>> {
-        TS_ASSIGN(auto rows, connection.prepare("SELECT id, policy, resources, started_at, ended_at, version, owner, "
-                                                "(SELECT count(*) FROM job_slice WHERE session_id = s.id) FROM job_session s ORDER BY id DESC"));
+        TS_ASSIGN(auto rows, connection.prepare("SELECT s.id, policy, resources, started_at, ended_at, version, owner, count(l.id), count(DISTINCT l.job_id), coalesce(max(l.end_s), 0) "
+                                                "FROM job_session s LEFT JOIN job_slice l ON l.session_id = s.id GROUP BY s.id ORDER BY s.id DESC"));
         return allRows(rows, &sessionOf);
     });
 }
 
-Result<std::vector<JobSliceRow>> Store::jobSlices(JobSessionId session) const {
+Result<JobSessionRow> Store::jobSession(JobSessionId session) const {
+    return impl_->read<JobSessionRow>([&](Connection& connection) -> Result<JobSessionRow> {
+        TS_ASSIGN(auto row, connection.prepare("SELECT id, policy, resources, started_at, ended_at, version, owner, 0, 0, 0 FROM job_session WHERE id = ?"));
+        row.bind(session.value());
+        TS_ASSIGN(const bool found, row.step());
+        if (!found)
+            return inputError("the store " + connection.path() + " has no session " + std::to_string(session.value()) + " of jobs; `jobs sessions` lists them");
+        return sessionOf(row);
+    });
+}
+
+Result<std::vector<JobSliceRow>> Store::jobSlices(JobSessionId session, std::int64_t after, std::int64_t most) const {
     return impl_->read<std::vector<JobSliceRow>>([&](Connection& connection) -> Result<std::vector<JobSliceRow>> {
-        TS_ASSIGN(auto rows, connection.prepare("SELECT job_id, stage, uses, called_s, begin_s, end_s, expected_s FROM job_slice WHERE session_id = ? ORDER BY id"));
-        rows.bind(session.value());
+        TS_ASSIGN(auto rows, connection.prepare("SELECT job_id, stage, uses, called_s, begin_s, end_s, expected_s, id FROM job_slice WHERE session_id = ? AND id > ? ORDER BY id LIMIT ?"));
+        rows.bind(session.value()).bind(after).bind(most);
         return allRows(rows, &sliceOf);
     });
 }

@@ -2,7 +2,6 @@
 #include "core/workbench/job_queue.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/store/store.h"
 #include "core/workbench/job_kind.h"
@@ -29,7 +28,9 @@ std::string stateOf(const JobRow& row) {
     return "";
 }
 
-QueuedJob queuedOf(const JobRow& row) {
+} // namespace
+
+QueuedJob queuedJob(const JobRow& row) {
     QueuedJob job;
     job.id = row.id.value();
     job.kind = row.kind;
@@ -53,36 +54,11 @@ QueuedJob queuedOf(const JobRow& row) {
     return job;
 }
 
-// The units of each resource; what is no such list, as in a damaged file, counts as none.
-std::map<std::string, std::vector<int>> unitsOf(const std::string& uses) {
-    std::map<std::string, std::vector<int>> units;
-    const auto json = nlohmann::json::parse(uses, nullptr, false);
-    if (!json.is_object())
-        return units;
-    for (const auto& [resource, list] : json.items())
-        for (const auto& unit : list)
-            if (unit.is_number_integer())
-                units[resource].push_back(unit.get<int>());
-    return units;
-}
-
-std::map<std::string, int> resourcesOf(const std::string& text) {
-    std::map<std::string, int> resources;
-    const auto json = nlohmann::json::parse(text, nullptr, false);
-    if (json.is_array())
-        for (const auto& entry : json)
-            if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number_integer())
-                resources[entry[0].get<std::string>()] = entry[1].get<int>();
-    return resources;
-}
-
-} // namespace
-
 Result<std::vector<QueuedJob>> listJobs(const std::string& store) {
     TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
     TS_ASSIGN(const std::vector<JobRow> rows, opened->jobs());
     std::vector<QueuedJob> jobs;
-    std::ranges::transform(rows, std::back_inserter(jobs), queuedOf);
+    std::ranges::transform(rows, std::back_inserter(jobs), queuedJob);
     return jobs;
 }
 
@@ -130,35 +106,6 @@ Status changeJob(const std::string& store, std::int64_t job, JobChange change) {
 Status setJobPriority(const std::string& store, std::int64_t job, int priority) {
     TS_ASSIGN(const auto opened, openStore(store, StoreMode::readWrite));
     return opened->setJobPriority(StoredJobId(job), priority);
-}
-
-Result<std::vector<JobSessionSummary>> jobSessions(const std::string& store) {
-    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
-    TS_ASSIGN(const std::vector<JobSessionRow> rows, opened->jobSessions());
-    std::vector<JobSessionSummary> sessions;
-    for (const JobSessionRow& row : rows)
-        sessions.push_back({row.id.value(), row.policy, row.startedAt, row.endedAt, row.slices, !row.endedAt && !row.interrupted});
-    return sessions;
-}
-
-Result<JobTimeline> sessionTimeline(const std::string& store, std::int64_t session) {
-    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
-    TS_ASSIGN(const std::vector<JobSessionRow> sessions, opened->jobSessions());
-    const auto found = std::ranges::find(sessions, JobSessionId(session), &JobSessionRow::id);
-    if (found == sessions.end())
-        return inputError("the store " + opened->path() + " has no session " + std::to_string(session) + " of jobs; `jobs sessions` lists them");
-    TS_ASSIGN(const std::vector<JobSliceRow> rows, opened->jobSlices(found->id));
-    TS_ASSIGN(const std::vector<JobRow> jobs, opened->jobs());
-    JobTimeline timeline;
-    timeline.resources = resourcesOf(found->resources);
-    std::map<StoredJobId, std::size_t> places;
-    for (const JobSliceRow& row : rows) {
-        const auto [place, isNew] = places.try_emplace(row.job, timeline.jobs.size());
-        if (isNew)
-            timeline.jobs.push_back(std::ranges::find(jobs, row.job, &JobRow::id)->name);
-        timeline.slices.push_back({place->second, row.stage, unitsOf(row.uses), row.called, row.begin, row.end, row.expected});
-    }
-    return timeline;
 }
 
 } // namespace tunesmith

@@ -5,6 +5,7 @@
 namespace tunesmith {
 
 class Store;
+struct JobRow;
 
 // Jobs in the store, from whatever process: those that wait, run, and have ended. An empty path means the default store in the user's data folder.
 
@@ -27,22 +28,13 @@ Result<std::vector<QueuedJob>> listJobs(const std::string& store); // in the ord
 Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jobs, const Work& work = {});
 Result<std::vector<std::int64_t>> addJobs(const std::string& store, std::vector<TuneJob> jobs, const Work& work = {});
 
+// Inside core/workbench: what a row of the store says.
+QueuedJob queuedJob(const JobRow& row);
+
 // Whoever runs the job follows within a second. Paused jobs end the stage that they are in. Resuming queues jobs again that failed or were cancelled; they go on
 // where they stood.
 enum class JobChange { pause, resume, cancel, remove };
 Status changeJob(const std::string& store, std::int64_t job, JobChange change);
 Status setJobPriority(const std::string& store, std::int64_t job, int priority);
-
-// A program that ran jobs, and what their stages did.
-struct JobSessionSummary {
-    std::int64_t id = 0;
-    std::string policy;
-    std::int64_t startedAt = 0; // ms since 1970
-    std::optional<std::int64_t> endedAt;
-    std::int64_t slices = 0;
-    bool running = false;
-};
-Result<std::vector<JobSessionSummary>> jobSessions(const std::string& store); // newest first
-Result<JobTimeline> sessionTimeline(const std::string& store, std::int64_t session);
 
 } // namespace tunesmith

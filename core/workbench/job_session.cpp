@@ -25,6 +25,13 @@ std::string resourcesJson() {
     return list.dump();
 }
 
+std::map<std::string, int> unitCounts(const std::vector<Resource>& resources) {
+    std::map<std::string, int> counts;
+    for (const Resource& resource : resources)
+        counts[resource.name] = resource.amount;
+    return counts;
+}
+
 std::string usesJson(const TimedStage& stage) {
     nlohmann::json uses = nlohmann::json::object();
     for (const auto& [resource, units] : unitsOf(stage))
@@ -87,6 +94,8 @@ Result<std::unique_ptr<JobSession>> JobSession::begin(std::shared_ptr<Store> sto
     row.resources = resourcesJson();
     row.version = versionText();
     TS_ASSIGN(const JobSessionId id, store->beginJobSession(row));
+    if (request.listener)
+        request.listener->onSession(id.value(), unitCounts(resourcesHere()));
     return std::unique_ptr<JobSession>(new JobSession(std::move(store), id, request, std::move(policy)));
 }
 

@@ -245,13 +245,13 @@ int main(int argc, char** argv) {
     shoot(window, folder, name("timeline-near"));
     const SampleTimeline many = sampleTimeline(12, 6, 100'000);
     timeline->select(-1);
-    timeline->setLive(true);
+    timeline->setLive(TimelineView::Live::here);
     const double now = timeline->model().span().end;
     timeline->setRunning({{0, TimelineSlice::Kind::profile, {0, 4}, now, now, 0, 2}, {1, TimelineSlice::Kind::build, {2}, now - 1, now - 1, 0, 2}});
     timeline->setNow(now + 3);
     timeline->setScale(timeline->scale().movedBy(1e9));
     shoot(window, folder, name("timeline-live"));
-    timeline->setLive(false);
+    timeline->setLive(TimelineView::Live::no);
     timeline->setTracks(many.tracks);
     timeline->setJobs(many.jobs);
     timeline->addSlices(many.slices);

@@ -261,7 +261,7 @@ private slots:
 
     void whatComesIsShown() {
         const auto view = shownView();
-        view->setLive(true);
+        view->setLive(TimelineView::Live::here);
         view->setNow(20);
         QTRY_VERIFY(view->scale().shown().end > 20);
         const QRectF last = view->sliceRect(2);
@@ -284,7 +284,7 @@ private slots:
         QTest::keyClick(view.get(), Qt::Key_L);
         QVERIFY(view->follows());
         QVERIFY(view->scale().shown().end >= 80 && view->scale().shown().begin > elsewhere.begin);
-        view->setLive(false);
+        view->setLive(TimelineView::Live::no);
         QVERIFY(!view->action("follow")->isEnabled());
     }
 

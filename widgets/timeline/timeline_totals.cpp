@@ -106,6 +106,8 @@ PlainTable* TimelineTotals::addTable(const QString& name, QAbstractItemModel* ro
 }
 
 void TimelineTotals::watch(TimelineView* view) {
+    if (view_)
+        disconnect(view_, nullptr, this, nullptr);
     view_ = view;
     connect(view, &TimelineView::areaChanged, this, [this] { fresh_.request(); });
     connect(view, &TimelineView::slicesShown, this, [this] {

@@ -99,15 +99,16 @@ int TimelineView::addSlices(const QVector<TimelineSlice>& batch) {
     return refused;
 }
 
-void TimelineView::setLive(bool live) {
-    marks_.live = live;
-    if (!live)
+void TimelineView::setLive(Live live) {
+    live_ = live;
+    marks_.live = live != Live::no;
+    if (live != Live::here)
         marks_.running.clear();
-    if (live) {
+    if (marks_.live) {
         follows_ = true;
         follow_->setChecked(true);
     }
-    follow_->setEnabled(live);
+    follow_->setEnabled(marks_.live);
     fresh_.request();
 }
 
@@ -288,6 +289,8 @@ QString TimelineView::textAt(QPointF position) const {
     const IntervalLevels& slices = model_.onTrack(track);
     const std::size_t after = slices.firstAt(time);
     const TimeSpan gap{after > 0 ? std::min(slices[after - 1].end, time) : all.begin, after < slices.size() ? slices[after].begin : all.end};
+    if (live_ == Live::elsewhere && after == slices.size())
+        return tr("What %1 does now is told once it is done: the jobs run in another program.").arg(model_.tracks()[track].name);
     if (marks_.live && after == slices.size())
         return tr("Nothing runs on %1. Why is told once the next stage has ended.").arg(model_.tracks()[track].name); // until then nobody knows what waits
     return idleText(model_, explainIdle(model_, track, gap));

@@ -20,7 +20,8 @@ public:
     void setTracks(const QVector<TimelineTrack>& tracks); // forgets all slices
     void setJobs(const QVector<TimelineJob>& jobs);
     int addSlices(const QVector<TimelineSlice>& batch); // how many were refused, see TimelineModel::add(); a hundred thousand take 20 ms
-    void setLive(bool live);                            // the run is going on; the newest stays in view until a person looks elsewhere
+    enum class Live { no, here, elsewhere };            // elsewhere: setRunning() does not say what has no end yet
+    void setLive(Live live);                            // the run is going on; the newest stays in view until a person looks elsewhere
     void setNow(double seconds);                        // how far it has come
     void setRunning(QVector<TimelineSlice> slices);     // those that have no end yet; what add() would refuse is left out
     const TimelineModel& model() const { return model_; }
@@ -89,6 +90,7 @@ private:
     QPointF pressed_, lastMouse_;
     enum class Drag { none, press, pan, area } drag_ = Drag::none;
     int track_ = 0; // of the selected slice, on which arrows walk
+    Live live_ = Live::no;
     bool fits_ = true; // everything is shown, also what will come
     bool follows_ = true;
 };

@@ -201,10 +201,21 @@ private slots:
         standing.error = "no\nroom";
         row = jobRow(standing);
         QVERIFY(row.state == TimelineJob::State::failed && row.problem == QStringLiteral("no room") && row.budgetLeft.isEmpty());
-        const auto slices = jobSlices({{0, "profile", {{"core", {0, 1}}, {"profile", {0}}}, 0, 1, 2, 3}, {1, "dance", {{"core", {1}}}, 0, 1, 2, 3}}, 2);
+    }
+
+    void resourcesBecomeTracks() {
+        const SessionTracks tracks({{"core", 2}, {"a\nb", 2}, {"device pi", 1}, {"none", 0}, {"profile", 1}});
+        QStringList names;
+        for (const TimelineTrack& track : tracks.tracks())
+            names << track.name;
+        QCOMPARE(names.join(QLatin1Char(',')), QStringLiteral("core 0,core 1,measuring,a b 0,a b 1,device pi"));
+        const auto slices = tracks.slices({{0, "profile", {{"core", {0, 1}}, {"profile", {0}}}, 0, 1, 2, 3},
+                                           {1, "dance", {{"core", {1, 2, -1}}, {"moon", {0}}}, 0, 1, 2, 3},
+                                           {1, "profile", {{"device pi", {0}}}, 0, 1, 2, 3}});
         QCOMPARE(slices[0].tracks, (QVector<int>{0, 1, 2}));
         QVERIFY(slices[1].kind == TimelineSlice::Kind::other && slices[1].tracks == QVector<int>{1});
-        QCOMPARE(jobTracks(2).size(), 3);
+        QCOMPARE(slices[2].tracks, QVector<int>{5});
+        QVERIFY(SessionTracks().tracks().isEmpty());
     }
 };
 

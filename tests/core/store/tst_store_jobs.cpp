@@ -113,12 +113,17 @@ private slots:
         const auto slices = store_->jobSlices(id).value();
         QCOMPARE(slices.size(), std::size_t(2));
         QVERIFY(slices[0].job == job && slices[0].stage == "build" && slices[0].uses == R"({"core":[0]})" && slices[0].begin == 0.5 && slices[0].end == 1.25 && slices[0].expected == 1);
+        const auto later = store_->jobSlices(id, slices[0].id).value();
+        QVERIFY(later.size() == 1 && later[0].stage == "profile" && later[0].id == slices[1].id && slices[1].id > slices[0].id);
+        QVERIFY(store_->jobSlices(id, 0, 1).value().size() == 1 && store_->jobSlices(id, slices[1].id).value().empty());
         QVERIFY(!store_->addJobSlices(id, {{job, "build", "{}", 0, 2, 1, 0}}).ok());                 // ends before it begins
         QVERIFY(!store_->addJobSlices(id, {{StoredJobId(77), "build", "{}", 0, 1, 2, 0}}).ok());     // of no job
         QVERIFY(!store_->addJobSlices(JobSessionId(77), {{job, "build", "{}", 0, 1, 2, 0}}).ok());
         REQUIRE_OK(store_->endJobSession(id));
         QVERIFY(store_->jobSessions().value().front().endedAt);
-        QCOMPARE(store_->jobSessions().value().front().slices, std::int64_t(2));
+        const JobSessionRow ran = store_->jobSessions().value().front();
+        QVERIFY(ran.slices == 2 && ran.jobs == 1 && ran.lastEnd == 1.25);
+        QVERIFY(store_->jobSession(id).value().endedAt && !store_->jobSession(JobSessionId(77)).ok());
         REQUIRE_CLEAN(*store_);
         REQUIRE_OK(store_->removeJob(job));
         QVERIFY(store_->jobSlices(id).value().empty());
