@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/jobs_runner.h"
+#include "core/workbench/work_file.h"
 #include <QFileInfo>
 #include <mutex>
 #include <optional>
@@ -13,7 +14,13 @@ public:
         std::optional<std::vector<JobSlice>> running;
         std::map<std::size_t, JobStanding> standings;
         std::optional<std::pair<std::int64_t, std::map<std::string, int>>> session;
+        std::shared_ptr<const SweepPlan> sweep;
     };
+
+    void onSweep(std::shared_ptr<const SweepPlan> plan) {
+        const std::lock_guard lock(mutex_);
+        news_.sweep = std::move(plan);
+    }
 
     void onSession(std::int64_t session, const std::map<std::string, int>& resources) override {
         const std::lock_guard lock(mutex_);
@@ -49,15 +56,26 @@ JobsRunner::JobsRunner(QObject* parent) : QObject(parent) {
 }
 
 void JobsRunner::start(const QString& file, const std::string& store) {
-    begin(tr("Running the jobs of %1").arg(QFileInfo(file).fileName()), [file = file.toStdString(), store]() -> Result<TuneJobsRequest> {
-        TS_ASSIGN(TuneJobsRequest request, readJobFile(file));
+    begin(tr("Running the jobs of %1").arg(QFileInfo(file).fileName()), [file = file.toStdString(), store](Feed& feed, const Work& work) -> Result<TuneJobsRequest> {
+        const WorkFile kind = workFileKind(file);
+        if (kind == WorkFile::problem)
+            return inputError(file + " is a problem of a plugin, which the window does not run yet: `tunesmith-cli tune FILE` does");
+        if (kind == WorkFile::jobs) {
+            TS_ASSIGN(TuneJobsRequest request, readJobFile(file));
+            request.store = store;
+            return request;
+        }
+        TS_ASSIGN(SweepRequest request, readSweepFile(file));
         request.store = store;
-        return request;
+        TS_ASSIGN(SweepPlan plan, planSweep(request, work));
+        const auto shared = std::make_shared<const SweepPlan>(std::move(plan));
+        feed.onSweep(shared);
+        return shared->run();
     });
 }
 
 void JobsRunner::startWaiting(const std::string& store) {
-    begin(tr("Running the jobs that wait"), [store]() -> Result<TuneJobsRequest> {
+    begin(tr("Running the jobs that wait"), [store](Feed&, const Work&) -> Result<TuneJobsRequest> {
         TuneJobsRequest request;
         request.queued = true;
         request.store = store;
@@ -65,14 +83,14 @@ void JobsRunner::startWaiting(const std::string& store) {
     });
 }
 
-void JobsRunner::begin(const QString& what, std::function<Result<TuneJobsRequest>()> ask) {
+void JobsRunner::begin(const QString& what, Ask ask) {
     feed_ = std::make_shared<Feed>();
     clock_.invalidate();
     poll_.start();
     job_.start(
         what,
         [ask = std::move(ask), feed = feed_](const Work& work) -> Result<TunedJobs> {
-            TS_ASSIGN(TuneJobsRequest request, ask());
+            TS_ASSIGN(TuneJobsRequest request, ask(*feed, work));
             request.listener = feed.get();
             return tuneJobs(request, work);
         },
@@ -97,6 +115,8 @@ double JobsRunner::seconds() const {
 // Jobs before their slices.
 void JobsRunner::drain() {
     const Feed::News news = feed_->take();
+    if (news.sweep)
+        emit sweepPlanned(news.sweep);
     if (news.session)
         emit sessionBegan(news.session->first, news.session->second);
     std::vector<JobStanding> standings;

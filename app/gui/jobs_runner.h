@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include "app/gui/job.h"
-#include "core/workbench/tune_jobs.h"
+#include "core/workbench/sweep.h"
 #include <QElapsedTimer>
 
 namespace tunesmith {
 
-// Jobs of a file or of the store, run off the window's thread. What happens arrives in bundles ten times a second; the last ones before finished().
+// Jobs of a file, of a sweep or of the store, run off the window's thread. What happens arrives in bundles ten times a second; the last ones before finished().
 class JobsRunner : public QObject {
     Q_OBJECT
 public:
     explicit JobsRunner(QObject* parent = nullptr);
 
-    void start(const QString& file, const std::string& store); // its jobs go into the store
+    void start(const QString& file, const std::string& store); // of jobs or of a sweep; they go into the store
     void startWaiting(const std::string& store);               // those that wait there
     void stop() { job_.stop(); }
     bool running() const { return job_.running(); }
@@ -20,6 +20,7 @@ public:
     double seconds() const; // since the jobs began, as slices count; 0 before the first
 
 signals:
+    void sweepPlanned(const std::shared_ptr<const tunesmith::SweepPlan>& plan); // the file was one of a sweep; before its session begins
     void sessionBegan(qint64 session, const std::map<std::string, int>& resources); // before anything else of a run; not where no job waits
     void slicesEnded(const std::vector<tunesmith::JobSlice>& slices);
     void runningChanged(const std::vector<tunesmith::JobSlice>& slices); // that have not ended
@@ -28,7 +29,8 @@ signals:
 
 private:
     class Feed;
-    void begin(const QString& what, std::function<Result<TuneJobsRequest>()> request);
+    using Ask = std::function<Result<TuneJobsRequest>(Feed& feed, const Work& work)>;
+    void begin(const QString& what, Ask ask);
     void drain();
     void notice(double seconds);
 

@@ -22,11 +22,12 @@ void addOptions(QCommandLineParser& options) {
         QCoreApplication::translate("main", "Tunes neural networks for this machine."));
     options.addHelpOption();
     options.addVersionOption();
-    options.addPositionalArgument("FILE", "ONNX models or tensor expressions (FILE.te) to open, one window each.", "[FILE…]");
+    options.addPositionalArgument("FILE", "ONNX models or tensor expressions (FILE.te) to open, one window each; jobs or sweeps (FILE.toml) to run.", "[FILE…]");
     options.addOptions({{"sample", "Open the built-in sample NAME.", "NAME"},
                         {"optimize", "Optimize the graph by COST as soon as the model is open.", "COST"},
                         {"tune", "Start tuning as soon as the model is open."},
                         {"jobs", "Run the jobs of FILE.toml on the Timeline page.", "FILE"},
+                        {"sweep", "Run every combination that FILE.toml lists on the Timeline page.", "FILE"},
                         {"store", "Trial store to use (default: the user's data folder).", "FILE"},
                         {"theme", "light, dark or system (default: as set).", "THEME"},
                         {"screenshot", "Write a picture of each page to DIR and quit.", "DIR"}});
@@ -98,10 +99,11 @@ int main(int argc, char** argv) {
     MainWindow& first = openWindow(options);
     if (options.isSet("sample"))
         first.openSample(options.value("sample"));
-    if (options.isSet("jobs")) {
-        first.showPage(MainWindow::Page::timeline);
-        first.timelinePage()->run(options.value("jobs"));
-    }
+    for (const char* work : {"jobs", "sweep"})
+        if (options.isSet(work)) {
+            first.showPage(MainWindow::Page::timeline);
+            first.timelinePage()->run(options.value(work));
+        }
     const QStringList files = options.positionalArguments();
     for (int i = 0; i < files.size(); ++i)
         (i == 0 && !options.isSet("sample") ? first : openWindow(options)).openFile(files[i]);

@@ -144,7 +144,12 @@ void MainWindow::notifyError(const QString& text) {
     notify(NoticeBar::Kind::error, text);
 }
 
+// What is to be run stands beside the model that is open.
 void MainWindow::openFile(const QString& path) {
+    if (path.endsWith(QLatin1String(".toml"), Qt::CaseInsensitive)) {
+        showPage(Page::timeline);
+        return timeline_->run(QFileInfo(path).absoluteFilePath());
+    }
     open(QFileInfo(path).absoluteFilePath(), true);
 }
 void MainWindow::openSample(const QString& name) {

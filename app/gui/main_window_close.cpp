@@ -20,7 +20,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr int kStateVersion = 3; // raise when docks change
+constexpr int kStateVersion = 4; // raise when docks change
 
 QStringList localFiles(const QMimeData* data) {
     QStringList files;

@@ -89,7 +89,7 @@ void MainWindow::createFileMenu() {
     auto* menu = menuBar()->addMenu(tr("&File"));
     openAction_->setObjectName(QStringLiteral("open"));
     openAction_->setShortcut(QKeySequence::Open);
-    openAction_->setStatusTip(tr("Open an ONNX file"));
+    openAction_->setStatusTip(tr("Open an ONNX file, or run a file of jobs or of a sweep"));
     connect(openAction_, &QAction::triggered, this, &MainWindow::chooseFile);
     menu->addAction(openAction_);
     auto* samples = menu->addMenu(tr("Open &Sample"));
@@ -194,7 +194,7 @@ void MainWindow::applySettings() {
 }
 
 void MainWindow::chooseFile() {
-    auto* dialog = new QFileDialog(this, tr("Open a model"), {}, tr("Models and tensor expressions (*.onnx *.te);;All files (*)"));
+    auto* dialog = new QFileDialog(this, tr("Open a model"), {}, tr("Models, tensor expressions, jobs and sweeps (*.onnx *.te *.toml);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::openFile);

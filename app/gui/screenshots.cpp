@@ -13,6 +13,7 @@
 #include <QDockWidget>
 #include <QTimer>
 #include <cstdio>
+#include <string_view>
 
 namespace tunesmith {
 namespace {
@@ -61,7 +62,9 @@ constexpr Shot kShots[] = {{MainWindow::Page::models, nullptr, "models"},
                            {MainWindow::Page::tune, "kernel", "tune-kernel"},
                            {MainWindow::Page::tune, "strategies", "tune-strategies"},
                            {MainWindow::Page::tune, "space", "tune-space"},
-                           {MainWindow::Page::timeline, nullptr, "timeline"},
+                           {MainWindow::Page::timeline, "jobs", "timeline"},
+                           {MainWindow::Page::timeline, "area", "timeline-area"},
+                           {MainWindow::Page::timeline, "sweep", "timeline-sweep"},
                            {MainWindow::Page::exportModule, nullptr, "export"}};
 
 void arrange(MainWindow& window, const Shot& shot) {
@@ -69,7 +72,7 @@ void arrange(MainWindow& window, const Shot& shot) {
     window.showPage(shot.page);
     if (shot.page == MainWindow::Page::optimize)
         showARewrite(window);
-    if (shot.page == MainWindow::Page::timeline)
+    if (shot.page == MainWindow::Page::timeline && shot.dock == std::string_view("area"))
         sumUpTheTimeline(window);
     if (!shot.dock)
         return;
@@ -77,6 +80,8 @@ void arrange(MainWindow& window, const Shot& shot) {
     QWidget* page = window.tunePage();
     if (shot.page == MainWindow::Page::optimize)
         page = window.optimizePage();
+    if (shot.page == MainWindow::Page::timeline)
+        page = window.timelinePage();
     if (auto* dock = page->findChild<QDockWidget*>(QLatin1String(shot.dock)))
         dock->raise();
 }

@@ -2,6 +2,7 @@
 #include "app/gui/timeline_page.h"
 #include "app/gui/icons.h"
 #include "app/gui/page_header.h"
+#include "app/gui/sweep_dock.h"
 #include "app/gui/timeline_rows.h"
 #include "widgets/base/empty_state.h"
 #include "widgets/base/foreign_text.h"
@@ -46,7 +47,7 @@ priority = 1            # goes first where both are ready
 
 TimelinePage::TimelinePage(std::string store, QWidget* parent)
     : DockedPage(QStringLiteral("timelinePage"), parent), store_(std::move(store)), headline_(new QLabel(this)), detail_(new QLabel(this)), middle_(new QStackedWidget(this)),
-      view_(new TimelineView(this)), past_(new TimelineView(this)), sessions_(new QComboBox(this)), loader_(store_), totals_(new TimelineTotals(this)), panel_(new JobsPanel(this)) {
+      view_(new TimelineView(this)), past_(new TimelineView(this)), sessions_(new QComboBox(this)), totals_(new TimelineTotals(this)), panel_(new JobsPanel(this)), sweep_(new SweepDock(this)), loader_(store_) {
     createActions();
     idle_ = new EmptyState(glyphIcon(Glyph::timeline), tr("Nothing has run yet"),
                            tr("The trial store has no session of jobs: run a file of jobs, which says which models to tune at a time, with which budgets and priorities. Here you then see which "
@@ -64,15 +65,17 @@ TimelinePage::TimelinePage(std::string store, QWidget* parent)
     column->addWidget(middle_, 1);
     setCentralWidget(shown);
     addDock("jobs", tr("Jobs"), panel_, Qt::BottomDockWidgetArea);
-    addDock("area", tr("Selected area"), totals_, Qt::BottomDockWidgetArea, Place::tab);
+    areaDock_ = addDock("area", tr("Selected area"), totals_, Qt::BottomDockWidgetArea, Place::tab);
+    sweepDock_ = addDock("sweep", tr("Sweep"), sweep_, Qt::BottomDockWidgetArea, Place::tab);
     connectParts();
     connectSessions();
+    connectSweep();
     resetLayout();
     refresh();
 }
 
 void TimelinePage::createActions() {
-    open_ = pageCommand(this, "openJobs", tr("Run &Job File…"), Qt::Key_F8, tr("Tune the models of a file of jobs at a time (F8)"), &TimelinePage::chooseFile);
+    open_ = pageCommand(this, "openJobs", tr("Run &Job File…"), Qt::Key_F8, tr("Tune the models of a file of jobs, or of a sweep, at a time (F8)"), &TimelinePage::chooseFile);
     sample_ = pageCommand(this, "runSampleJobs", tr("Run &Sample Jobs"), {}, tr("Tune a few built-in models at a time"), &TimelinePage::runSample);
     cancel_ = pageCommand(this, "cancelJobs", tr("Stop &Jobs"), Qt::SHIFT | Qt::Key_F8, tr("Stop; what was measured is kept, and the jobs wait to be gone on with (Shift+F8)"), &TimelinePage::cancel);
     export_ = pageCommand(this, "exportTrace", tr("Export &Trace…"), Qt::CTRL | Qt::Key_F8, tr("Write all stages as a trace for Perfetto, or as a table (Ctrl+F8)"), &TimelinePage::chooseExport);
@@ -105,7 +108,7 @@ void TimelinePage::connectParts() {
     for (TimelineView* view : {view_, past_})
         connect(view, &TimelineView::areaChanged, this, [this, view] {
             if (!view->area().empty())
-                docks().last()->raise(); // where its totals are
+                areaDock_->raise(); // where its totals are
         });
     clock_.setInterval(kClockMs);
     connect(&clock_, &QTimer::timeout, this, [this] {
@@ -133,6 +136,7 @@ void TimelinePage::connectParts() {
 void TimelinePage::run(const QString& file) {
     if (running())
         return emit problem(tr("Jobs are running: stop them before others begin."));
+    file_ = file;
     runner_.start(file, store_);
     begin(file == sampleFile_.fileName() ? tr("Sample jobs") : QFileInfo(file).fileName());
 }
@@ -144,7 +148,7 @@ void TimelinePage::runWaiting() {
 
 void TimelinePage::begin(const QString& title) {
     title_ = title;
-    begun_ = false;
+    begun_ = sweeping_ = false;
     refresh();
     emit stateChanged();
 }
@@ -185,6 +189,7 @@ void TimelinePage::showStandings(const std::vector<JobStanding>& standings) {
         if (place >= rows_.size())
             rows_.resize(place + 1);
         rows_[place] = jobRow(standing);
+        sweep_->noteChange(standing.id);
     }
     if (rows_.size() > known)
         view_->setJobs(rows_);
@@ -213,10 +218,11 @@ void TimelinePage::showFinished(const Result<TunedJobs>& result) {
         summary_ = jobsSummary(*result);
         emit done(tr("The jobs have ended. %1").arg(summary_));
     } else if (result.ok()) {
-        emit done(tr("No job waits."));
+        emit done(sweeping_ ? tr("Every combination of the sweep has been run.") : tr("No job waits."));
     } else if (!result.error().isCancelled()) {
         emit problem(QString::fromStdString(result.error().message));
     }
+    sweep_->end();
     loader_.list();
     refresh();
 }
@@ -230,8 +236,8 @@ void TimelinePage::refresh() {
     export_->setEnabled(shown && view()->model().size() > 0);
     headline_->setText(!shown ? tr("Jobs") : past() ? tr("Session %1").arg(*shown_) : oneLine(title_));
     detail_->setText(detailNow());
-    for (QDockWidget* dock : docks())
-        dock->widget()->setEnabled(shown);
+    panel_->setEnabled(shown);
+    totals_->setEnabled(shown);
 }
 
 QString TimelinePage::detailNow() const {
@@ -248,7 +254,7 @@ QString TimelinePage::headline() const { return headline_->text(); }
 QString TimelinePage::detail() const { return detail_->text(); }
 
 void TimelinePage::chooseFile() {
-    auto* dialog = new QFileDialog(this, tr("Run a file of jobs"), {}, tr("Files of jobs (*.toml);;All files (*)"));
+    auto* dialog = new QFileDialog(this, tr("Run a file of jobs or of a sweep"), {}, tr("Files of jobs and sweeps (*.toml);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &TimelinePage::run);
@@ -274,7 +280,7 @@ void TimelinePage::saveSampleTo(const QString& path) {
 }
 
 void TimelinePage::sizeDocks() {
-    resizeDocks(docks(), {280, 280}, Qt::Vertical);
+    resizeDocks({docks().front()}, {280}, Qt::Vertical); // the others are its tabs
 }
 
 } // namespace tunesmith

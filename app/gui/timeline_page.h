@@ -14,10 +14,11 @@ namespace tunesmith {
 
 class EmptyState;
 class JobsPanel;
+class SweepDock;
 class TimelineTotals;
 class TimelineView;
 
-// Several models tuned at a time, from a file of jobs: which stage of which job has which core, live, what was waited for, and how the jobs stand. The same of every session
+// Several models tuned at a time, from a file of jobs or of a sweep: which stage of which job has which core, live, what was waited for, and how the jobs stand. The same of every session
 // that the store has, those included that other programs run now.
 class TimelinePage : public DockedPage {
     Q_OBJECT
@@ -26,11 +27,12 @@ public:
 
     bool running() const { return runner_.running(); }
     QList<QAction*> commands() const { return {open_, sample_, cancel_, export_, saveSample_, waiting_}; }
-    bool reading() const { return loader_.busy(); } // the store
-    QList<Job*> jobs() { return {&runner_.job(), &loader_.loading(), &writing_, &changing_}; }
-    QList<Job*> quietJobs() { return loader_.quiet(); } // of which nobody needs to see the progress
+    bool reading() const; // the store
+    QList<Job*> jobs();
+    QList<Job*> quietJobs(); // of which nobody needs to see the progress
     TimelineView* view() const { return past() ? past_ : view_; } // that is shown
     QComboBox* sessions() const { return sessions_; }
+    SweepDock* sweep() const { return sweep_; }
     JobsPanel* jobsPanel() const { return panel_; }
     QString headline() const;
     QString detail() const;
@@ -46,6 +48,7 @@ public slots:
     void exportTo(const QString& path); // a table where the name ends in .csv, else a trace for Perfetto
     void chooseSampleFile();
     void saveSampleTo(const QString& path);
+    void chooseSweepExport();
 
 signals:
     void problem(const QString& text);
@@ -62,6 +65,7 @@ private:
     void createActions();
     QWidget* createHeader();
     void connectParts();
+    void connectSweep();
     void showBegun(qint64 session, const std::map<std::string, int>& resources);
     void showSlices(const std::vector<JobSlice>& slices);
     void showStandings(const std::vector<JobStanding>& standings);
@@ -79,8 +83,9 @@ private:
     bool past() const { return shown_ && shown_ != ours_; } // another session than ours is shown
 
     std::string store_;
-    QString title_;
-    bool begun_ = false; // jobs of this run are shown
+    QString title_, file_, sweepFile_; // of what was run last
+    bool begun_ = false;    // jobs of this run are shown
+    bool sweeping_ = false; // they are those of a sweep
     SessionTracks tracks_;
     QString summary_; // of those that have ended
     QVector<TimelineJob> rows_;
@@ -97,6 +102,8 @@ private:
     QComboBox* sessions_;
     TimelineTotals* totals_;
     JobsPanel* panel_;
+    SweepDock* sweep_;
+    QDockWidget *areaDock_ = nullptr, *sweepDock_ = nullptr;
     QTimer clock_; // the time that runs on while no stage ends
     SessionLoader loader_;
     Job writing_, changing_;

@@ -6,6 +6,7 @@
 
 #include "core/workbench/job_kind.h"
 #include "core/workbench/sweep.h"
+#include "core/workbench/work_file.h"
 
 namespace tunesmith {
 namespace {
@@ -19,6 +20,12 @@ public:
 
     Result<TuneJobsRequest> readJobs() {
         return parsed<TuneJobsRequest>([this](const toml::table& table) { return jobsOf(table); });
+    }
+    Result<WorkFile> kind() {
+        return parsed<WorkFile>([](const toml::table& table) {
+            const bool sweep = table.contains("model") && !table.contains("job");
+            return table.contains("problem") ? WorkFile::problem : sweep ? WorkFile::sweep : WorkFile::jobs;
+        });
     }
     Result<SweepRequest> readSweep() {
         return parsed<SweepRequest>([this](const toml::table& table) { return sweepOf(table); });
@@ -227,6 +234,8 @@ private:
 } // namespace
 
 Result<TuneJobsRequest> readJobFile(const std::filesystem::path& file) { return JobFile(file).readJobs(); }
+
+WorkFile workFileKind(const std::filesystem::path& file) { return JobFile(file).kind().valueOr(WorkFile::jobs); }
 
 Result<SweepRequest> readSweepFile(const std::filesystem::path& file) { return JobFile(file).readSweep(); }
 

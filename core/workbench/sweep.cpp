@@ -2,7 +2,6 @@
 #include "core/workbench/sweep.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "core/store/store.h"
 #include "core/workbench/csv.h"
@@ -11,6 +10,8 @@
 #include "core/workbench/job_queue.h"
 #include "core/workbench/job_spec.h"
 #include "core/workbench/open_store.h"
+#include "core/workbench/run_legs.h"
+#include "core/workbench/run_options.h"
 
 namespace tunesmith {
 namespace {
@@ -23,124 +24,41 @@ std::string nameOf(const SweepRequest& request, const SweepCombination& combinat
     return name;
 }
 
-class Sweep {
-public:
-    Sweep(const SweepRequest& request, const Work& work) : request_(request), work_(work) {}
+bool sharesSeconds(const SweepRequest& request) {
+    return std::ranges::any_of(request.combinations, [](const SweepCombination& one) { return jobKind(one.job.kind).value()->budget(one.job).seconds.has_value(); });
+}
 
-    Result<SweepTable> run() {
-        TS_ASSIGN(store_, openStore(request_.store, StoreMode::readWrite));
-        TS_TRY(findJobs());
-        TuneJobsRequest jobs;
-        jobs.stored = ids_;
-        jobs.policy = request_.policy;
-        jobs.store = request_.store;
-        jobs.atOnce = sharesSeconds() ? 1 : request_.atOnce;
-        TS_TRY(tuneJobs(jobs, work_));
-        return table();
+// Sums over the kernels, each as often as it occurs; none while one has no time.
+Status addFigures(SweepRow& row, const std::string& store, RunId run) {
+    TS_ASSIGN(const std::vector<RunCurve> curves, runCurves(store, run.value()));
+    double before = 0, after = 0;
+    bool whole = !curves.empty();
+    for (const RunCurve& curve : curves) {
+        row.trials += curve.trials;
+        row.failed += curve.failed;
+        whole &= curve.firstMs && curve.bestMs;
+        before += curve.firstMs.value_or(0) * curve.occurrences;
+        after += curve.bestMs.value_or(0) * curve.occurrences;
     }
-
-private:
-    bool sharesSeconds() const {
-        return std::ranges::any_of(request_.combinations, [](const SweepCombination& one) { return jobKind(one.job.kind).value()->budget(one.job).seconds.has_value(); });
+    if (whole) {
+        row.beforeMs = before;
+        row.afterMs = after;
     }
+    return {};
+}
 
-    // Those that the store has from before, and new ones.
-    Status findJobs() {
-        TS_ASSIGN(const std::vector<JobRow> known, store_->jobs());
-        std::vector<TuneJob> missing;
-        std::vector<std::size_t> places;
-        for (std::size_t i = 0; i < request_.combinations.size(); ++i) {
-            TuneJob job = request_.combinations[i].job;
-            job.name = nameOf(request_, request_.combinations[i]);
-            job.tuning.measureModel = false; // modules take the best records of all runs
-            const auto same = std::ranges::find_if(known, [&, spec = jobSpec(job)](const JobRow& row) { return row.kind == job.kind && row.name == job.name && row.what == spec; });
-            ids_.push_back(same == known.end() ? 0 : same->id.value());
-            if (same == known.end()) {
-                missing.push_back(std::move(job));
-                places.push_back(i);
-            } else if (same->state == JobState::failed || same->state == JobState::cancelled) {
-                TS_TRY(store_->wishJob(same->id, JobWish::run));
-            }
-        }
-        TS_ASSIGN(const std::vector<std::int64_t> added, addJobs(*store_, missing, work_));
-        for (std::size_t i = 0; i < added.size(); ++i)
-            ids_[places[i]] = added[i];
-        return {};
+// A row for each leg; one without figures where there is none.
+Status addRows(SweepTable& table, const SweepRow& row, const std::string& store, const std::vector<RunRow>& legs) {
+    if (legs.empty())
+        table.rows.push_back(row);
+    for (const RunRow& leg : legs) {
+        SweepRow& made = table.rows.emplace_back(row);
+        made.threads = optionsOf(leg).threads;
+        made.stopReason = leg.stopReason;
+        TS_TRY(addFigures(made, store, leg.id));
     }
-
-    Result<SweepTable> table() const {
-        SweepTable table{request_.keys, {}};
-        TS_ASSIGN(const std::vector<QueuedJob> jobs, listJobs(request_.store));
-        TS_ASSIGN(const std::vector<RunRow> runs, store_->runs());
-        for (std::size_t i = 0; i < ids_.size(); ++i) {
-            const auto job = std::ranges::find(jobs, ids_[i], &QueuedJob::id);
-            SweepRow row{ids_[i], request_.combinations[i].values, "removed", 0, 0, 0, 0, {}, {}, "", "", {}};
-            if (job == jobs.end()) {
-                table.rows.push_back(std::move(row));
-                continue;
-            }
-            row.state = job->state;
-            row.seconds = job->seconds;
-            row.error = job->detail;
-            row.outcome = job->outcome;
-            if (job->kind != TuneJob().kind)
-                table.rows.push_back(std::move(row));
-            else
-                TS_TRY(addRuns(table, row, *job, runs));
-        }
-        return table;
-    }
-
-    // A row for each leg; one without figures where there is none.
-    Status addRuns(SweepTable& table, const SweepRow& row, const QueuedJob& job, const std::vector<RunRow>& runs) const {
-        std::optional<RunId> next;
-        if (job.run)
-            next = RunId(*job.run);
-        if (!next)
-            table.rows.push_back(row);
-        while (next) {
-            const RunId id = *next;
-            next.reset();
-            SweepRow leg = row;
-            for (const RunRow& run : runs) {
-                const auto options = nlohmann::json::parse(run.options, nullptr, false);
-                if (run.id == id) {
-                    leg.threads = options.value("threads", 1);
-                    leg.stopReason = run.stopReason;
-                }
-                if (options.value("follows", std::int64_t(0)) == id.value())
-                    next = run.id;
-            }
-            TS_TRY(addFigures(leg, id));
-            table.rows.push_back(std::move(leg));
-        }
-        return {};
-    }
-
-    // Sums over the kernels, each as often as it occurs; none while one has no time.
-    Status addFigures(SweepRow& row, RunId run) const {
-        TS_ASSIGN(const std::vector<RunCurve> curves, runCurves(request_.store, run.value()));
-        double before = 0, after = 0;
-        bool whole = !curves.empty();
-        for (const RunCurve& curve : curves) {
-            row.trials += curve.trials;
-            row.failed += curve.failed;
-            whole &= curve.firstMs && curve.bestMs;
-            before += curve.firstMs.value_or(0) * curve.occurrences;
-            after += curve.bestMs.value_or(0) * curve.occurrences;
-        }
-        if (whole) {
-            row.beforeMs = before;
-            row.afterMs = after;
-        }
-        return {};
-    }
-
-    const SweepRequest& request_;
-    const Work& work_;
-    std::shared_ptr<Store> store_;
-    std::vector<std::int64_t> ids_; // of the combinations
-};
+    return {};
+}
 
 std::string numberOf(const std::optional<double>& value) { return value ? std::to_string(*value) : std::string(); }
 
@@ -151,10 +69,74 @@ std::string outcomeCells(const SweepRow& row) {
 
 } // namespace
 
-Result<SweepTable> runSweep(const SweepRequest& request, const Work& work) {
+TuneJobsRequest SweepPlan::run() const {
+    TuneJobsRequest jobsOfIt;
+    jobsOfIt.stored = jobs;
+    jobsOfIt.policy = request.policy;
+    jobsOfIt.store = request.store;
+    jobsOfIt.atOnce = sharesSeconds(request) ? 1 : request.atOnce;
+    return jobsOfIt;
+}
+
+Result<SweepPlan> planSweep(const SweepRequest& request, const Work& work) {
     if (request.combinations.empty())
         return inputError("there is nothing to sweep over: give at least one model");
-    return Sweep(request, work).run();
+    TS_ASSIGN(const std::shared_ptr<Store> store, openStore(request.store, StoreMode::readWrite));
+    TS_ASSIGN(const std::vector<JobRow> known, store->jobs());
+    SweepPlan plan{request, {}};
+    std::vector<TuneJob> missing;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < request.combinations.size(); ++i) {
+        TuneJob job = request.combinations[i].job;
+        job.name = nameOf(request, request.combinations[i]);
+        job.tuning.measureModel = false; // modules take the best records of all runs
+        const auto same = std::ranges::find_if(known, [&, spec = jobSpec(job)](const JobRow& row) { return row.kind == job.kind && row.name == job.name && row.what == spec; });
+        plan.jobs.push_back(same == known.end() ? 0 : same->id.value());
+        if (same == known.end()) {
+            missing.push_back(std::move(job));
+            places.push_back(i);
+        } else if (same->state == JobState::failed || same->state == JobState::cancelled) {
+            TS_TRY(store->wishJob(same->id, JobWish::run));
+        }
+    }
+    TS_ASSIGN(const std::vector<std::int64_t> added, addJobs(*store, missing, work));
+    for (std::size_t i = 0; i < added.size(); ++i)
+        plan.jobs[places[i]] = added[i];
+    return plan;
+}
+
+Result<SweepTable> sweepTable(const SweepPlan& plan, const std::set<std::int64_t>& only, const Work& work) {
+    SweepTable table{plan.request.keys, {}};
+    TS_ASSIGN(const std::shared_ptr<Store> store, openStore(plan.request.store, StoreMode::readOnly));
+    TS_ASSIGN(std::vector<RunRow> all, store->runs());
+    const RunLegs legs(std::move(all));
+    for (std::size_t i = 0; i < plan.jobs.size(); ++i) {
+        if (!only.empty() && !only.contains(plan.jobs[i]))
+            continue;
+        if (work.stop.stopRequested())
+            return cancelledError();
+        work.report("reading the sweep", static_cast<double>(i) / static_cast<double>(plan.jobs.size()));
+        const auto stored = store->job(StoredJobId(plan.jobs[i]));
+        SweepRow row{plan.jobs[i], plan.request.combinations[i].values, "removed", std::max(1, plan.request.combinations[i].job.tuning.threads), 0, 0, 0, {}, {}, "", "", {}};
+        std::vector<RunRow> runs;
+        if (stored.ok()) {
+            const QueuedJob job = queuedJob(*stored);
+            row.state = job.state;
+            row.seconds = job.seconds;
+            row.error = job.detail;
+            row.outcome = job.outcome;
+            if (stored->run.valid() && job.kind == TuneJob().kind)
+                runs = legs.of(stored->run);
+        }
+        TS_TRY(addRows(table, row, plan.request.store, runs));
+    }
+    return table;
+}
+
+Result<SweepTable> runSweep(const SweepRequest& request, const Work& work) {
+    TS_ASSIGN(const SweepPlan plan, planSweep(request, work));
+    TS_TRY(tuneJobs(plan.run(), work));
+    return sweepTable(plan);
 }
 
 std::string sweepAsCsv(const SweepTable& table) {

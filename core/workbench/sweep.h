@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,17 @@ struct SweepTable {
 // A file in TOML with the keys of a job, each with a value or a list of them, and name and policy. Errors name file, line and key.
 Result<SweepRequest> readSweepFile(const std::filesystem::path& file);
 
-// Runs what has not ended well yet. A stop is no error: rows say "queued".
+struct SweepPlan {
+    SweepRequest request;
+    std::vector<std::int64_t> jobs; // of the combinations, in the store
+
+    TuneJobsRequest run() const; // what has not ended well yet
+};
+// Finds the jobs that the store has from before and queues those again that failed or were cancelled; the others are added.
+Result<SweepPlan> planSweep(const SweepRequest& request, const Work& work = {});
+// How it stands now, whoever runs it: all of it, or the rows of some jobs.
+Result<SweepTable> sweepTable(const SweepPlan& plan, const std::set<std::int64_t>& only = {}, const Work& work = {});
+// Plans, runs and tells the outcome. A stop is no error: rows say "queued".
 Result<SweepTable> runSweep(const SweepRequest& request, const Work& work = {});
 
 std::string sweepAsCsv(const SweepTable& table);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/sweep_dock.h"
 #include "app/gui/timeline_page.h"
 #include "app/gui/timeline_rows.h"
 #include "tests/app/gui/window_fixture.h"
@@ -182,6 +183,47 @@ private slots:
         page->runWaiting();
         QVERIFY(ended(page));
         QVERIFY2(fixture.notice().contains(QStringLiteral("No job waits")), qPrintable(fixture.notice()));
+    }
+
+    // By the way that models are opened; stopped and gone on with.
+    void sweepsFillTheirTable() {
+        WindowFixture fixture;
+        const TimelinePage* page = fixture.window().timelinePage();
+        const QString file = write(fixture, "model = 'mlp'\nthreads = 1\nseed = [5, 10]\nstrategy = ['random', 'magic']\ntrials = 40\n");
+        fixture.window().openFile(file);
+        QVERIFY(fixture.window().page() == MainWindow::Page::timeline && page->running());
+        SweepDock* sweep = page->sweep();
+        using State = TimelineJob::State;
+        const auto stands = [sweep](State state, int rows) {
+            return std::count_if(sweep->entries().begin(), sweep->entries().end(), [state](const SweepEntry& entry) { return entry.state == state; }) == rows;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(stands(State::failed, 2) && sweep->entries()[0].trials > 0, kSoon); // live
+        QVERIFY(sweep->isVisible() && !sweep->action(QStringLiteral("resumeSweep"))->isEnabled());
+        QCOMPARE(sweep->entries()[2].values, (QStringList{QStringLiteral("10"), QStringLiteral("random")}));
+        QVERIFY2(sweep->entries()[1].problem.contains(QStringLiteral("magic")), qPrintable(sweep->entries()[1].problem));
+        fixture.window().timelinePage()->cancel();
+        QVERIFY(ended(page));
+        QTRY_VERIFY_WITH_TIMEOUT(!sweep->reading() && stands(State::waiting, 2), kSoon);
+        const qint64 before = sweep->entries()[0].trials;
+        sweep->action(QStringLiteral("resumeSweep"))->trigger();
+        QVERIFY(ended(page));
+        QTRY_VERIFY_WITH_TIMEOUT(!sweep->reading() && stands(State::done, 2), kSoon);
+        const SweepEntry &one = sweep->entries()[0], &other = sweep->entries()[2];
+        QVERIFY(one.trials > before && one.afterMs > 0 && one.beforeMs > 0 && one.best != other.best);
+        QVERIFY(page->jobsPanel()->rows().rows().size() == 4 && page->detail().startsWith(QStringLiteral("Took")));
+
+        QSignalSpy saved(sweep, &SweepDock::saved);
+        sweep->exportTo(fixture.path(QStringLiteral("sweep.csv")));
+        QTRY_COMPARE(saved.count(), 1);
+        const QByteArray table = contents(fixture.path(QStringLiteral("sweep.csv")));
+        QVERIFY2(table.startsWith("seed,strategy,threads,state") && table.count('\n') == 5, table.constData());
+    }
+
+    void problemsAreSentElsewhere() {
+        WindowFixture fixture;
+        fixture.window().openFile(write(fixture, "problem = 'command'\n"));
+        QVERIFY(ended(fixture.window().timelinePage()));
+        QTRY_VERIFY2(fixture.notice().contains(QStringLiteral("tunesmith-cli tune")), qPrintable(fixture.notice()));
     }
 
     void standingsBecomeRows() {

@@ -5,6 +5,7 @@
 
 #include "core/workbench/history.h"
 #include "core/workbench/sweep.h"
+#include "core/workbench/work_file.h"
 #include "tests/take.h"
 
 using namespace tunesmith;
@@ -59,6 +60,15 @@ private slots:
         QVERIFY2(QString::fromStdString(read.error().message).contains(says), read.error().message.c_str());
     }
 
+    void filesAreTold() {
+        QVERIFY(workFileKind(write("model = 'mlp'\ntrials = [1, 2]")) == WorkFile::sweep);
+        QVERIFY(workFileKind(write("trials = 3\n[[job]]\nmodel = 'mlp'")) == WorkFile::jobs);
+        QVERIFY(workFileKind(write("problem = 'command'\nmodel = 'x'")) == WorkFile::problem);
+        for (const char* nothing : {"", "model = ", "name = 'x'"})
+            QVERIFY(workFileKind(write(nothing)) == WorkFile::jobs);
+        QVERIFY(workFileKind("/no/such/file.toml") == WorkFile::jobs);
+    }
+
     void moreValuesLater() {
         const QByteArray common = "model = 'mlp'\nthreads = 1\ntrials = 3\nseed = 5\n";
         const SweepTable first = take(runSweep(request(common + "strategy = ['random']\n", "more.db")));
@@ -71,6 +81,9 @@ private slots:
         QCOMPARE(second.rows[1].trials, first.rows[0].trials);
         QVERIFY(second.rows[0].state == "done" && second.rows[2].state == "failed" && second.rows[2].error.find("magic") != std::string::npos);
         QCOMPARE(take(tuningRuns(more.store)).size(), std::size_t(2));
+        const SweepPlan plan = take(planSweep(more)); // queues the one that failed again
+        const SweepTable some = take(sweepTable(plan, {second.rows[1].job, second.rows[2].job}));
+        QVERIFY(some.rows.size() == 2 && some.rows[0].afterMs == second.rows[1].afterMs && some.rows[1].state == "queued" && plan.run().stored == plan.jobs);
         QVERIFY(sweepAsCsv(second).starts_with("strategy,threads,state,"));
     }
 
