@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -26,15 +25,11 @@ using std::chrono::steady_clock;
 constexpr std::size_t kKeptBytes = std::size_t(256) << 20;
 constexpr std::size_t kMostCalls = 64; // at a time
 constexpr std::chrono::milliseconds kTick{20}, kClosing{200}, kWorkersEnd{10'000};
-constexpr int kMostBuilders = 256;
-constexpr double kMostSeconds = 600;
 
 Result<std::unique_ptr<KernelExecutor>> startWorkers(const KernelWorkerOptions& options) {
     TS_ASSIGN(auto workers, KernelWorkers::start(options));
     return std::unique_ptr<KernelExecutor>(std::move(workers));
 }
-
-double secondsOf(double asked, double byDefault) { return std::isfinite(asked) && asked > 0 ? std::min(asked, kMostSeconds) : byDefault; }
 
 } // namespace
 
@@ -61,18 +56,6 @@ struct DeviceServer::Impl final : remote::Executor::Service {
 
     explicit Impl(DeviceServerOptions asked) : options(std::move(asked)), blobs(kKeptBytes) {}
 
-    KernelWorkerOptions limitsFor(const remote::OpenRequest& request) const {
-        KernelWorkerOptions limits;
-        limits.worker = options.worker;
-        limits.builders = std::clamp(request.builders(), 1, std::min(kMostBuilders, options.device.machine.cores));
-        limits.buildSeconds = secondsOf(request.build_seconds(), limits.buildSeconds);
-        limits.profileSeconds = secondsOf(request.profile_seconds(), limits.profileSeconds);
-        limits.prepareSeconds = secondsOf(request.prepare_seconds(), limits.prepareSeconds);
-        limits.measureMs = std::min(1000 * secondsOf(request.measure_ms() / 1000, limits.measureMs / 1000), 60'000.0);
-        limits.seed = request.seed();
-        return limits;
-    }
-
     grpc::Status Open(ServerContext* context, const remote::OpenRequest* request, grpc::ServerWriter<remote::SessionEvent>* events) override {
         if (grpc::Status caller = checkCaller(*context, options.access); !caller.ok())
             return caller;
@@ -87,7 +70,9 @@ struct DeviceServer::Impl final : remote::Executor::Service {
             return toStatus(lease.error());
         if (!*lease)
             return {StatusCode::PERMISSION_DENIED, "a lease that the tracker has not given for this device"};
-        auto executor = options.makeExecutor(limitsFor(*request));
+        KernelWorkerOptions limits = limitsFromWire(*request, options.device);
+        limits.worker = options.worker;
+        auto executor = options.makeExecutor(limits);
         if (!executor.ok()) {
             logMessage(LogLevel::error, "no client can be served: " + executor.error().message);
             registration->end();

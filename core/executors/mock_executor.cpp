@@ -41,6 +41,11 @@ std::optional<CallReport> pass(double ms, double limitSeconds, const StopToken& 
     return tooLong ? std::optional(failure(CallOutcome::timedOut, timeoutError("the mock was slower than its limit"))) : std::nullopt;
 }
 
+std::string configOf(const nlohmann::json& kernel) {
+    const auto config = kernel.is_object() ? kernel.find("config") : kernel.end();
+    return config != kernel.end() && config->is_string() ? config->get<std::string>() : std::string();
+}
+
 std::vector<float> samplesOf(const std::string& config) {
     const std::uint64_t hash = Hasher().add(std::string_view(config)).value();
     const auto ms = static_cast<float>(0.1 + static_cast<double>(hash % 1000) / 1000);
@@ -68,7 +73,7 @@ CallReport MockExecutor::measure(Message request, double seconds, const StopToke
     Message reply{{{"status", "ok"}, {"hopeless", false}}, {}};
     nlohmann::json kernels = request.body.contains("kernels") ? request.body["kernels"] : nlohmann::json::array({request.body.at("kernel")});
     for (const nlohmann::json& kernel : kernels)
-        reply.blobs.push_back(samplesToBlob(samplesOf(kernel.is_object() ? kernel.value("config", std::string()) : std::string())));
+        reply.blobs.push_back(samplesToBlob(samplesOf(configOf(kernel))));
     return answer(std::move(reply));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "core/base/hash.h"
@@ -12,6 +13,8 @@ namespace tunesmith {
 namespace {
 
 constexpr std::size_t kMostBlobs = 4096;
+constexpr int kMostBuilders = 256;
+constexpr double kMostSeconds = 600, kMostMeasureSeconds = 60;
 
 struct OutcomeName {
     CallOutcome outcome;
@@ -35,6 +38,9 @@ void assign(std::string& text, const std::vector<std::byte>& bytes) { text.assig
 
 std::string dump(const nlohmann::json& body) { return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
+// Whoever gets a text that is not UTF-8 can read nothing of its message; what a compiler or a dying kernel printed may be none.
+std::string utf8(const std::string& text) { return nlohmann::json::parse(dump(text)).get<std::string>(); }
+
 Result<nlohmann::json> bodyOf(const std::string& text) {
     TS_ASSIGN(nlohmann::json body, parseMessageBody(text));
     if (!body.is_object())
@@ -42,22 +48,24 @@ Result<nlohmann::json> bodyOf(const std::string& text) {
     return body;
 }
 
+double secondsOf(double asked, double byDefault) { return std::isfinite(asked) && asked > 0 ? std::min(asked, kMostSeconds) : byDefault; }
+
 } // namespace
 
 std::string blobName(const std::vector<std::byte>& blob) { return hexHash(Hasher().add(blob.size()).bytes(blob.data(), blob.size()).value()); }
 
 void toWire(const DeviceInfo& device, remote::Device& wire) {
-    wire.set_name(device.name);
+    wire.set_name(utf8(device.name));
     wire.set_address(device.address);
     for (const std::string& key : device.keys)
         wire.add_keys(key);
     wire.set_isa(device.isa);
-    wire.set_tune_cpu(device.tuneCpu);
+    wire.set_tune_cpu(utf8(device.tuneCpu));
     wire.set_threads(device.threads);
     wire.set_memory(device.memory);
     wire.set_mock(device.mock);
     wire.mutable_machine()->set_key(device.machine.key);
-    wire.mutable_machine()->set_cpu(device.machine.cpu);
+    wire.mutable_machine()->set_cpu(utf8(device.machine.cpu));
     wire.mutable_machine()->set_isa(device.machine.isa);
     wire.mutable_machine()->set_cores(device.machine.cores);
     wire.mutable_machine()->set_ceilings(device.machine.ceilings);
@@ -76,6 +84,17 @@ Result<DeviceInfo> fromWire(const remote::Device& wire) {
     device.machine = {{}, wire.machine().key(), wire.machine().cpu(), wire.machine().isa(), wire.machine().cores(), wire.machine().ceilings()};
     TS_TRY(checkDevice(device));
     return device;
+}
+
+KernelWorkerOptions limitsFromWire(const remote::OpenRequest& wire, const DeviceInfo& device) {
+    KernelWorkerOptions limits;
+    limits.builders = std::clamp(wire.builders(), 1, std::min(kMostBuilders, device.machine.cores));
+    limits.buildSeconds = secondsOf(wire.build_seconds(), limits.buildSeconds);
+    limits.profileSeconds = secondsOf(wire.profile_seconds(), limits.profileSeconds);
+    limits.prepareSeconds = secondsOf(wire.prepare_seconds(), limits.prepareSeconds);
+    limits.measureMs = 1000 * std::min(secondsOf(wire.measure_ms() / 1000, limits.measureMs / 1000), kMostMeasureSeconds);
+    limits.seed = wire.seed();
+    return limits;
 }
 
 Status checkProtocol(std::uint32_t protocol) {
@@ -122,7 +141,7 @@ void toWire(CallReport report, remote::Reply& wire) {
     if (!report.replied()) {
         const nlohmann::json error = errorToJson(report.error);
         wire.set_error_kind(error.at("kind").get<std::string>());
-        wire.set_error(report.error.message);
+        wire.set_error(utf8(report.error.message));
         return;
     }
     wire.set_body(dump(report.reply.body));

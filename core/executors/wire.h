@@ -7,7 +7,7 @@
 
 #include "core/executors/lease_book.h"
 #include "core/executors/remote.pb.h"
-#include "core/process/worker_client.h"
+#include "core/schedule/kernel_executor.h"
 
 namespace tunesmith {
 
@@ -20,6 +20,9 @@ inline constexpr std::size_t kKeptFrom = 4096;                         // bytes:
 
 void toWire(const DeviceInfo& device, remote::Device& wire);
 Result<DeviceInfo> fromWire(const remote::Device& wire);
+
+// What a client may have of what it asks for.
+KernelWorkerOptions limitsFromWire(const remote::OpenRequest& wire, const DeviceInfo& device);
 
 Status checkProtocol(std::uint32_t protocol);
 std::string blobName(const std::vector<std::byte>& blob);

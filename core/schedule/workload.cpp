@@ -139,7 +139,7 @@ std::string Workload::serialize() const {
 Result<Workload> Workload::deserialize(std::string_view text) {
     const auto newline = text.find('\n');
     const auto header = nlohmann::json::parse(text.substr(0, newline), nullptr, false);
-    if (newline == std::string_view::npos || header.is_discarded() || header.value("version", 0) != 1)
+    if (newline == std::string_view::npos || !header.is_object() || header.value("version", nlohmann::json()) != 1)
         return inputError("the stored workload is damaged or of another version");
     const std::string_view onnx = text.substr(newline + 1);
     Workload workload;

@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "core/process/worker_client.h"
 
@@ -12,18 +13,20 @@ namespace tunesmith {
 Result<std::unique_ptr<WorkerClient>> startWorker();
 inline constexpr std::chrono::minutes kPatience{30}; // for one inference of whatever model
 
-// A folder of ours under the system's temporary folder, gone with this object.
+// A folder of ours under the system's temporary folder, gone with this object. It is locked meanwhile: one that is not is what a
+// program that was killed has left behind, and goes when the next one is made.
 class TemporaryFolder {
 public:
     static Result<TemporaryFolder> create();
-    TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+    TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}
     TemporaryFolder& operator=(TemporaryFolder&&) = delete;
     ~TemporaryFolder();
     const std::filesystem::path& path() const { return path_; }
 
 private:
-    explicit TemporaryFolder(std::filesystem::path path) : path_(std::move(path)) {}
+    TemporaryFolder(std::filesystem::path path, int lock) : path_(std::move(path)), lock_(lock) {}
     std::filesystem::path path_;
+    int lock_; // descriptor
 };
 
 } // namespace tunesmith

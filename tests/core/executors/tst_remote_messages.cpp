@@ -143,6 +143,47 @@ private slots:
         QVERIFY(!fromWire(device).ok());
     }
 
+    void whatIsNoTextTravelsAllTheSame() {
+        CallReport crashed;
+        crashed.outcome = CallOutcome::crashed;
+        crashed.error = internalError("it printed \xff\xfe");
+        remote::Reply reply, arrived;
+        toWire(std::move(crashed), reply);
+        QVERIFY(arrived.ParseFromString(reply.SerializeAsString()));
+        QVERIFY(take(fromWire(arrived)).error.message.starts_with("it printed "));
+        DeviceInfo named = testDevice("a");
+        named.name = "M\xfcnchen";
+        remote::Device device, known;
+        toWire(named, device);
+        QVERIFY(known.ParseFromString(device.SerializeAsString()) && take(fromWire(known)).name.ends_with("nchen"));
+    }
+
+    void limitsAreTimes() {
+        remote::OpenRequest wire;
+        for (const double asked : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1.0, 0.0, 1e300, 3.0}) {
+            wire.set_build_seconds(asked);
+            wire.set_measure_ms(asked);
+            wire.set_builders(asked > 1 ? 1 << 30 : -7);
+            const KernelWorkerOptions limits = limitsFromWire(wire, testDevice("a"));
+            QVERIFY(limits.buildSeconds > 0 && limits.buildSeconds <= 600 && limits.measureMs > 0 && limits.measureMs <= 60'000);
+            QVERIFY(limits.builders >= 1 && limits.builders <= 2);
+        }
+        QCOMPARE(limitsFromWire(wire, testDevice("a")).buildSeconds, 3.0);
+    }
+
+    void aMockTakesAnyKernel() {
+        KeptBlobs blobs(1 << 20);
+        const auto desk = session("x", blobs);
+        for (const char* kernel : {"{\"config\": 3}", "{}", "{\"config\": {}}"}) {
+            Message request = profileRequest();
+            request.body["kernel"] = Json::parse(kernel);
+            remote::Request wire;
+            toWire(request, {}, wire);
+            remote::Reply reply;
+            QVERIFY(desk->exchange(wire, reply, {}).ok() && take(fromWire(reply)).replied());
+        }
+    }
+
     void aKernelIsKeptForItsClientOnly() {
         KeptBlobs blobs(1 << 20);
         const auto mine = session("x", blobs), theirs = session("y", blobs);

@@ -229,7 +229,8 @@ private slots:
             QCOMPARE(copy.flops, workload.flops);
         }
         QVERIFY(!Workload::deserialize("").ok());
-        QVERIFY(!Workload::deserialize("{\"version\":1}\nrubbish").ok());
+        for (const char* damaged : {"{\"version\":1}\nrubbish", "{\"version\":\"1\"}\nrubbish", "{\"version\":{}}\nrubbish", "[1]\nrubbish", "1\nrubbish"})
+            QVERIFY(!Workload::deserialize(damaged).ok());
         const std::string text = workloadOf(rows()[0].recipe, target).serialize();
         for (std::size_t size = 0; size < text.size(); size += 37)
             QVERIFY(!Workload::deserialize(std::string_view(text).substr(0, size)).ok());

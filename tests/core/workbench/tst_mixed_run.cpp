@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QDir>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -64,6 +65,28 @@ private slots:
         auto worker = startWorker();
         QVERIFY2(worker.ok(), worker.ok() ? "" : worker.error().message.c_str());
         worker_ = std::move(worker).value();
+    }
+
+    // What a program that was killed left behind goes when the next one needs a folder; what others use, or is none of ours, stays.
+    void abandonedFoldersGo() {
+        const QTemporaryDir base;
+        const QByteArray before = qgetenv("TMPDIR");
+        qputenv("TMPDIR", base.path().toUtf8());
+        QDir dir(base.path());
+        for (const char* name : {"tunesmith-work-killed", "tunesmith-works", "other"})
+            QVERIFY(dir.mkpath(QString(name) + "/inner"));
+        QVERIFY(QFile::link(dir.filePath("other"), dir.filePath("tunesmith-work-link")));
+        {
+            const auto first = TemporaryFolder::create();
+            const auto second = TemporaryFolder::create();
+            QVERIFY(first.ok() && second.ok() && first->path() != second->path());
+            QVERIFY(std::filesystem::exists(first->path()) && !dir.exists("tunesmith-work-killed"));
+            QVERIFY(dir.exists("other/inner") && dir.exists("tunesmith-works/inner"));
+        }
+        QCOMPARE(dir.entryList(QDir::AllEntries | QDir::NoDotAndDotDot).size(), qsizetype(3));
+        qputenv("TMPDIR", base.filePath("none").toUtf8());
+        QVERIFY(!TemporaryFolder::create().ok());
+        before.isNull() ? qunsetenv("TMPDIR") : qputenv("TMPDIR", before);
     }
 
     void kernelsOnly() {
