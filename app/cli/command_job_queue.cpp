@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/job_outcome.h"
+#include "app/cli/remote_options.h"
 #include "app/cli/text.h"
 #include "core/workbench/job_sessions.h"
 
@@ -53,14 +54,22 @@ void addList(CLI::App& jobs, Session& session) {
 }
 
 void addAdd(CLI::App& jobs, Session& session) {
-    const auto file = std::make_shared<std::string>();
+    struct Options {
+        std::string file;
+        DeviceChoice device;
+    };
+    const auto options = std::make_shared<Options>();
     CLI::App& command = *jobs.add_subcommand("add", "Put the jobs of a file into the store, for `jobs run` to run");
-    command.add_option("file", *file, "As for `jobs run`")->required()->type_name("FILE.toml");
+    command.add_option("file", options->file, "As for `jobs run`")->required()->type_name("FILE.toml");
+    addDevice(command, options->device);
     session.addStore(command);
     session.addJson(command);
-    command.callback([&session, file] {
-        session.action = [&session, file]() -> Result<int> {
-            TS_ASSIGN(TuneJobsRequest request, readJobFile(*file));
+    command.callback([&session, options] {
+        session.action = [&session, options]() -> Result<int> {
+            TS_ASSIGN(TuneJobsRequest request, readJobFile(options->file));
+            if (!options->device.key.empty())
+                for (TuneJob& job : request.jobs)
+                    job.device = options->device;
             TS_ASSIGN(const std::vector<std::int64_t> ids, addJobs(session.store, std::move(request.jobs), session.work()));
             std::string text;
             for (const std::int64_t id : ids)

@@ -3,6 +3,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/job_outcome.h"
+#include "app/cli/remote_options.h"
 #include "app/cli/text.h"
 #include "core/workbench/job_simulation.h"
 #include "core/workbench/tune_jobs.h"
@@ -143,14 +144,16 @@ void addRunJobs(CLI::App& jobs, Session& session) {
     struct Options {
         std::string file, policy, trace;
         int atOnce = 0;
+        DeviceChoice remote;
     };
     const auto options = std::make_shared<Options>();
     CLI::App& command = *jobs.add_subcommand("run", "Tune or rewrite several models, and tune problems, at a time: each stage has its turn, what is measured has its cores to itself");
-    command.add_option("file", options->file, "A file of jobs: [[job]] with model, and if need be threads, trials, seconds, strategy, seed, priority, weight ...; kind = \"rewrite\" with model and output, kind = \"problem\" with file; without it, the jobs that wait in the store")
+    command.add_option("file", options->file, "A file of jobs: [[job]] with model, and if need be threads, trials, seconds, strategy, seed, priority, weight, device, tracker ...; kind = \"rewrite\" with model and output, kind = \"problem\" with file; without it, the jobs that wait in the store")
         ->type_name("FILE.toml");
     command.add_option("--policy", options->policy, "Instead of the file's; `jobs simulate` explains them");
-    command.add_option("--at-once", options->atOnce, "So many jobs run at a time, the others wait; 0: two more than there are cores")->check(CLI::Range(0, 1000));
+    command.add_option("--at-once", options->atOnce, "So many jobs run at a time on this machine, and on the devices of each key; the others wait. 0: two more than there are cores")->check(CLI::Range(0, 1000));
     command.add_option("--trace", options->trace, "Write all stages: a trace for Perfetto, or a table if the name ends in .csv")->type_name("FILE.json");
+    addRemote(command, options->remote);
     session.addStore(command);
     session.addJson(command);
     command.callback([&session, options] {
@@ -158,6 +161,7 @@ void addRunJobs(CLI::App& jobs, Session& session) {
             TS_ASSIGN(TuneJobsRequest request, jobsOf(options->file));
             request.store = session.store;
             request.atOnce = options->atOnce;
+            request.remote = options->remote;
             if (!options->policy.empty())
                 request.policy = options->policy;
             TS_ASSIGN(const TunedJobs tuned, tuneJobs(request, session.work()));

@@ -74,6 +74,19 @@ void addRemoteFiles(CLI::App& command, RemoteFiles& files) {
     command.add_flag("--insecure", files.insecure, "Do without TLS or token between machines, too");
 }
 
+void addRemote(CLI::App& command, DeviceChoice& remote) {
+    command.add_option("--tracker", remote.tracker, "The tracker of jobs on devices, instead of the one that they name")->type_name("HOST:PORT");
+    addRemoteFiles(command, remote.files);
+}
+
+DeviceOptions addDevice(CLI::App& command, DeviceChoice& device) {
+    CLI::Option* key = command.add_option("--device", device.key, "Build and measure on a device of this key (tunesmith-cli devices) instead of this machine")->type_name("KEY");
+    command.add_option("--devices", device.devices, "On so many of them at most, between which workloads are divided")->needs(key)->check(CLI::Range(1, DeviceChoice::kMost))->capture_default_str();
+    CLI::Option* tracker = command.add_option("--tracker", device.tracker, "Which tracker lends it")->type_name("HOST:PORT")->needs(key);
+    addRemoteFiles(command, device.files);
+    return {key, tracker};
+}
+
 void addTracker(CLI::App& app, Session& session) {
     struct Options {
         std::string listen = "127.0.0.1:9290";

@@ -3,6 +3,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/job_outcome.h"
+#include "app/cli/remote_options.h"
 #include "app/cli/text.h"
 #include "core/workbench/sweep.h"
 
@@ -51,6 +52,7 @@ void addSweep(CLI::App& app, Session& session) {
     struct Options {
         std::string file, csv;
         int atOnce = 0;
+        DeviceChoice remote;
     };
     const auto options = std::make_shared<Options>();
     CLI::App& command = *app.add_subcommand("sweep", "Tune every combination of listed values, each by itself, and compare; goes on where it was stopped");
@@ -58,6 +60,7 @@ void addSweep(CLI::App& app, Session& session) {
         ->required()->type_name("FILE.toml");
     command.add_option("--csv", options->csv, "Write the table as well")->type_name("FILE.csv");
     command.add_option("--at-once", options->atOnce, "So many run at a time; 0: two more than there are cores, or one where seconds are the budget")->check(CLI::Range(0, 1000));
+    addRemote(command, options->remote);
     session.addStore(command);
     session.addJson(command);
     command.callback([&session, options] {
@@ -65,6 +68,7 @@ void addSweep(CLI::App& app, Session& session) {
             TS_ASSIGN(SweepRequest request, readSweepFile(options->file));
             request.store = session.store;
             request.atOnce = options->atOnce;
+            request.remote = options->remote;
             TS_ASSIGN(const SweepTable made, runSweep(request, session.work()));
             if (!options->csv.empty())
                 TS_TRY(exportSweep(made, options->csv));

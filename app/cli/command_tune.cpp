@@ -176,12 +176,10 @@ struct TuneCommandOptions {
     DeviceChoice device;
 };
 
-void addDevice(CLI::App& command, DeviceChoice& device) {
-    CLI::Option* key = command.add_option("--device", device.key, "Build and measure on a device of this key (tunesmith-cli devices) instead of this machine")->type_name("KEY");
-    CLI::Option* tracker = command.add_option("--tracker", device.tracker, "Which tracker lends it")->type_name("HOST:PORT")->needs(key);
-    key->needs(tracker);
-    command.add_option("--priority", device.priority, "Before clients of a lower one")->needs(key);
-    addRemoteFiles(command, device.files);
+void addDeviceOfTracker(CLI::App& command, DeviceChoice& device) {
+    const DeviceOptions options = addDevice(command, device);
+    options.key->needs(options.tracker);
+    command.add_option("--priority", device.priority, "Before clients of a lower one")->needs(options.key);
 }
 
 void addBudget(CLI::App& command, TuneBudget& budget) {
@@ -248,7 +246,7 @@ void addTune(CLI::App& app, Session& session) {
     command.add_flag("--layouts", request.layouts,
                      "Then measure kernels in other layouts, with a quarter of the budget, and plan the layouts of the whole model; "
                      "the plan is kept where the model is certainly faster with it");
-    addDevice(command, options->device);
+    addDeviceOfTracker(command, options->device);
     command.add_option("--resume", request.resume, "Go on with a run that was stopped or killed")
         ->type_name("RUN");
     session.addDimensions(command);

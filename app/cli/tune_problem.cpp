@@ -56,7 +56,7 @@ std::string problemText(const TunedProblem& tuned) {
 bool isProblemFile(const std::string& path) { return path.ends_with(".toml"); }
 
 void refuseOptionsOfModels(const CLI::App& command) {
-    for (const char* option : {"--target", "--space", "--no-transfer", "--no-latency", "--layouts", "--dims", "--threads"})
+    for (const char* option : {"--target", "--space", "--no-transfer", "--no-latency", "--layouts", "--dims", "--threads", "--device"})
         if (command.count(option) > 0)
             throw CLI::ValidationError(option, "is for models; a problem file has none of it");
 }

@@ -29,9 +29,12 @@ struct SessionLoader::Reading {
         std::size_t jobs = 0;
         for (bool more = true; more; first = false) {
             TS_ASSIGN(const SessionPart part, reader->next(work.stop));
-            SessionNews rows{{}, part.session, {}, tracks.slices(part.slices), part.utilisation, part.more};
+            QVector<TimelineTrack> devices = tracks.addDevices(part.slices);
+            SessionNews rows{{}, {}, part.session, {}, tracks.slices(part.slices), part.utilisation, part.more};
             if (first)
                 rows.tracks = tracks.tracks();
+            else
+                rows.devices = std::move(devices);
             for (std::size_t i = 0; i < part.jobs.size() && (!part.more || part.jobs.size() > jobs); ++i)
                 rows.jobs.push_back(jobRow(part.jobs[i], static_cast<int>(i)));
             jobs = part.jobs.size();

@@ -7,6 +7,7 @@ namespace tunesmith {
 
 struct SessionNews { // a part of a session, as rows
     std::optional<QVector<TimelineTrack>> tracks; // with the first part: what came before is another session's
+    QVector<TimelineTrack> devices;               // that came since
     JobSessionSummary session;                    // slices and jobs: those that have been read
     QVector<TimelineJob> jobs; // none: as they were
     QVector<TimelineSlice> slices;

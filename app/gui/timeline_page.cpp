@@ -117,7 +117,7 @@ void TimelinePage::connectParts() {
     });
     connect(&runner_, &JobsRunner::sessionBegan, this, &TimelinePage::showBegun);
     connect(&runner_, &JobsRunner::slicesEnded, this, &TimelinePage::showSlices);
-    connect(&runner_, &JobsRunner::runningChanged, this, [this](const std::vector<JobSlice>& slices) { view_->setRunning(tracks_.slices(slices)); });
+    connect(&runner_, &JobsRunner::runningChanged, this, [this](const std::vector<JobSlice>& slices) { view_->setRunning(rowsOf(slices)); });
     connect(&runner_, &JobsRunner::jobsChanged, this, &TimelinePage::showStandings);
     connect(&runner_, &JobsRunner::finished, this, &TimelinePage::showFinished);
     connect(&runner_.job(), &Job::failed, this, [this](const QString& reason) { showFinished(internalError(reason.toStdString())); });
@@ -179,7 +179,13 @@ void TimelinePage::showBegun(qint64 session, const std::map<std::string, int>& r
 }
 
 void TimelinePage::showSlices(const std::vector<JobSlice>& slices) {
-    view_->addSlices(tracks_.slices(slices));
+    view_->addSlices(rowsOf(slices));
+}
+
+QVector<TimelineSlice> TimelinePage::rowsOf(const std::vector<JobSlice>& slices) {
+    if (const QVector<TimelineTrack> fresh = tracks_.addDevices(slices); !fresh.isEmpty())
+        view_->addTracks(fresh);
+    return tracks_.slices(slices);
 }
 
 void TimelinePage::showStandings(const std::vector<JobStanding>& standings) {

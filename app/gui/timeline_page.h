@@ -68,6 +68,7 @@ private:
     void connectSweep();
     void showBegun(qint64 session, const std::map<std::string, int>& resources);
     void showSlices(const std::vector<JobSlice>& slices);
+    QVector<TimelineSlice> rowsOf(const std::vector<JobSlice>& slices); // with tracks for their devices
     void showStandings(const std::vector<JobStanding>& standings);
     void showFinished(const Result<TunedJobs>& result);
     void change(qint64 job, JobChange change);

@@ -81,6 +81,8 @@ void TimelinePage::showNews(const SessionNews& news) {
     const bool was = news_.session.running;
     if (news.tracks)
         past_->setTracks(*news.tracks);
+    if (!news.devices.isEmpty())
+        past_->addTracks(news.devices);
     if (!news.jobs.isEmpty()) {
         past_->setJobs(news.jobs);
         panel_->setJobs(news.jobs);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kCores = "core";
 constexpr const char* kMeasuring = "profile";
+constexpr int kMostDevices = 4096; // of a key; in a damaged file there may be anything
 
 QString text(const char* words) {
     return QCoreApplication::translate("tunesmith::TimelineRows", words);
@@ -60,6 +61,20 @@ void SessionTracks::add(const std::string& resource, int amount) {
         places_[resource].push_back(static_cast<int>(tracks_.size()));
         tracks_.push_back({amount == 1 && !cores ? named : QStringLiteral("%1 %2").arg(named).arg(unit), waitedFor});
     }
+}
+
+QVector<TimelineTrack> SessionTracks::addDevices(const std::vector<JobSlice>& slices) {
+    const qsizetype before = tracks_.size();
+    for (const JobSlice& slice : slices)
+        for (const auto& [resource, units] : slice.units)
+            for (const int unit : units)
+                if (isDeviceResource(resource) && unit < kMostDevices)
+                    for (int next = static_cast<int>(places_[resource].size()); next <= unit; ++next) {
+                        places_[resource].push_back(static_cast<int>(tracks_.size()));
+                        const QString name = oneLine(resource);
+                        tracks_.push_back({QStringLiteral("%1 %2").arg(name).arg(next), name});
+                    }
+    return tracks_.mid(before);
 }
 
 QVector<TimelineSlice> SessionTracks::slices(const std::vector<JobSlice>& slices) const {

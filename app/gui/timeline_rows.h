@@ -14,6 +14,7 @@ public:
     explicit SessionTracks(const std::map<std::string, int>& resources);
 
     const QVector<TimelineTrack>& tracks() const { return tracks_; }
+    QVector<TimelineTrack> addDevices(const std::vector<JobSlice>& slices); // of other machines, which come while a session runs: those that are new, behind all others
     QVector<TimelineSlice> slices(const std::vector<JobSlice>& slices) const; // on the tracks that there are
 
 private:

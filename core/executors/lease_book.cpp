@@ -2,6 +2,7 @@
 #include "core/executors/lease_book.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tunesmith {
 namespace {
@@ -41,7 +42,7 @@ bool LeaseBook::suits(const Device& device, const LeaseWish& wish) {
            std::ranges::find(wish.avoid, device.id) == wish.avoid.end();
 }
 
-long long LeaseBook::rank(const Waiter& waiter, Time now) const { return waiter.wish.priority + (now - waiter.arrived) / timing_.ageing; }
+long long LeaseBook::rank(const Waiter& waiter, Time now) const { return waiter.wish.priority + (now - waiter.since) / timing_.ageing; }
 
 void LeaseBook::free(Device& device, Time now) {
     device.held.reset();
@@ -59,12 +60,25 @@ void LeaseBook::expire(Time now) {
             waiter.granted.clear();
 }
 
+LeaseBook::Holdings LeaseBook::holdings() const {
+    Holdings had;
+    for (const Device& device : devices_)
+        if (device.held)
+            ++had[device.held->lease.client];
+    return had;
+}
+
 std::vector<LeaseBook::Waiter*> LeaseBook::inOrder(Time now) {
+    Holdings had = holdings();
     std::vector<Waiter*> order;
-    for (Waiter& waiter : waiters_)
-        if (waiter.granted.empty())
-            order.push_back(&waiter);
-    std::ranges::stable_sort(order, std::greater(), [&](const Waiter* waiter) { return rank(*waiter, now); });
+    for (Waiter& waiter : waiters_) {
+        if (!waiter.granted.empty())
+            continue;
+        if (had[waiter.wish.client] > 0)
+            waiter.since = now;
+        order.push_back(&waiter);
+    }
+    std::ranges::stable_sort(order, {}, [&](const Waiter* waiter) { return std::tuple(-rank(*waiter, now), had[waiter->wish.client], waiter->since); });
     return order;
 }
 
@@ -87,28 +101,41 @@ void LeaseBook::settle(Time now) {
     markWanted(unserved, now);
 }
 
-// For each wish that cannot be served the one device that its holder should give back first: of the least priority, then the
-// longest held.
 void LeaseBook::markWanted(const std::vector<Waiter*>& unserved, Time now) {
     for (Device& device : devices_)
         if (device.held)
             device.held->wanted = false;
-    for (const Waiter* waiter : unserved) {
-        Device* best = nullptr;
-        for (Device& device : devices_) {
-            if (!device.held || !device.held->opened || device.held->wanted || !suits(device, waiter->wish))
-                continue;
-            const long long above = rank(*waiter, now) - device.held->lease.priority;
-            const auto held = now - device.since;
-            if (above < 0 || held < timing_.least || (above == 0 && held < timing_.turn))
-                continue;
-            const auto order = [](const Device& one) { return std::pair(one.held->lease.priority, one.since); };
-            if (!best || order(device) < order(*best))
-                best = &device;
+    Holdings had = holdings(); // once all that is wanted was given back
+    for (const Waiter* waiter : unserved)
+        if (Device* device = toGiveBack(*waiter, had, now)) {
+            device->held->wanted = true;
+            --had[device->held->lease.client];
+            ++had[waiter->wish.client];
         }
-        if (best)
-            best->held->wanted = true;
+}
+
+// Devices that the holder of one has with the same priority, and is to keep.
+int LeaseBook::equals(const Device& device) const {
+    const Lease& lease = device.held->lease;
+    return static_cast<int>(std::ranges::count_if(devices_, [&](const Device& one) { return one.held && !one.held->wanted && one.held->lease.client == lease.client && one.held->lease.priority == lease.priority; }));
+}
+
+// The one device that its holder should give back first: of the least priority, then the longest held.
+LeaseBook::Device* LeaseBook::toGiveBack(const Waiter& waiter, Holdings& had, Time now) {
+    const int own = had[waiter.wish.client];
+    Device* best = nullptr;
+    for (Device& device : devices_) {
+        if (!device.held || !device.held->opened || device.held->wanted || device.held->lease.client == waiter.wish.client || !suits(device, waiter.wish))
+            continue;
+        const long long above = rank(waiter, now) - device.held->lease.priority;
+        const auto held = now - device.since;
+        if (above < 0 || held < timing_.least || (above == 0 && (held < timing_.turn || (own > 0 && own + 1 >= equals(device)))))
+            continue;
+        const auto order = [](const Device& one) { return std::pair(one.held->lease.priority, one.since); };
+        if (!best || order(device) < order(*best))
+            best = &device;
     }
+    return best;
 }
 
 Result<std::string> LeaseBook::add(const DeviceInfo& device, const std::optional<Lease>& serving, Time now) {
@@ -163,7 +190,7 @@ Result<LeaseBook::Answer> LeaseBook::ask(const LeaseWish& wish, Time now) {
     if (waiter == waiters_.end()) {
         if (waiters_.size() >= kMostWaiters)
             return unsupportedError(std::to_string(kMostWaiters) + " clients are waiting at the tracker, and it takes no more");
-        waiters_.push_back({wish, now, now});
+        waiters_.push_back({wish, now, now, now});
     } else {
         waiter->wish = wish;
         waiter->lastAsked = now;

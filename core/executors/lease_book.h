@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ struct LeaseTiming {
 
 struct LeaseWish {
     std::string ticket; // chosen by the client: asking again with it is asking how things stand
-    std::string client; // for people
+    std::string client; // for people; all wishes of one run have the same
     std::string key;
     std::string machine = {}; // key of the only kind of machine that will do; empty: any
     int priority = 0;         // larger ones first
@@ -35,7 +36,8 @@ struct Lease {
 };
 
 // Which device of which key is whose: the tracker without a network, a clock or threads (time comes with each call, and never
-// goes back). Wishes are granted by priority, then first come. A lease is granted, opened when the server confirms it, and over
+// goes back). Wishes are granted by priority, then to who has the fewest devices, then first come. A client may have several: it takes none from itself, and from others of its
+// priority only what leaves them no fewer of that priority than it then has. A lease is granted, opened when the server confirms it, and over
 // when the server's beats no longer name it; a server that is silent takes its lease with it. Leases are not taken away:
 // whose turn is over is asked to give the device back between two calls.
 class LeaseBook {
@@ -91,13 +93,18 @@ private:
     struct Waiter {
         LeaseWish wish;
         Time arrived, lastAsked;
+        Time since; // it has waited without any device; what ageing counts
         std::string granted = {}; // id of a lease
     };
     void settle(Time now);
     void expire(Time now);
     void grant(Device& device, Waiter& waiter, Time now);
     void free(Device& device, Time now);
+    using Holdings = std::map<std::string, int>; // devices of each client
+    Holdings holdings() const;
     void markWanted(const std::vector<Waiter*>& unserved, Time now);
+    int equals(const Device& device) const;
+    Device* toGiveBack(const Waiter& waiter, Holdings& had, Time now);
     std::vector<Waiter*> inOrder(Time now);
     long long rank(const Waiter& waiter, Time now) const; // priority with what waiting adds
     Device* find(const std::string& id);

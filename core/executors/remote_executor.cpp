@@ -19,6 +19,7 @@ constexpr milliseconds kShortestPause{1000}, kLongestPause{60'000}; // of a devi
 constexpr int kFirstOpenings = 4; // by then a server that was killed is forgotten
 constexpr double kSpareSeconds = 60; // for what a server does beside the work itself, such as waiting for the machine's measuring lock
 constexpr std::size_t kMostKept = 8192;
+constexpr milliseconds kTellAgain{2000}; // that it still waits
 
 Status sleepFor(milliseconds time, const StopToken& stop) {
     for (const auto until = steady_clock::now() + time; steady_clock::now() < until; std::this_thread::sleep_for(milliseconds(5)))
@@ -36,23 +37,33 @@ CallReport ended(CallOutcome outcome, Error error) {
 
 } // namespace
 
-RemoteExecutor::RemoteExecutor(RemoteOptions options, std::unique_ptr<TrackerClient> tracker)
-    : options_(std::move(options)), tracker_(std::move(tracker)), secret_(newSecret()) {}
+RemoteExecutor::RemoteExecutor(RemoteOptions options, std::shared_ptr<TrackerClient> tracker, std::string secret)
+    : options_(std::move(options)), tracker_(std::move(tracker)), secret_(std::move(secret)) {}
 
 Result<std::unique_ptr<RemoteExecutor>> RemoteExecutor::connect(RemoteOptions options, const StopToken& stop) {
     TS_TRY(checkName(options.key, "the key of a device"));
     TS_ASSIGN(auto tracker, TrackerClient::make(options.tracker, options.access));
-    std::unique_ptr<RemoteExecutor> executor(new RemoteExecutor(std::move(options), std::move(tracker)));
-    TS_ASSIGN(const Session session, executor->session(stop));
+    std::unique_ptr<RemoteExecutor> executor(new RemoteExecutor(std::move(options), std::move(tracker), newSecret()));
+    TS_ASSIGN(const Session session, executor->enter(stop, false));
     executor->first_ = session->device();
+    session->leave();
+    return executor;
+}
+
+std::unique_ptr<RemoteExecutor> RemoteExecutor::another() const {
+    std::unique_ptr<RemoteExecutor> executor(new RemoteExecutor(options_, tracker_, secret_));
+    executor->first_ = first_;
     return executor;
 }
 
 void RemoteExecutor::tell(const std::string& text) {
     {
         const std::lock_guard lock(mutex_);
-        if (std::exchange(told_, text) == text)
+        const auto now = steady_clock::now();
+        if (told_ == text && now - toldAt_ < kTellAgain)
             return;
+        told_ = text;
+        toldAt_ = now;
     }
     if (options_.tell)
         options_.tell(text);
@@ -69,7 +80,7 @@ void RemoteExecutor::blame(const std::string& device, const Error& why) {
 }
 
 LeaseWish RemoteExecutor::wish(const std::string& ticket) const {
-    LeaseWish wish{ticket, options_.client, options_.key, first_.machine.key, options_.priority};
+    LeaseWish wish{ticket, options_.client, options_.key, first_.machine.key, options_.priority ? options_.priority() : 0};
     const std::lock_guard lock(mutex_);
     for (const auto& [device, fault] : faults_)
         if (fault.until > steady_clock::now() && wish.avoid.size() < 64)
@@ -114,15 +125,42 @@ Result<RemoteExecutor::Session> RemoteExecutor::openNext(const StopToken& stop) 
     }
 }
 
-Result<RemoteExecutor::Session> RemoteExecutor::session(const StopToken& stop) {
+Result<RemoteExecutor::Session> RemoteExecutor::enter(const StopToken& stop, bool inCall) {
     const std::lock_guard lock(waiting_);
-    if (session_ && !session_->isLost() && !session_->isTurnOver())
+    if (session_ && session_->enter())
         return session_;
     session_.reset(); // calls that are under way end before the device goes back
-    if (stop.stopRequested())
-        return cancelledError();
-    TS_ASSIGN(session_, openNext(stop));
+    const auto tellMissing = [&](bool missing) {
+        if (inCall && options_.missing)
+            options_.missing(missing);
+    };
+    tellMissing(true);
+    auto opened = openedNext(stop);
+    tellMissing(false);
+    TS_ASSIGN(session_, std::move(opened));
     return session_;
+}
+
+// Its turn may be over before it has begun.
+Result<RemoteExecutor::Session> RemoteExecutor::openedNext(const StopToken& stop) {
+    for (;;) {
+        if (stop.stopRequested())
+            return cancelledError();
+        TS_ASSIGN(Session opened, openNext(stop));
+        if (opened->enter())
+            return opened;
+    }
+}
+
+Status RemoteExecutor::await(const StopToken& stop) {
+    TS_ASSIGN(const Session session, enter(stop, false));
+    session->leave();
+    return {};
+}
+
+void RemoteExecutor::rest() {
+    const std::lock_guard lock(waiting_);
+    session_.reset();
 }
 
 std::set<std::string> RemoteExecutor::keptBy(const std::string& device) {
@@ -148,11 +186,12 @@ CallReport RemoteExecutor::call(const Message& request, double seconds, double p
     const auto patience = std::chrono::ceil<milliseconds>(std::chrono::duration<double>(patienceSeconds));
     Error last;
     for (int attempt = 0; attempt < kTries; ++attempt) {
-        const auto current = session(stop);
+        const auto current = enter(stop, true);
         if (!current.ok())
             return ended(current.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::notStarted, current.error());
-        const RemoteSession& session = **current;
-        auto report = (*current)->exchange(request, seconds, patience, stop, keptBy(session.deviceId()));
+        RemoteSession& session = **current;
+        auto report = session.exchange(request, seconds, patience, stop, keptBy(session.deviceId()));
+        session.leave();
         if (report.ok()) {
             remember(session.deviceId(), request, *report);
             return std::move(*report);

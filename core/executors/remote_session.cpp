@@ -68,6 +68,7 @@ struct RemoteSession::Impl {
             if (ok && tag == tagOf(read)) {
                 turnOver = event.turn_over();
                 ready = true;
+                giveBackIfIdle();
             }
             heard = steady_clock::now();
             if (ok)
@@ -91,6 +92,12 @@ struct RemoteSession::Impl {
         request.set_measure_ms(setup.limits.measureMs);
         request.set_seed(setup.limits.seed);
         return request;
+    }
+
+    // Whoever enters counts itself first and then looks; so either it or this sees the other.
+    void giveBackIfIdle() {
+        if (turnOver && entered == 0)
+            closing = true;
     }
 
     void lose(Error error) {
@@ -124,6 +131,7 @@ struct RemoteSession::Impl {
     const std::unique_ptr<remote::Executor::Stub> stub;
     grpc::ClientContext context; // of the stream
     std::atomic<bool> ready = false, lost = false, turnOver = false, closing = false;
+    std::atomic<int> entered = 0; // callers
     mutable std::mutex mutex; // guards why
     Error why;
     std::thread watcher;
@@ -138,8 +146,19 @@ RemoteSession::~RemoteSession() {
 
 const DeviceInfo& RemoteSession::device() const { return impl_->setup.grant.info; }
 const std::string& RemoteSession::deviceId() const { return impl_->setup.grant.device; }
-bool RemoteSession::isTurnOver() const { return impl_->turnOver; }
-bool RemoteSession::isLost() const { return impl_->lost; }
+
+bool RemoteSession::enter() {
+    ++impl_->entered;
+    if (!impl_->turnOver && !impl_->lost && !impl_->closing)
+        return true;
+    leave();
+    return false;
+}
+
+void RemoteSession::leave() {
+    --impl_->entered;
+    impl_->giveBackIfIdle();
+}
 
 Result<std::unique_ptr<RemoteSession>> RemoteSession::open(const Setup& setup, const StopToken& stop) {
     TS_TRY(checkCalling(setup.access, setup.grant.info.address));

@@ -25,8 +25,9 @@ public:
 
     const DeviceInfo& device() const;
     const std::string& deviceId() const;
-    bool isTurnOver() const; // others want the device: start nothing more here
-    bool isLost() const;
+    // Around exchanges. False: others want the device, or it is gone; nothing more begins here. Between them a device that others want goes back by itself.
+    bool enter();
+    void leave();
 
     // A report is the device's answer, also that it refuses the request. An Error: there is none, as the device is gone, silent or
     // sends nonsense; then the session is lost.

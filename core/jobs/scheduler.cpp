@@ -35,8 +35,8 @@ Status Scheduler::check(JobId job, const StagePlan& plan) const {
         const auto place = places_.find(use.resource);
         if (place == places_.end())
             return inputError("a stage '" + plan.kind + "' needs '" + use.resource + "', which there is not");
-        const auto& [name, amount, estimated] = resources_[place->second];
-        if (use.amount < 1 || (use.amount > amount && !estimated))
+        const auto& [name, amount, estimated, changes] = resources_[place->second];
+        if (use.amount < 1 || (use.amount > amount && !estimated && !changes))
             return inputError("a stage '" + plan.kind + "' needs " + std::to_string(use.amount) + " of '" + use.resource + "', of which there are " + std::to_string(amount));
         const auto& most = jobs_[job.index()].traits.most;
         if (const auto quota = most.find(use.resource); quota != most.end() && use.amount > quota->second && !estimated)
@@ -54,7 +54,8 @@ Status Scheduler::check(JobId job, const StagePlan& plan) const {
 Result<StageId> Scheduler::addStage(JobId job, StagePlan plan, double now) {
     TS_TRY(check(job, plan));
     for (ResourceUse& use : plan.uses)
-        use.amount = std::min(use.amount, resource(use.resource).amount);
+        if (resource(use.resource).estimated)
+            use.amount = std::min(use.amount, resource(use.resource).amount);
     const StageId id(static_cast<std::int64_t>(entries_.size()));
     Job& owner = jobs_[job.index()];
     ++owner.unfinished;
@@ -63,7 +64,7 @@ Result<StageId> Scheduler::addStage(JobId job, StagePlan plan, double now) {
         --ahead->second;
     else
         ++owner.open[plan.kind];
-    Entry entry{job, std::move(plan), State::waiting, now, 0, {}, {}};
+    Entry entry{job, std::move(plan), State::waiting, now, 0, {}, {}, false};
     for (const StageId before : entry.plan.after)
         if (const State state = entries_[before.index()].state; state != State::done && state != State::skipped) {
             ++entry.open;
@@ -74,6 +75,20 @@ Result<StageId> Scheduler::addStage(JobId job, StagePlan plan, double now) {
     if (entries_.back().open == 0)
         makeReady(id, now);
     return id;
+}
+
+void Scheduler::setAmount(const std::string& resource, int amount) {
+    assert(amount >= 0);
+    const auto [place, isNew] = places_.try_emplace(resource, resources_.size());
+    if (isNew) {
+        resources_.push_back({resource});
+        loads_.emplace_back();
+    }
+    resources_[place->second].amount = amount;
+    resources_[place->second].changes = true;
+    std::vector<bool>& busy = loads_[place->second].busy;
+    if (amount <= kMostUnits)
+        busy.resize(std::max(busy.size(), static_cast<std::size_t>(amount)));
 }
 
 void Scheduler::announce(JobId job, const std::string& kind, std::int64_t stages) {
@@ -87,6 +102,8 @@ void Scheduler::makeReady(StageId stage, double now) {
     entry.since = now;
     ready_.push_back(stage);
 }
+
+bool Scheduler::sharesLane(const Entry& entry) const { return entry.plan.lane >= 0 && lanes_.contains({entry.job, entry.plan.lane}); }
 
 bool Scheduler::fits(const StagePlan& plan, const std::vector<Load>& loads) const {
     return std::ranges::all_of(plan.uses, [&](const ResourceUse& use) {
@@ -120,26 +137,53 @@ void Scheduler::reserve(const StagePlan& plan, std::vector<Load>& loads) const {
     }
 }
 
-void Scheduler::take(Entry& entry) {
-    reserve(entry.plan, loads_);
-    for (const ResourceUse& use : entry.plan.uses) {
-        std::vector<bool>& busy = loads_[places_.at(use.resource)].busy;
-        std::vector<int>& units = entry.units.emplace_back();
-        for (std::size_t unit = 0; unit < busy.size() && static_cast<int>(units.size()) < use.amount; ++unit)
-            if (!busy[unit]) {
-                busy[unit] = true;
+// In a lane the first stage takes, the last one gives back.
+void Scheduler::begin(Entry& entry) {
+    entry.shares = sharesLane(entry);
+    if (entry.plan.lane < 0) {
+        entry.units = take(entry.plan.uses);
+        return;
+    }
+    Lane& lane = lanes_[{entry.job, entry.plan.lane}];
+    if (++lane.running == 1) {
+        lane.uses = entry.plan.uses;
+        lane.units = take(lane.uses);
+    }
+    entry.units = lane.units;
+}
+
+std::vector<std::vector<int>> Scheduler::take(const std::vector<ResourceUse>& uses) {
+    std::vector<std::vector<int>> taken;
+    for (const ResourceUse& use : uses) {
+        Load& load = loads_[places_.at(use.resource)];
+        load.used += use.amount;
+        load.held |= use.exclusive;
+        std::vector<int>& units = taken.emplace_back();
+        for (std::size_t unit = 0; unit < load.busy.size() && static_cast<int>(units.size()) < use.amount; ++unit)
+            if (!load.busy[unit]) {
+                load.busy[unit] = true;
                 units.push_back(static_cast<int>(unit));
             }
     }
+    return taken;
 }
 
-void Scheduler::release(Entry& entry) {
-    for (std::size_t i = 0; i < entry.plan.uses.size(); ++i) {
-        const ResourceUse& use = entry.plan.uses[i];
-        Load& load = loads_[places_.at(use.resource)];
-        load.used -= use.amount;
-        load.held &= !use.exclusive;
-        for (const int unit : entry.units[i])
+void Scheduler::release(const Entry& entry) {
+    if (entry.plan.lane < 0)
+        return release(entry.plan.uses, entry.units);
+    const auto lane = lanes_.find({entry.job, entry.plan.lane});
+    if (--lane->second.running > 0)
+        return;
+    release(lane->second.uses, lane->second.units);
+    lanes_.erase(lane);
+}
+
+void Scheduler::release(const std::vector<ResourceUse>& uses, const std::vector<std::vector<int>>& units) {
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+        Load& load = loads_[places_.at(uses[i].resource)];
+        load.used -= uses[i].amount;
+        load.held &= !uses[i].exclusive;
+        for (const int unit : units[i])
             load.busy[static_cast<std::size_t>(unit)] = false;
     }
 }
@@ -155,15 +199,17 @@ std::vector<StageStart> Scheduler::start(double now) {
         Entry& entry = entries_[stage.index()];
         if (!withinQuota(entry)) // it waits for its own job: nothing is held for it
             continue;
-        const bool begins = !policy_->controlsLoad() || fits(entry.plan, loads);
-        reserve(entry.plan, loads);
-        if (!begins)
-            continue;
-        take(entry);
+        if (!sharesLane(entry)) {
+            const bool begins = !policy_->controlsLoad() || fits(entry.plan, loads);
+            reserve(entry.plan, loads);
+            if (!begins)
+                continue;
+        }
+        begin(entry);
         entry.state = State::running;
         entry.since = now;
         running_.push_back(stage);
-        started.push_back({stage, entry.units});
+        started.push_back({stage, entry.units, entry.shares});
     }
     std::erase_if(ready_, [&](StageId stage) { return entry(stage).state != State::ready; });
     return started;
@@ -180,8 +226,9 @@ void Scheduler::finish(StageId stage, double now) {
     Job& owner = jobs_[entry.job.index()];
     --owner.unfinished;
     --owner.open[entry.plan.kind];
-    for (const ResourceUse& use : entry.plan.uses)
-        owner.loaded[use.resource] += seconds * shareOf(use);
+    if (!entry.shares)
+        for (const ResourceUse& use : entry.plan.uses)
+            owner.loaded[use.resource] += seconds * shareOf(use);
     release(entry.next, now);
 }
 
@@ -209,7 +256,7 @@ void Scheduler::skip(StageId stage, double now) {
 double Scheduler::serviceOf(JobId job, double now) const {
     std::map<std::string, double> loaded = jobs_[job.index()].loaded;
     for (const StageId stage : running_)
-        if (entry(stage).job == job)
+        if (entry(stage).job == job && !entry(stage).shares)
             for (const ResourceUse& use : entry(stage).plan.uses)
                 loaded[use.resource] += (now - entry(stage).since) * shareOf(use);
     double most = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,12 +28,16 @@ struct StagePlan {
     std::vector<ResourceUse> uses;
     std::vector<StageId> after; // stages of the same job
     bool called = false;        // begins only once it is called for, as its job is elsewhere until then
+    // Stages of a job in one lane share what they load: while one of them runs, another one needs no room of its own. So a device on which the next batch is built while
+    // one is measured counts once. None: -1.
+    int lane = -1;
 };
 
 // A stage that begins. Which units of its resources it got, use by use: cores to be pinned to, devices; none of resources that have more than 64.
 struct StageStart {
     StageId stage;
     std::vector<std::vector<int>> units;
+    bool shares = false; // those of a stage of its lane
 };
 
 class SchedulingPolicy;
@@ -51,6 +56,8 @@ public:
     JobId addJob(JobTraits traits);
     // Refuses resources that there are not, amounts that there never are, and stages of other jobs.
     Result<StageId> addStage(JobId job, StagePlan plan, double now);
+    // From now on there is so much of a resource, which may be new. Where more is in use, stages run on, and nothing begins until there is room.
+    void setAmount(const std::string& resource, int amount);
     void announce(JobId job, const std::string& kind, std::int64_t stages); // that will be added later, so that policies can look ahead
 
     void call(StageId stage, double now);
@@ -71,6 +78,7 @@ public:
         std::size_t open = 0; // stages before it that are not done, and the call that it waits for
         std::vector<StageId> next;
         std::vector<std::vector<int>> units;
+        bool shares = false; // the units of a stage of its lane
     };
     struct Job {
         JobTraits traits;
@@ -91,7 +99,7 @@ public:
     double expected(StageId stage) const { return times_.expected(entry(stage).job, entry(stage).plan.kind); } // seconds
     const StageTimes& times() const { return times_; }
     double serviceOf(JobId job, double now) const; // seconds of the resource that it loaded most, with what runs
-    double shareOf(const ResourceUse& use) const { return use.exclusive ? 1.0 : static_cast<double>(use.amount) / resource(use.resource).amount; }
+    double shareOf(const ResourceUse& use) const { return use.exclusive ? 1.0 : static_cast<double>(use.amount) / std::max(1, resource(use.resource).amount); }
     const std::vector<StageId>& ready() const { return ready_; } // in the order in which they became so
     const std::vector<StageId>& running() const { return running_; }
 
@@ -102,19 +110,29 @@ private:
         std::vector<bool> busy; // units
     };
 
+    struct Lane { // of a job, while a stage in it runs
+        int running = 0;
+        std::vector<ResourceUse> uses; // of the first one
+        std::vector<std::vector<int>> units;
+    };
+
     Status check(JobId job, const StagePlan& plan) const;
     bool withinQuota(const Entry& entry) const;
     void makeReady(StageId stage, double now);
     void release(const std::vector<StageId>& next, double now);
+    bool sharesLane(const Entry& entry) const;
     bool fits(const StagePlan& plan, const std::vector<Load>& loads) const;
     void reserve(const StagePlan& plan, std::vector<Load>& loads) const;
-    void take(Entry& entry);
-    void release(Entry& entry);
+    void begin(Entry& entry);
+    std::vector<std::vector<int>> take(const std::vector<ResourceUse>& uses);
+    void release(const Entry& entry);
+    void release(const std::vector<ResourceUse>& uses, const std::vector<std::vector<int>>& units);
 
     std::vector<Resource> resources_;
     std::map<std::string, std::size_t> places_;
     std::unique_ptr<SchedulingPolicy> policy_;
     std::vector<Load> loads_;
+    std::map<std::pair<JobId, int>, Lane> lanes_;
     std::vector<Job> jobs_;
     std::vector<Entry> entries_;
     std::vector<StageId> ready_, running_;

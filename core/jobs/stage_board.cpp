@@ -37,7 +37,7 @@ Result<StageBoard::Turn> StageBoard::begin(StageId stage, const StopToken& stop)
     if (entry.state == Scheduler::State::skipped)
         return cancelledError();
     TimedStage& called = called_[stage];
-    called = {entry.job, stage, entry.plan.kind, entry.plan.uses, {}, now(), 0, 0, 0};
+    called = {entry.job, stage, entry.plan.kind, entry.plan.uses, {}, now(), 0, 0, 0, false};
     scheduler_.call(stage, now());
     startStages();
     while (!running_.contains(stage)) {
@@ -61,6 +61,7 @@ void StageBoard::startStages() {
         TimedStage slice = std::move(called_.at(start.stage));
         called_.erase(start.stage);
         slice.units = start.units;
+        slice.shares = start.shares;
         slice.begin = now();
         slice.expected = scheduler_.expected(start.stage);
         running_.emplace(start.stage, std::move(slice));
@@ -86,6 +87,25 @@ void StageBoard::drop(StageId stage) {
         scheduler_.skip(stage, now());
     startStages();
     changed_.notify_all();
+}
+
+void StageBoard::setAmount(const std::string& resource, int amount) {
+    const std::lock_guard lock(mutex_);
+    int& most = most_[resource];
+    most = std::max(most, amount);
+    for (const Resource& known : scheduler_.resources())
+        most = std::max(most, known.name == resource ? known.amount : 0);
+    scheduler_.setAmount(resource, amount);
+    startStages();
+}
+
+std::vector<Resource> StageBoard::resources() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Resource> all = scheduler_.resources();
+    for (Resource& resource : all)
+        if (const auto most = most_.find(resource.name); most != most_.end())
+            resource.amount = most->second;
+    return all;
 }
 
 void StageBoard::setPriority(JobId job, int priority) {

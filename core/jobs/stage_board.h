@@ -19,6 +19,7 @@ struct TimedStage {
     std::vector<std::vector<int>> units; // use by use, as in StageStart
     double called = 0, begin = 0, end = 0;
     double expected = 0; // how long it was thought to take when it began
+    bool shares = false; // it loaded what a stage of its lane had
 };
 
 // The scheduler in real time, for jobs that run on threads of their own: who has planned a stage asks for its turn and waits. From any thread.
@@ -48,6 +49,8 @@ public:
     // Waits for the stage's turn. A stop is a cancelled Error, and the stage is no longer planned.
     Result<Turn> begin(StageId stage, const StopToken& stop);
     void drop(StageId stage); // will not be asked for
+    void setAmount(const std::string& resource, int amount); // as of Scheduler::setAmount()
+    std::vector<Resource> resources() const; // with the most that there has been of each
 
     void setPriority(JobId job, int priority);
     void setPaused(JobId job, bool paused);
@@ -65,6 +68,7 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     Scheduler scheduler_; // guarded by mutex_, as all below
+    std::map<std::string, int> most_; // of resources whose amounts change
     std::map<StageId, TimedStage> running_, called_;
     std::vector<TimedStage> timeline_;
     const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();

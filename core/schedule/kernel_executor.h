@@ -33,6 +33,10 @@ public:
     // turn, come on top.
     virtual CallReport measure(Message request, double seconds, const StopToken& stop) = 0;
 
+    // Until there is something to build and measure on; calls wait themselves. An Error when stopped, or when there never will be.
+    virtual Status await(const StopToken& /*stop*/) { return {}; }
+    virtual void rest() {} // nothing is called for a while: others may have what it holds
+
     // Processors of this machine that builds, or measurements, keep to from now on. Executors elsewhere take no notice.
     virtual void keepBuildsTo(const std::vector<int>& /*processors*/) {}
     virtual void keepMeasurementsTo(const std::vector<int>& /*processors*/) {}

@@ -8,7 +8,7 @@
 
 namespace tunesmith {
 ScheduleProblem::ScheduleProblem(Workload workload, Target target, KernelExecutor& executor)
-    : workload_(std::move(workload)), target_(std::move(target)), executor_(executor),
+    : workload_(std::move(workload)), target_(std::move(target)), executor_(&executor),
       serialized_(workload_.serialize()) {}
 
 Result<std::unique_ptr<ScheduleProblem>> ScheduleProblem::make(const Workload& workload, const Target& target,
@@ -17,6 +17,11 @@ Result<std::unique_ptr<ScheduleProblem>> ScheduleProblem::make(const Workload& w
     TS_ASSIGN(ScheduleSpace space, ScheduleSpace::make(workload, target));
     problem->space_ = std::make_unique<ScheduleSpace>(std::move(space));
     return problem;
+}
+
+void ScheduleProblem::moveTo(KernelExecutor& executor) {
+    if (executor_ != &executor)
+        executor_ = &executor;
 }
 
 TrialStatus ScheduleProblem::classify(const CallReport& report, bool running) {
@@ -46,7 +51,7 @@ ScheduleProblem::BuildOutcome ScheduleProblem::tryBuild(const Config& config, co
     const auto start = std::chrono::steady_clock::now();
     Message message = request("build_kernel");
     message.body["config"] = config.text();
-    CallReport report = executor_.build(message, stop);
+    CallReport report = executor_->build(message, stop);
     BuildOutcome outcome;
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     outcome.status = classify(report, false);
@@ -83,7 +88,7 @@ Trial ScheduleProblem::profile(const Artifact& artifact, const ProfileLimits& li
         return Trial::failure({}, TrialStatus::runError, package.error().message);
     Message message = request("profile_kernel");
     message.body["kernel"] = package->header();
-    message.body["measure_ms"] = executor_.options().measureMs;
+    message.body["measure_ms"] = executor_->options().measureMs;
     message.body["max_seconds"] = limits.deadlineSeconds / 2;
     if (limits.incumbent)
         message.body["incumbent_ms"] = *limits.incumbent;
@@ -94,7 +99,7 @@ Trial ScheduleProblem::profile(const Artifact& artifact, const ProfileLimits& li
             message.body["reference_ms"] = limits.reference->objective;
             message.blobs.push_back(std::move(reference->kernel.object));
         }
-    const CallReport report = executor_.measure(std::move(message), limits.deadlineSeconds, limits.stop);
+    const CallReport report = executor_->measure(std::move(message), limits.deadlineSeconds, limits.stop);
     TrialStatus status = classify(report, true);
     std::string text = report.error.message;
     Trial trial;
@@ -130,7 +135,7 @@ Result<std::vector<std::vector<float>>> ScheduleProblem::compare(const std::vect
         message.body["kernels"].push_back(package.header());
         message.blobs.push_back(std::move(package.kernel.object));
     }
-    const CallReport report = executor_.measure(std::move(message), executor_.options().profileSeconds * 2, stop);
+    const CallReport report = executor_->measure(std::move(message), executor_->options().profileSeconds * 2, stop);
     if (const TrialStatus status = classify(report, true); status != TrialStatus::ok)
         return report.error;
     if (report.reply.blobs.size() != artifacts.size())
@@ -145,7 +150,7 @@ std::vector<Description> ScheduleProblem::describeConfig(const Config& config) c
     Message message = request("build_kernel");
     message.body["config"] = config.text();
     message.body["text"] = true;
-    const CallReport report = executor_.build(message, {});
+    const CallReport report = executor_->build(message, {});
     if (!report.replied() || report.reply.blobs.size() != 4)
         return {{"Config " + config.text(), TextPart{report.error.message, ""}}};
     const auto text = [&](std::size_t i) { return std::string(blobText(report.reply.blobs[i])); };

@@ -37,6 +37,8 @@ public:
     };
     BuildOutcome tryBuild(const Config& config, const StopToken& stop);
 
+    void moveTo(KernelExecutor& executor); // of the same kind; while nothing is built or measured, unless it is there already
+
     // Times several artifacts in turns; ms per call of each.
     Result<std::vector<std::vector<float>>> compare(const std::vector<Artifact>& artifacts, double measureMs,
                                                     const StopToken& stop);
@@ -51,7 +53,7 @@ private:
 
     Workload workload_;
     Target target_;
-    KernelExecutor& executor_;
+    KernelExecutor* executor_;
     std::string serialized_;
     std::unique_ptr<ScheduleSpace> space_;
     mutable std::mutex mutex_; // guards broken_

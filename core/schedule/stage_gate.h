@@ -14,6 +14,7 @@ namespace tunesmith {
 struct StageNeed {
     int cores = 1;
     std::int64_t memoryMb = 0; // an estimate of what its processes and this one take for it; see stage_memory.h
+    int lane = 0; // which of the run's devices is built or measured on
 };
 
 // Where a tuning run that shares the machine with others asks for its turn before each stage. From several threads of the run.

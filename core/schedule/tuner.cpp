@@ -233,7 +233,7 @@ Result<TuneResult> Tuner::resume(RunId run, const TuneOptions& options, const St
         TS_ASSIGN(const auto rows, trialsOf(store_, run, key));
         TS_TRY(search->takeOver(rows));
         TS_ASSIGN(const bool finished, wasFinished(store_, run, key));
-        if (finished && !TunerLoop::isShared(stored.options)) // else its batches decide who had the next ones
+        if (finished && !WorkloadPool::isShared(stored.options)) // else its batches decide who had the next ones
             search->setDone();
         loop.add(std::move(search));
     }

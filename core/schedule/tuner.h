@@ -20,7 +20,7 @@ struct TuneTask {
     std::vector<Config> starts = {}; // to be tried at once, where its space has them
 };
 
-// At least one of the budgets; with several, whichever ends first. Stored with the run, all but `workers` and `executor`.
+// At least one of the budgets; with several, whichever ends first. Stored with the run, all but `workers` and executors.
 struct TuneOptions {
     std::optional<std::size_t> trialsPerWorkload; // small spaces are tried whole and end before
     std::optional<std::size_t> totalTrials;       // shared: a batch goes where it promises most (task_share.h)
@@ -35,6 +35,7 @@ struct TuneOptions {
     std::optional<bool> overlapBuilds; // build while measuring; default: when the target leaves a core free
     KernelWorkerOptions workers;
     std::shared_ptr<KernelExecutor> executor; // where kernels are built and measured; none: by `workers`, on this machine
+    std::vector<std::shared_ptr<KernelExecutor>> moreExecutors = {}; // of the same kind, on other devices: workloads are spread over all of them as each gets its device
     std::vector<int> followedBy; // thread counts to tune for after this run, and the run before it: kept with the run
     RunId follows;               // for whoever resumes; may be none
     ModelId model;       // may be none
@@ -78,7 +79,7 @@ struct TuneResult {
     StopReason reason = StopReason::budgetTrials;
     std::string message;
     double seconds = 0;
-    double measuringSeconds = 0; // of those: in which kernels were timed; the rest waited for builds or proposals
+    double measuringSeconds = 0; // of those: in which kernels were timed, on several devices in the mean; the rest waited for builds or proposals
     std::size_t trials = 0, failed = 0;
     // Sums of the kernels' times, each as often as it occurs: what tuning changes of a model's latency. None while a
     // workload has no time.
@@ -92,6 +93,8 @@ struct TuneResult {
 // runs alike, because the trail depends on it. Builds run beside a measurement only where the target leaves a core free.
 // Candidates are timed in turns with the best so far, and a workload ends with a final (final.h) whose winner is stored as one
 // more trial.
+//
+// With several executors each tunes workloads of its own, at the same time. A workload's trail is the same as with one, unless workloads share the budget.
 //
 // A stop leaves a run that resume() continues: the trail is taken over from the stored trials and goes on exactly as it
 // would have; only what was under way is repeated.

@@ -50,6 +50,7 @@ Status WorkloadSearch::takeOver(const std::vector<TrialRow>& rows) {
         else
             trail.trials.push_back(std::move(trial));
     }
+    stored_ = trail.trials.size();
     return session_->resume(std::move(trail));
 }
 

@@ -53,6 +53,7 @@ public:
 
     std::size_t trials() const { return trials_; }
     std::size_t failed() const { return failed_; }
+    std::size_t storedTrials() const { return stored_; } // of an earlier part of the run, without finals
     std::size_t proposals() const { return numbers_.proposals(); }
     std::int64_t batches() const { return batches_; }
     std::optional<double> bestMs() const { return bestMs_; }
@@ -81,7 +82,7 @@ private:
     std::optional<Finalist> defaultTrial_, reference_;
     TrialNumbers numbers_;
     Config default_, best_;
-    std::size_t trials_ = 0, failed_ = 0;
+    std::size_t trials_ = 0, failed_ = 0, stored_ = 0;
     std::int64_t batches_ = 0;
     std::optional<double> bestMs_, defaultMs_;
     bool done_ = false, hasFinal_ = false;

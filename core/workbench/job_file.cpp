@@ -178,7 +178,7 @@ private:
     Status read(const JobKey& key, const toml::node& node, std::string& value) const {
         TS_TRY(text(key.name, node, value));
         std::error_code error;
-        if (key.isModel && std::filesystem::exists(beside(value), error))
+        if (key.names == JobKey::Names::file || (key.names == JobKey::Names::model && std::filesystem::exists(beside(value), error)))
             value = beside(value).string();
         return {};
     }
@@ -202,7 +202,7 @@ private:
     template <typename Number> Status whole(const char* name, const JobKey& key, const toml::node& node, Number& value) const {
         const auto given = node.value_exact<std::int64_t>();
         if (!given || *given < key.least || *given > key.most)
-            return wrong(name, node, "a whole number of " + std::to_string(key.least) + " or more");
+            return wrong(name, node, "a whole number of " + std::to_string(key.least) + (given && *given > key.most ? " to " + std::to_string(key.most) : " or more"));
         value = static_cast<Number>(*given);
         return {};
     }

@@ -16,21 +16,25 @@ inline constexpr const char* kMemoryResource = "memory";   // MiB
 std::vector<Resource> resourcesHere();      // with units
 std::vector<Resource> resourcesWithMemory();
 
-// Where the stages of one job get their turns on a board. The watch is told of each that begins or ends.
+// Where the stages of one job get their turns on a board. The watch is told of each that begins or ends. What a job on devices builds and profiles loads one of those, a lane each, and
+// nothing of this machine.
 class JobGate : public StageGate {
 public:
-    JobGate(StageBoard& board, JobWatch& watch, JobId job, int cores, std::int64_t heldMb); // cores: the most of a stage; heldMb: what the job has in memory all the time
+    // cores: the most of a stage; heldMb: what the job has in memory all the time; device: the resource, empty: this machine
+    JobGate(StageBoard& board, JobWatch& watch, JobId job, int cores, std::int64_t heldMb, std::string device = {});
 
     Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) override;
 
 private:
     struct BoardTurn;
+    StagePlan planOf(const std::string& kind, const StageNeed& need) const;
 
     StageBoard& board_;
     JobWatch& watch_;
     const JobId job_;
     const int cores_;
     const std::int64_t heldMb_;
+    const std::string device_;
     const std::vector<int> processors_;
 };
 

@@ -15,10 +15,10 @@ struct JobKey {
     enum class In { both, files, store };
 
     const char* name;
-    Field field;                                                   // texts may name files beside the one that says it; paths do
+    Field field;                                                   // paths are of files beside the one that says it
     std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max(); // of numbers; fractions of at least 0 are more than that
     In in = In::both;
-    bool isModel = false; // a text: a file, or else a sample
+    enum class Names { nothing, model, file } names = Names::nothing; // of a text: a file, or else a sample; a file beside the one that says it
 };
 
 // What a job that runs gets of its session.
@@ -29,6 +29,7 @@ struct JobRun {
     int cores = 1;                      // the most that its stages load at a time
     std::optional<std::int64_t> resume; // the run that it came to before
     double secondsBefore = 0;           // that it ran before
+    std::optional<DeviceChoice> device; // of a tracker, instead of this machine
     TuneListener& listener;             // hears of its run before the first trial
 
     Work work() const;

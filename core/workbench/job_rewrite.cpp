@@ -9,7 +9,7 @@ namespace {
 
 std::vector<JobKey> keysOf(TuneJob& job) {
     OptimizeRequest& asked = job.rewriting;
-    return {{"model", &job.model, 0, 0, JobKey::In::both, true},
+    return {{"model", &job.model, 0, 0, JobKey::In::both, JobKey::Names::model},
             {"dims", &job.dimensions},
             {"search", &asked.search},
             {"cost", &asked.cost},

@@ -101,7 +101,7 @@ Result<std::unique_ptr<JobSession>> JobSession::begin(std::shared_ptr<Store> sto
 
 JobSession::JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy)
     : store_(std::move(store)), id_(id), atOnce_(static_cast<std::size_t>(request.atOnce > 0 ? request.atOnce : coreCount() + 2)), storePath_(store_->path()),
-      board_(resourcesWithMemory(), std::move(policy)), watch_(board_, request.listener) {}
+      board_(resourcesWithMemory(), std::move(policy)), watch_(board_, request.listener), devices_(board_) {}
 
 JobSession::~JobSession() = default;
 
@@ -120,6 +120,8 @@ void JobSession::add(StoredJobId id, TuneJob job) {
     if (job.memoryMb > 0)
         traits.most[kMemoryResource] = job.memoryMb;
     added->board = board_.addJob(std::move(traits));
+    if (!job.device.key.empty() && !job.device.tracker.empty())
+        devices_.add(job.device);
     names_[added->board] = id;
     added->standing = std::make_unique<StandingWatch>(watch_, JobStanding{.job = jobs_.size(), .id = id.value(), .name = job.name, .priority = job.priority, .budget = added->kind->budget(job)});
     added->job = std::move(job);
@@ -128,6 +130,7 @@ void JobSession::add(StoredJobId id, TuneJob job) {
 
 Status JobSession::run(const Work& work) {
     work_ = work;
+    devices_.begin();
     Status status;
     while (status.ok()) {
         status = follow();
@@ -209,23 +212,27 @@ Status JobSession::storeSlices() {
 Status JobSession::startWaiting() {
     static const std::int64_t memory = usableMemoryMb();
     std::vector<Job*> waiting;
-    std::size_t active = 0;
+    std::map<std::string, std::size_t> active; // on the devices of each key, and on this machine
     std::int64_t held = 0;
     {
         const std::lock_guard lock(mutex_);
         for (const auto& job : jobs_) {
-            active += job->state == Job::State::running && job->wish == JobWish::run ? 1 : 0;
+            active[job->job.device.key] += job->state == Job::State::running && job->wish == JobWish::run ? 1 : 0;
             held += job->state == Job::State::running ? job->heldMb : 0;
             if (waits(*job))
                 waiting.push_back(job.get());
         }
         std::ranges::stable_sort(waiting, std::greater(), [](const Job* job) { return job->job.priority; });
     }
-    for (std::size_t i = 0; i < waiting.size() && active < atOnce_; ++i, ++active) {
-        if (held > 0 && held + waiting[i]->heldMb > memory)
+    for (Job* const job : waiting) {
+        std::size_t& there = active[job->job.device.key];
+        if (there >= atOnce_)
+            continue;
+        if (held > 0 && held + job->heldMb > memory)
             break;
-        held += waiting[i]->heldMb;
-        TS_TRY(start(*waiting[i]));
+        ++there;
+        held += job->heldMb;
+        TS_TRY(start(*job));
     }
     return {};
 }
@@ -246,12 +253,7 @@ Status JobSession::start(Job& job) {
 }
 
 void JobSession::work(Job& job) {
-    Listener listener(*this, job);
-    const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
-    JobRun run{storePath_, std::make_shared<JobGate>(board_, watch_, job.board, cores, job.heldMb), job.cancel.token() | work_.stop, cores, {}, job.secondsBefore, listener};
-    if (job.progress.run.valid())
-        run.resume = job.progress.run.value();
-    auto end = job.kind->run(job.job, run);
+    auto end = endOf(job);
     board_.end(job.board);
     const std::lock_guard lock(mutex_);
     TunedJob& result = job.result;
@@ -270,6 +272,32 @@ void JobSession::work(Job& job) {
     job.state = Job::State::ended;
     job.standing->onEnd(result.state, result.error);
     changed_.notify_all();
+}
+
+Result<DeviceChoice> JobSession::deviceOf(Job& job) {
+    DeviceChoice device = job.job.device;
+    if (device.tracker.empty())
+        return inputError("job " + job.job.name + " wants devices of the key " + device.key + ", but of no tracker; write tracker = \"HOST:PORT\" in its file, or run the jobs with --tracker");
+    device.job = "job-" + std::to_string(job.id.value());
+    device.priorityNow = [this, &job] {
+        const std::lock_guard lock(mutex_);
+        return job.job.priority;
+    };
+    device.missing = [this, key = device.key](bool missing) { devices_.countMissing(key, missing); };
+    return device;
+}
+
+Result<JobEnd> JobSession::endOf(Job& job) {
+    Listener listener(*this, job);
+    const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
+    const std::string device = job.job.device.key.empty() ? std::string() : DeviceWatch::resourceOf(job.job.device.key);
+    JobRun run{storePath_, std::make_shared<JobGate>(board_, watch_, job.board, cores, job.heldMb, device), job.cancel.token() | work_.stop, cores, {}, job.secondsBefore, {}, listener};
+    if (job.progress.run.valid())
+        run.resume = job.progress.run.value();
+    if (!device.empty()) {
+        TS_ASSIGN(run.device, deviceOf(job));
+    }
+    return job.kind->run(job.job, run);
 }
 
 // What was stopped with the program goes back into the queue.

@@ -2,9 +2,12 @@
 #pragma once
 #include "core/jobs/stage_board.h"
 #include "core/store/store.h"
+#include "core/workbench/device_watch.h"
 #include "core/workbench/job_watch.h"
 
 namespace tunesmith {
+
+struct JobEnd;
 
 // Inside core/workbench only: the jobs that one program runs, from taking them out of the store to their ends. What others wish of them, and their priorities, are
 // read from the store a few times a second; slices are stored as often, progress too.
@@ -30,6 +33,8 @@ private:
     Status startWaiting();
     Status start(Job& job);
     void work(Job& job);
+    Result<JobEnd> endOf(Job& job);
+    Result<DeviceChoice> deviceOf(Job& job);
     Status finish(Job& job);
     void tellProgress(Job& job, const Progress& progress);
     bool waits(const Job& job) const;
@@ -41,6 +46,7 @@ private:
     const std::string storePath_;
     StageBoard board_;
     JobWatch watch_;
+    DeviceWatch devices_;
     std::size_t storedSlices_ = 0;
     Work work_;
     mutable std::mutex mutex_; // guards what the threads of jobs change

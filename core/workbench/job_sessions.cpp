@@ -77,7 +77,6 @@ Result<std::vector<JobSessionSummary>> jobSessions(const std::string& store) {
 Result<JobTimeline> sessionTimeline(const std::string& store, std::int64_t session, const StopToken& stop) {
     TS_ASSIGN(const auto reader, SessionReader::open(store, session));
     JobTimeline timeline;
-    timeline.resources = reader->resources();
     for (bool more = true; more;) {
         TS_ASSIGN(SessionPart part, reader->next(stop));
         std::ranges::move(part.slices, std::back_inserter(timeline.slices));
@@ -85,6 +84,7 @@ Result<JobTimeline> sessionTimeline(const std::string& store, std::int64_t sessi
             timeline.jobs.push_back(part.jobs[i].job.name);
         more = part.more;
     }
+    timeline.resources = reader->resources();
     return timeline;
 }
 
@@ -109,6 +109,10 @@ Result<SessionPart> SessionReader::next(const StopToken& stop) {
         TS_ASSIGN(const std::size_t place, placeOf(slice));
         part.slices.push_back({place, slice.stage, unitsOf(slice.uses), slice.called, slice.begin, slice.end, slice.expected});
         lastEnd_ = std::max(lastEnd_, slice.end);
+        for (const auto& [resource, units] : part.slices.back().units)
+            for (const int unit : units) // devices come while it runs
+                if (isDeviceResource(resource) && unit < kMostUnits)
+                    resources_[resource] = std::max(resources_[resource], unit + 1);
         for (const auto& [resource, units] : part.slices.back().units)
             loads_[resource] += (slice.end - slice.begin) * static_cast<double>(units.size());
         last_ = slice.id;

@@ -43,7 +43,7 @@ public:
     static Result<std::unique_ptr<SessionReader>> open(const std::string& store, std::int64_t session);
     ~SessionReader();
 
-    const std::map<std::string, int>& resources() const { return resources_; } // how many units there are
+    const std::map<std::string, int>& resources() const { return resources_; } // how many units there are, as far as has been read
     Result<SessionPart> next(const StopToken& stop = {});
 
 private:

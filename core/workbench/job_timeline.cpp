@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "core/workbench/csv.h"
 
@@ -13,7 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kProcess = 1;
+constexpr int kProcess = 1, kFirstOther = 100'000; // track of what is no core
+constexpr const char *kCore = "core", *kMeasuring = "profile"; // which is seen on its cores
 
 double microseconds(double seconds) { return 1e6 * seconds; }
 
@@ -27,7 +27,7 @@ std::string fixedSeconds(double seconds) {
 
 const std::vector<int>& JobSlice::cores() const {
     static const std::vector<int> none;
-    const auto found = units.find("core");
+    const auto found = units.find(kCore);
     return found == units.end() ? none : found->second;
 }
 
@@ -40,32 +40,42 @@ double JobTimeline::makespan() const {
 
 std::string chromeTrace(const JobTimeline& timeline) {
     json events = json::array();
-    std::set<int> cores;
+    std::map<std::pair<std::string, int>, int> tracks; // of units, whose numbers they have
+    int next = kFirstOther;
     for (const JobSlice& slice : timeline.slices)
-        for (const int core : slice.cores()) {
-            cores.insert(core);
-            events.push_back({{"ph", "X"},
-                              {"pid", kProcess},
-                              {"tid", core},
-                              {"ts", microseconds(slice.begin)},
-                              {"dur", microseconds(slice.end - slice.begin)},
-                              {"name", slice.stage},
-                              {"cat", timeline.jobs[slice.job]},
-                              {"args", {{"job", timeline.jobs[slice.job]}, {"waited_ms", 1e3 * (slice.begin - slice.called)}, {"expected_ms", 1e3 * slice.expected}}}});
+        for (const auto& [resource, units] : slice.units) {
+            if (resource == kMeasuring)
+                continue;
+            for (const int unit : units) {
+                const auto [track, isNew] = tracks.try_emplace({resource, unit}, resource == kCore ? unit : next);
+                next += isNew && resource != kCore ? 1 : 0;
+                events.push_back({{"ph", "X"},
+                                  {"pid", kProcess},
+                                  {"tid", track->second},
+                                  {"ts", microseconds(slice.begin)},
+                                  {"dur", microseconds(slice.end - slice.begin)},
+                                  {"name", slice.stage},
+                                  {"cat", timeline.jobs[slice.job]},
+                                  {"args", {{"job", timeline.jobs[slice.job]}, {"waited_ms", 1e3 * (slice.begin - slice.called)}, {"expected_ms", 1e3 * slice.expected}}}});
+            }
         }
-    for (const int core : cores)
-        events.push_back({{"ph", "M"}, {"pid", kProcess}, {"tid", core}, {"name", "thread_name"}, {"args", {{"name", "core " + std::to_string(core)}}}});
+    for (const auto& [unit, track] : tracks)
+        events.push_back({{"ph", "M"}, {"pid", kProcess}, {"tid", track}, {"name", "thread_name"}, {"args", {{"name", unit.first + " " + std::to_string(unit.second)}}}});
     return json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::string slicesAsCsv(const JobTimeline& timeline) {
-    std::string text = "job,stage,cores,called_s,begin_s,end_s,expected_s\n";
+    std::string text = "job,stage,cores,called_s,begin_s,end_s,expected_s,devices\n";
     for (const JobSlice& slice : timeline.slices) {
-        std::string cores;
+        std::string cores, devices;
         for (const int core : slice.cores())
             cores += (cores.empty() ? "" : " ") + std::to_string(core);
+        for (const auto& [resource, units] : slice.units)
+            for (const int unit : units)
+                if (resource != kCore && resource != kMeasuring)
+                    devices += (devices.empty() ? "" : "; ") + resource + " " + std::to_string(unit);
         text += csvCell(timeline.jobs[slice.job]) + "," + slice.stage + "," + cores + "," + fixedSeconds(slice.called) + "," + fixedSeconds(slice.begin) + "," + fixedSeconds(slice.end) + "," +
-                fixedSeconds(slice.expected) + "\n";
+                fixedSeconds(slice.expected) + "," + csvCell(devices) + "\n";
     }
     return text;
 }

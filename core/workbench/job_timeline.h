@@ -13,25 +13,27 @@ namespace tunesmith {
 struct JobSlice {
     std::size_t job = 0;
     std::string stage;
-    std::map<std::string, std::vector<int>> units; // of each resource: "core", "profile"
+    std::map<std::string, std::vector<int>> units; // of each resource: "core", "profile", "device KEY"
     double called = 0, begin = 0, end = 0;
     double expected = 0; // how long it was thought to take
 
     const std::vector<int>& cores() const;
 };
 
+inline bool isDeviceResource(const std::string& resource) { return resource.starts_with("device "); } // "device KEY": of other machines
+
 // What the stages of jobs did when, on which units of which resources.
 struct JobTimeline {
     std::vector<std::string> jobs;        // their names
-    std::map<std::string, int> resources; // how many units there are
+    std::map<std::string, int> resources; // how many units there are, or were at most
     std::vector<JobSlice> slices;         // in the order of their ends
 
     double makespan() const; // seconds until the last stage ended
 };
 
-// For other programs: as a trace in Chrome's JSON format, which Perfetto opens (a track for each core, microseconds), and as a table.
+// For other programs: as a trace in Chrome's JSON format, which Perfetto opens (a track for each core and device, microseconds), and as a table.
 std::string chromeTrace(const JobTimeline& timeline);
-std::string slicesAsCsv(const JobTimeline& timeline); // job,stage,cores,called_s,begin_s,end_s,expected_s
+std::string slicesAsCsv(const JobTimeline& timeline); // job,stage,cores,called_s,begin_s,end_s,expected_s,devices
 Status exportTimeline(const JobTimeline& timeline, const std::filesystem::path& file); // a table where the name ends in .csv, else a trace
 
 } // namespace tunesmith

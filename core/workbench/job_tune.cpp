@@ -11,7 +11,7 @@ constexpr std::int64_t kMostTrials = std::int64_t(1) << 40;
 
 std::vector<JobKey> keysOf(TuneJob& job) {
     TuneRequest& tuning = job.tuning;
-    return {{"model", &job.model, 0, 0, JobKey::In::both, true},
+    return {{"model", &job.model, 0, 0, JobKey::In::both, JobKey::Names::model},
             {"dims", &job.dimensions},
             {"threads", &tuning.threads, 0, 1024},
             {"trials", &tuning.budget.trialsPerWorkload, 1, kMostTrials},
@@ -26,6 +26,12 @@ std::vector<JobKey> keysOf(TuneJob& job) {
             {"timeout", &tuning.timeoutSeconds},
             {"transfer", &tuning.transfer},
             {"layouts", &tuning.layouts},
+            {"device", &job.device.key},
+            {"devices", &job.device.devices, 1, DeviceChoice::kMost},
+            {"tracker", &job.device.tracker},
+            {"token_file", &job.device.files.token, 0, 0, JobKey::In::both, JobKey::Names::file}, // where it is, not what it says
+            {"ca", &job.device.files.ca, 0, 0, JobKey::In::both, JobKey::Names::file},
+            {"insecure", &job.device.files.insecure},
             {"measure_model", &tuning.measureModel, 0, 0, JobKey::In::store}};
 }
 
@@ -35,13 +41,16 @@ Result<std::string> check(const TuneJob& job, const Work& work) {
 }
 
 Result<JobEnd> run(const TuneJob& job, const JobRun& run) {
-    TS_TRY(run.allows(job, job.tuning.threads));
+    if (!run.device)
+        TS_TRY(run.allows(job, job.tuning.threads));
     TS_ASSIGN(const Model model, run.open(job));
     TuneRequest tuning = job.tuning;
     tuning.store = run.store;
     tuning.stop = run.stop;
     tuning.listener = &run.listener;
-    tuning.builders = tuning.builders > 0 ? std::min(tuning.builders, run.cores) : run.cores;
+    if (!run.device)
+        tuning.builders = tuning.builders > 0 ? std::min(tuning.builders, run.cores) : run.cores;
+    tuning.device = run.device;
     tuning.gate = run.gate;
     tuning.resume = run.resume;
     if (run.resume && tuning.budget.seconds)

@@ -99,9 +99,10 @@ ExecutorFactory mockFactory(const ServerRequest::Mock& mock, const MachineRow& m
 }
 
 // A name without what cannot be in one.
-std::string clientName() {
+std::string clientName(const std::string& job) {
     const char* user = ::getlogin();
-    std::string name = std::string(user ? user : "user") + "@" + hostName() + ":" + std::to_string(::getpid());
+    std::string name = std::to_string(::getpid()) + (job.empty() ? "" : "/" + job);
+    name = (std::string(user ? user : "user") + "@" + hostName()).substr(0, 60) + ":" + name;
     std::ranges::replace_if(name, [](char c) { return c <= 0x20 || c >= 0x7f; }, '_');
     return name.substr(0, 100);
 }
@@ -160,17 +161,21 @@ Result<DeviceList> listDevices(const std::string& tracker, const RemoteFiles& fi
     return out;
 }
 
-Result<std::shared_ptr<RemoteExecutor>> connectDevice(const DeviceChoice& choice, const KernelWorkerOptions& limits, const Work& work) {
+Result<std::vector<std::shared_ptr<RemoteExecutor>>> connectDevices(const DeviceChoice& choice, const KernelWorkerOptions& limits, const Work& work) {
     RemoteOptions options;
     options.tracker = choice.tracker;
     TS_ASSIGN(options.access, accessOf(choice.files));
     options.key = choice.key;
-    options.priority = choice.priority;
-    options.client = clientName();
+    options.priority = choice.priorityNow ? choice.priorityNow : [priority = choice.priority] { return priority; };
+    options.client = clientName(choice.job);
     options.limits = limits;
-    options.tell = [work](const std::string& text) { work.report("remote device", -1, text); };
-    TS_ASSIGN(auto executor, RemoteExecutor::connect(std::move(options), work.stop));
-    return std::shared_ptr<RemoteExecutor>(std::move(executor));
+    options.tell = [work](const std::string& text) { work.report(text); };
+    options.missing = choice.missing;
+    std::vector<std::shared_ptr<RemoteExecutor>> executors;
+    TS_ASSIGN(executors.emplace_back(), RemoteExecutor::connect(std::move(options), work.stop));
+    while (static_cast<int>(executors.size()) < choice.devices)
+        executors.push_back(executors.front()->another());
+    return executors;
 }
 
 } // namespace tunesmith

@@ -21,10 +21,15 @@ struct RemoteFiles {
 };
 
 struct DeviceChoice {
-    std::string tracker; // HOST:PORT
+    static constexpr int kMost = 64;
+    std::string tracker = {}; // HOST:PORT
     RemoteFiles files = {};
     std::string key = {};
+    int devices = 1;  // most at a time, all of one kind of machine; workloads are spread over them
     int priority = 0; // larger ones first
+    std::function<int()> priorityNow = {}; // instead, where it changes: asked before each lease, from any thread
+    std::string job = {};                  // tells the jobs of one program apart, as the tracker shows them
+    std::function<void(bool)> missing = {}; // from any thread: one device more, or no longer, was lost in the middle of a call and is waited for
 };
 
 // Both serve until `stop`. `listening` is told the address, with the port that was chosen where 0 was asked for. What is

@@ -74,6 +74,7 @@ TuneJobsRequest SweepPlan::run() const {
     jobsOfIt.stored = jobs;
     jobsOfIt.policy = request.policy;
     jobsOfIt.store = request.store;
+    jobsOfIt.remote = request.remote;
     jobsOfIt.atOnce = sharesSeconds(request) ? 1 : request.atOnce;
     return jobsOfIt;
 }

@@ -29,6 +29,7 @@ struct SweepRequest {
     std::string policy = "predictive";
     std::string store; // empty: the default one
     int atOnce = 0;    // as of TuneJobsRequest; with a budget of seconds always 1, for they would share them
+    DeviceChoice remote = {}; // as of TuneJobsRequest
 };
 
 struct SweepRow {
@@ -40,7 +41,7 @@ struct SweepRow {
     double seconds = 0; // of the job
     std::optional<double> beforeMs, afterMs;
     std::string stopReason, error;
-    std::optional<JobOutcome> outcome; // of other kinds than tuning, which have no times above
+    std::optional<JobOutcome> outcome = {}; // of other kinds than tuning, which have no times above
 };
 
 struct SweepTable {

@@ -2,6 +2,7 @@
 #include "core/workbench/tune.h"
 
 #include <algorithm>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -45,9 +46,31 @@ AskedBefore askedBefore(const RunRow& row) {
     return asked;
 }
 
+// Devices tell from threads of their own what they wait for.
+class OneAtATime : public TuneListener {
+public:
+    explicit OneAtATime(TuneListener* to) : to_(to) {}
+
+    void onProgress(const Progress& progress) override { tell([&](TuneListener& to) { to.onProgress(progress); }); }
+    void onLeg(const TuneLeg& leg) override { tell([&](TuneListener& to) { to.onLeg(leg); }); }
+    void onTasks(const std::vector<TuningTask>& tasks) override { tell([&](TuneListener& to) { to.onTasks(tasks); }); }
+    void onRun(std::int64_t run) override { tell([&](TuneListener& to) { to.onRun(run); }); }
+    void onTrial(const TuneTrial& trial) override { tell([&](TuneListener& to) { to.onTrial(trial); }); }
+    void onTaskDone(const std::string& workload, const std::string& stopReason) override { tell([&](TuneListener& to) { to.onTaskDone(workload, stopReason); }); }
+
+private:
+    template <class Say> void tell(const Say& say) {
+        const std::lock_guard lock(mutex_);
+        if (to_)
+            say(*to_);
+    }
+    std::mutex mutex_;
+    TuneListener* to_; // null: nobody listens
+};
+
 class Tuning {
 public:
-    Tuning(const Model& model, const TuneRequest& request) : model_(model), request_(request) {}
+    Tuning(const Model& model, const TuneRequest& request) : model_(model), request_(request), listener_(request.listener) {}
 
     Result<TuneReport> go() {
         TS_ASSIGN(const std::string path, storePath(request_.store));
@@ -71,7 +94,7 @@ public:
     }
 
 private:
-    TuneListener& listener() const { return request_.listener ? *request_.listener : silent_; }
+    TuneListener& listener() const { return listener_; }
 
     // What an earlier leg left of the time is the later ones'.
     double secondsFor(std::size_t index, double spent) const {
@@ -90,11 +113,11 @@ private:
             seed = row.seed;
         }
         const Work work{request_.stop, [this](const Progress& progress) { listener().onProgress(progress); }};
-        TS_ASSIGN(device_, connectDevice(*request_.device, workerLimits(request_, seed, kAllCores), work));
+        TS_ASSIGN(devices_, connectDevices(*request_.device, workerLimits(request_, seed, kAllCores), work));
         return {};
     }
 
-    int cores() const { return device_ ? device_->device().threads : coreCount(); }
+    int cores() const { return devices_.empty() ? coreCount() : devices_.front()->device().threads; }
 
     Status planFresh() {
         budget_ = request_.budget;
@@ -162,7 +185,7 @@ private:
 
     void addLegs(TuneLegPlan plan, const std::vector<int>& threads) {
         for (std::size_t i = 0; i < threads.size(); ++i) {
-            plan.device = device_;
+            plan.devices = devices_;
             plan.leg = {threads[i], static_cast<int>(i), static_cast<int>(threads.size())};
             plan.followedBy.assign(threads.begin() + static_cast<std::ptrdiff_t>(i) + 1, threads.end());
             legs_.push_back(plan);
@@ -188,10 +211,10 @@ private:
     const Model& model_;
     const TuneRequest& request_;
     std::shared_ptr<Store> store_;
-    std::shared_ptr<RemoteExecutor> device_; // none: this machine
+    mutable OneAtATime listener_;
+    std::vector<std::shared_ptr<RemoteExecutor>> devices_; // none: this machine
     TuneBudget budget_; // of all legs together
     std::vector<TuneLegPlan> legs_;
-    mutable TuneListener silent_;
 };
 
 template <class T, class Member> T sumOf(const std::vector<TunedRun>& runs, Member member) {

@@ -5,7 +5,6 @@
 
 #include "core/jobs/scheduling_policy.h"
 #include "core/jobs/simulation.h"
-#include "core/workbench/job_gate.h"
 #include "core/workbench/job_queue.h"
 #include "core/workbench/job_session.h"
 #include "core/workbench/job_spec.h"
@@ -15,6 +14,9 @@
 namespace tunesmith {
 namespace {
 
+// What several stages of a lane load counts once.
+std::vector<ResourceUse> loadOf(const TimedStage& stage) { return stage.shares ? std::vector<ResourceUse>() : stage.uses; }
+
 // What the same jobs would be to a simulation: a stage comes after the last one of its job that had ended when it was called for.
 class RecordedJobs {
 public:
@@ -23,7 +25,7 @@ public:
     void add(const TimedStage& stage) { // in the order of their ends
         SimulatedJob& job = jobs_[stage.job.index()];
         std::vector<double>& ends = ends_[stage.job.index()];
-        SimulatedStage one{stage.kind, stage.uses, {}, stage.end - stage.begin};
+        SimulatedStage one{stage.kind, loadOf(stage), {}, stage.end - stage.begin};
         const auto before = std::ranges::upper_bound(ends, stage.called) - ends.begin();
         if (before > 0)
             one.after = {static_cast<std::size_t>(before) - 1};
@@ -37,26 +39,35 @@ private:
     std::vector<std::vector<double>> ends_;
 };
 
-void addFigures(const std::vector<TimedStage>& stages, TunedJobs& tuned) {
+void addFigures(const std::vector<TimedStage>& stages, const std::vector<Resource>& resources, TunedJobs& tuned) {
     JobTimeline& timeline = tuned.timeline;
     for (const TunedJob& job : tuned.jobs)
         timeline.jobs.push_back(job.name);
-    for (const Resource& resource : resourcesHere())
-        timeline.resources[resource.name] = resource.amount;
     std::map<std::string, double> loads;
     std::map<std::string, int> amounts;
-    for (const Resource& resource : resourcesWithMemory())
+    for (const Resource& resource : resources) {
         amounts[resource.name] = resource.amount;
+        if (!resource.estimated) // what has units
+            timeline.resources[resource.name] = resource.amount;
+    }
     RecordedJobs jobs(tuned.jobs.size());
     for (const TimedStage& stage : stages) {
         jobs.add(stage);
         timeline.slices.push_back(sliceOf(stage));
-        for (const ResourceUse& use : stage.uses)
-            loads[use.resource] += (stage.end - stage.begin) * (use.exclusive ? 1.0 : static_cast<double>(use.amount) / amounts.at(use.resource));
+        for (const ResourceUse& use : loadOf(stage))
+            loads[use.resource] += (stage.end - stage.begin) * (use.exclusive ? 1.0 : static_cast<double>(use.amount) / std::max(1, amounts.at(use.resource)));
     }
-    tuned.bound = lowerBound(resourcesWithMemory(), jobs.all());
+    tuned.bound = lowerBound(resources, jobs.all());
     for (const auto& [resource, seconds] : loads)
         tuned.utilisation[resource] = timeline.makespan() > 0 ? seconds / timeline.makespan() : 0;
+}
+
+void applyRemote(const DeviceChoice& remote, DeviceChoice& device) {
+    const auto replace = [](std::string& value, const std::string& by) { value = by.empty() ? value : by; };
+    replace(device.tracker, remote.tracker);
+    replace(device.files.token, remote.files.token);
+    replace(device.files.ca, remote.files.ca);
+    device.files.insecure |= remote.files.insecure;
 }
 
 using StoredJobs = std::vector<std::pair<StoredJobId, TuneJob>>;
@@ -89,6 +100,8 @@ Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work) {
         return inputError("policy '" + request.policy + "' disturbs every measurement: it is there for simulations only");
     TS_ASSIGN(const std::shared_ptr<Store> store, openStore(request.store, StoreMode::readWrite));
     TS_ASSIGN(StoredJobs jobs, gather(request, *store, work));
+    for (auto& [id, job] : jobs)
+        applyRemote(request.remote, job.device);
     if (jobs.empty())
         return TunedJobs();
     TS_ASSIGN(const auto session, JobSession::begin(store, request));
@@ -97,7 +110,7 @@ Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work) {
     TS_TRY(session->run(work));
     TunedJobs tuned;
     tuned.jobs = session->results();
-    addFigures(session->board().timeline(), tuned);
+    addFigures(session->board().timeline(), session->board().resources(), tuned);
     return tuned;
 }
 

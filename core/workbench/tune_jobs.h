@@ -8,7 +8,7 @@
 
 namespace tunesmith {
 
-// Several models tuned or rewritten, and problems tuned, at a time on this machine. A scheduler gives their stages turns: what is built or learned by one while another one is measured costs
+// Several models tuned or rewritten, and problems tuned, at a time, on this machine and on devices that trackers lend. A scheduler gives their stages turns: what is built or learned by one while another one is measured costs
 // nothing, and what is measured has its cores to itself. Jobs are kept in the store (job_queue.h): what a program that was stopped or killed leaves undone, the
 // next one goes on with.
 
@@ -24,6 +24,7 @@ struct TuneJob {
     int memoryMb = 0;   // likewise, MiB; a stage that needs more runs alone
     OptimizeRequest rewriting;  // of kind "rewrite": of the model; store, gate and end are those of the jobs
     TuneProblemRequest problem; // of kind "problem": without model; likewise
+    DeviceChoice device = {}; // on which its kernels are built and measured, with the job's priority; without a key: this machine
 };
 
 // How a job stands.
@@ -56,7 +57,8 @@ struct TuneJobsRequest {
     std::vector<std::int64_t> stored; // or these of it
     std::string policy = "predictive"; // of jobPolicies(), but "shared"
     std::string store;                 // empty: the default one
-    int atOnce = 0; // so many jobs run, the others wait; 0: two more than there are cores
+    int atOnce = 0; // so many jobs run on this machine, and on the devices of each key; the others wait. 0: two more than there are cores
+    DeviceChoice remote = {}; // the tracker, and the files of tokens and certificates, instead of what jobs say
     TuneJobsListener* listener = nullptr;
 };
 
@@ -83,7 +85,7 @@ struct TunedJobs {
     std::vector<TunedJob> jobs;
     JobTimeline timeline; // its jobs are those above
     double bound = 0;     // seconds: the cores cannot do these stages sooner, nor can the longest job
-    std::map<std::string, double> utilisation; // of "core" and "profile"
+    std::map<std::string, double> utilisation; // of "core", "profile" and "device KEY"
 };
 
 // A stop is no error: jobs say "queued". What fails is the job's own trouble.
@@ -91,7 +93,7 @@ Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work = {}
 
 // A file in TOML: [[job]] tables with kind, name, priority, weight, cores, memory, and what each kind knows besides; outside of them policy, and defaults for all jobs
 // whose kind knows them. Files are found relative to this one. Errors name file, line and key.
-//   tune:    model, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch, timeout, transfer, layouts
+//   tune:    model, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch, timeout, transfer, layouts, device, devices, tracker, token_file, ca, insecure
 //   rewrite: model, dims, search, cost, alpha, budget, seconds, seed, rules, threads, builders, measure, output
 //   problem: file, trials, seconds, strategy, seed, builders, batch, timeout
 Result<TuneJobsRequest> readJobFile(const std::filesystem::path& file);

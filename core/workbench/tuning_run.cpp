@@ -98,14 +98,14 @@ public:
         : model_(model), request_(request), store_(store), plan_(plan), listener_(listener) {}
 
     Result<TunedRun> go() {
-        TS_ASSIGN(target_, plan_.device ? plan_.device->device().target(plan_.leg.threads) : hostTarget(plan_.leg.threads));
+        TS_ASSIGN(target_, plan_.device() ? plan_.device()->device().target(plan_.leg.threads) : hostTarget(plan_.leg.threads));
         {
             TS_ASSIGN(const auto preparing, turn("prepare", {1, constantMb(model_.graph())}));
             TS_TRY(listTasks());
         }
         TS_ASSIGN(const TuneResult result, tune());
         TunedRun run = runOf(result);
-        if (request_.measureModel && !plan_.device && !request_.stop.stopRequested() && result.reason != StopReason::failed)
+        if (request_.measureModel && !plan_.device() && !request_.stop.stopRequested() && result.reason != StopReason::failed)
             if (const Status measured = measureModel(result.run, run); !measured.ok() && !measured.error().isCancelled())
                 return measured.error();
         if (request_.layouts && !request_.stop.stopRequested() && result.reason != StopReason::failed)
@@ -160,8 +160,11 @@ private:
         if (request_.batch > 0)
             options.batch = static_cast<std::size_t>(request_.batch);
         options.transfer = request_.transfer;
-        options.workers = workerLimits(request_, plan_.seed, plan_.device ? plan_.device->device().machine.cores : coreCount());
-        options.executor = plan_.device;
+        options.workers = workerLimits(request_, plan_.seed, plan_.device() ? plan_.device()->device().machine.cores : coreCount());
+        if (plan_.device()) {
+            options.executor = plan_.devices.front();
+            options.moreExecutors.assign(plan_.devices.begin() + 1, plan_.devices.end());
+        }
         options.version = versionText();
         options.gate = request_.gate;
         ModelRow row{{}, model_.name(), model_.source(), model_.hash()};

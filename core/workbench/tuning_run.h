@@ -16,7 +16,8 @@ struct TuneLegPlan {
     std::vector<int> followedBy; // thread counts of the legs that come after it
     RunId follows; // the run of the leg before; none for the first
     std::optional<RunId> resume;
-    std::shared_ptr<RemoteExecutor> device; // none: this machine
+    std::vector<std::shared_ptr<RemoteExecutor>> devices; // of one kind; none: this machine
+    RemoteExecutor* device() const { return devices.empty() ? nullptr : devices.front().get(); }
 };
 
 KernelWorkerOptions workerLimits(const TuneRequest& request, std::uint64_t seed, int cores); // cores: of the machine

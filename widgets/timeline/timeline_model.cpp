@@ -19,10 +19,14 @@ void TimelineModel::setTracks(const QVector<TimelineTrack>& tracks) {
     const int next = generation_ + 1;
     *this = {};
     generation_ = next;
-    tracks_ = tracks;
-    for (TimelineTrack& track : tracks_)
-        track.name = oneLine(track.name);
-    onTrack_.resize(static_cast<std::size_t>(tracks.size()));
+    addTracks(tracks);
+}
+
+void TimelineModel::addTracks(const QVector<TimelineTrack>& tracks) {
+    ++generation_;
+    for (const TimelineTrack& track : tracks)
+        tracks_.push_back({oneLine(track.name), track.resource});
+    onTrack_.resize(static_cast<std::size_t>(tracks_.size()));
 }
 
 void TimelineModel::setJobs(const QVector<TimelineJob>& jobs) {

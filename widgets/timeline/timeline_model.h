@@ -11,6 +11,7 @@ namespace tunesmith {
 class TimelineModel {
 public:
     void setTracks(const QVector<TimelineTrack>& tracks); // forgets all slices
+    void addTracks(const QVector<TimelineTrack>& tracks); // behind the others
     void setJobs(const QVector<TimelineJob>& jobs);       // what the slices' jobs are; never fewer than before while there are slices
     // In any order and as often as wanted; those that come as they end cost little. How many were not taken: with times that are no numbers or go
     // backwards, without tracks, or of jobs and tracks that there are not.
@@ -19,7 +20,7 @@ public:
 
     const QVector<TimelineTrack>& tracks() const { return tracks_; }
     const QVector<TimelineJob>& jobs() const { return jobs_; }
-    int generation() const { return generation_; } // another one when ids or jobs are no longer what they were
+    int generation() const { return generation_; } // another one when ids, tracks or jobs are no longer what they were
     int size() const { return static_cast<int>(slices_.size()); }
     TimeSpan span() const { return {begin_, end_}; }
     TimelineSlice slice(int id) const;

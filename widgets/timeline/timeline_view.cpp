@@ -88,6 +88,12 @@ void TimelineView::setTracks(const QVector<TimelineTrack>& tracks) {
     emit areaChanged();
 }
 
+void TimelineView::addTracks(const QVector<TimelineTrack>& tracks) {
+    model_.addTracks(tracks);
+    arrange();
+    fresh_.request();
+}
+
 void TimelineView::setJobs(const QVector<TimelineJob>& jobs) {
     model_.setJobs(jobs);
     viewport()->update();

@@ -18,6 +18,7 @@ public:
     explicit TimelineView(QWidget* parent = nullptr);
 
     void setTracks(const QVector<TimelineTrack>& tracks); // forgets all slices
+    void addTracks(const QVector<TimelineTrack>& tracks); // behind the others
     void setJobs(const QVector<TimelineJob>& jobs);
     int addSlices(const QVector<TimelineSlice>& batch); // how many were refused, see TimelineModel::add(); a hundred thousand take 20 ms
     enum class Live { no, here, elsewhere };            // elsewhere: setRunning() does not say what has no end yet

@@ -10,30 +10,14 @@
 #include <QTest>
 #include <QThread>
 #include <csignal>
-#include <memory>
 #include <random>
 
 #include "cli_process.h"
-#include "service_process.h"
+#include "remote_services.h"
 
 using namespace tunesmith::testing;
 
 namespace {
-
-constexpr const char* kToken = "a token of this test 0123";
-
-QString writeFile(const QTemporaryDir& folder, const QString& name, QByteArray text) {
-    QFile file(folder.filePath(name));
-    if (!file.open(QIODevice::WriteOnly) || file.write(text.replace(' ', '-')) < 0 || !file.setPermissions(QFile::ReadOwner | QFile::WriteOwner))
-        qFatal("cannot write %s", qPrintable(file.fileName()));
-    return file.fileName();
-}
-
-std::unique_ptr<Service> startTracker(const QStringList& more = {}) { return std::make_unique<Service>(QStringList{"tracker", "--listen", "127.0.0.1:0"} + more); }
-
-std::unique_ptr<Service> startMock(const QString& tracker, const QString& key, const QStringList& more = {}) {
-    return std::make_unique<Service>(QStringList{"server", "--listen", "127.0.0.1:0", "--tracker", tracker, "--key", key, "--threads", "2", "--mock", "--build-ms", "5", "--profile-ms", "20"} + more);
-}
 
 QStringList tuneOn(const QString& tracker, const QString& store, int trials = 8) {
     return {"tune", "encoder", "--device", "cpu", "--tracker", tracker, "--threads", "1", "--trials-per-workload", QString::number(trials), "--store", store, "--json"};

@@ -259,6 +259,25 @@ private slots:
         QCOMPARE(slices[2].tracks, QVector<int>{5});
         QVERIFY(SessionTracks().tracks().isEmpty());
     }
+
+    void devicesGetTracksAsTheyCome() {
+        const std::vector<JobSlice> remote{{0, "build", {{"device cpu", {1}}}, 0, 1, 2, 3}, {0, "profile", {{"device cpu", {0}}, {"other", {7}}}, 0, 1, 2, 3}};
+        SessionTracks tracks({{"core", 2}, {"profile", 1}});
+        const QVector<TimelineTrack> fresh = tracks.addDevices(remote);
+        QCOMPARE(fresh, (QVector<TimelineTrack>{{QStringLiteral("device cpu 0"), QStringLiteral("device cpu")}, {QStringLiteral("device cpu 1"), QStringLiteral("device cpu")}}));
+        QVERIFY(tracks.addDevices(remote).isEmpty());
+        const auto rows = tracks.slices(remote);
+        QVERIFY(rows[0].tracks == QVector<int>{4} && rows[1].tracks == QVector<int>{3});
+        TimelineModel model;
+        model.setTracks(tracks.tracks().mid(0, 3));
+        model.setJobs({jobRow(JobStanding())});
+        QCOMPARE(model.add({rows[0]}), 1); // there is no such track yet
+        QCOMPARE(model.add(tracks.slices({{0, "build", {{"core", {1}}}, 0, 1, 2, 3}})), 0);
+        model.addTracks(fresh);
+        QCOMPARE(model.add(rows), 0);
+        QVERIFY(tracks.addDevices({{0, "build", {{"device cpu", {1 << 30}}, {"device gpu", {-1}}}, 0, 1, 2, 3}}).isEmpty()); // a damaged file
+        QVERIFY(model.size() == 3 && model.tracks().size() == 5 && model.onTrack(4).size() == 1 && model.onTrack(1).size() == 1);
+    }
 };
 
 int main(int argc, char** argv) {

@@ -60,7 +60,7 @@ struct Cluster {
     }
     std::unique_ptr<RemoteExecutor> connect(const std::string& client, int priority = 0) {
         RemoteOptions options = clientOptions(client);
-        options.priority = priority;
+        options.priority = [priority] { return priority; };
         return take(RemoteExecutor::connect(std::move(options), {}));
     }
     bool logged(const QString& text) {

@@ -187,6 +187,53 @@ private slots:
         QVERIFY(wanted());
     }
 
+    // A run that may have several devices takes none from itself, and shares with others of its priority.
+    void severalDevicesOfOneClient() {
+        Desk desk;
+        std::map<std::string, std::string> leases; // by device
+        for (const char* name : {"a", "bb", "ccc", "dddd"})
+            leases[desk.add(name)] = "";
+        const auto ask = [&](const std::string& ticket, const std::string& client, int priority = 0) {
+            const auto answer = take(desk.book.ask({ticket, client, "cpu", {}, priority, {}}, desk.now));
+            if (answer.lease)
+                leases[answer.device] = desk.open(answer);
+            return answer.lease.has_value();
+        };
+        const auto wanted = [&] {
+            std::vector<std::string> devices;
+            for (const auto& [device, lease] : leases)
+                if (desk.book.beat(device, lease, desk.now).wanted)
+                    devices.push_back(device);
+            return devices;
+        };
+        const auto pass = [&](seconds time, const std::vector<std::pair<const char*, const char*>>& waiting, int priority = 0) {
+            for (seconds gone{0}; gone < time; gone += seconds(1)) {
+                desk.pass(seconds(1));
+                for (const auto& [ticket, client] : waiting)
+                    QVERIFY(!ask(ticket, client, priority));
+                wanted();
+            }
+        };
+        for (const char* ticket : {"l1", "l2", "l3", "l4"})
+            QVERIFY(ask(ticket, "large"));
+        pass(seconds(100), {{"l5", "large"}});
+        QVERIFY(wanted().empty()); // its own
+        pass(seconds(1), {{"l5", "large"}, {"s1", "small"}});
+        QCOMPARE(wanted().size(), std::size_t(1));
+        const std::string given = wanted().front();
+        desk.book.beat(given, leases[given] = "", desk.now);
+        QVERIFY(!ask("l5", "large") && ask("s1", "small")); // who has none, although the other one has waited longer
+        pass(seconds(40), {{"l5", "large"}, {"s2", "small"}});
+        QCOMPARE(wanted().size(), std::size_t(1)); // two and two then
+        const std::string second = wanted().front();
+        desk.book.beat(second, leases[second] = "", desk.now);
+        QVERIFY(ask("s2", "small"));
+        pass(seconds(40), {{"l5", "large"}, {"s3", "small"}});
+        QVERIFY(wanted().empty());
+        pass(seconds(4), {{"s3", "small"}}, 1);
+        QVERIFY(wanted().size() == 1); // of a higher priority, however many it has
+    }
+
     void refusesWhatMakesNoSense() {
         Desk desk;
         DeviceInfo device = testDevice("a");

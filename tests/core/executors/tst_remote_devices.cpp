@@ -158,6 +158,43 @@ private slots:
             QVERIFY2(count > 10, qPrintable(QString("%1 %2 %3").arg(trials[0]).arg(trials[1]).arg(trials[2])));
     }
 
+    // Whoever has nothing to do does not keep a device from others, and gets one again when it needs it.
+    void whatIsIdleGoesBack() {
+        Cluster cluster;
+        cluster.addMock("a", 5);
+        std::atomic<int> priority = 0;
+        RemoteOptions options = cluster.clientOptions("idle");
+        options.priority = [&] { return priority.load(); };
+        const auto idle = take(RemoteExecutor::connect(std::move(options), {}));
+        QVERIFY(idle->build(mockBuild(), {}).replied());
+        const auto other = cluster.connect("other"); // after a turn
+        QVERIFY(other->build(mockBuild(), {}).replied());
+        priority = 5; // counts from the next lease on
+        QElapsedTimer clock;
+        clock.start();
+        QVERIFY(idle->await({}).ok());
+        QVERIFY2(clock.elapsed() < 290, qPrintable(QString::number(clock.elapsed()))); // less than a turn among equals
+        QCOMPARE(take(take(TrackerClient::make(cluster.tracker->address(), {}))->list()).devices.at(0).priority, 5);
+    }
+
+    void aRunHasSeveralDevices() {
+        Cluster cluster;
+        cluster.addMock("a", 5), cluster.addMock("bb", 5), cluster.addMock("ccc", 5, "cpu", "another-kind");
+        const auto first = cluster.connect("x");
+        const auto second = first->another(), third = first->another();
+        QVERIFY(second->await({}).ok());
+        StopSource stop;
+        auto waiting = std::async(std::launch::async, [&] { return third->await(stop.token()); });
+        QVERIFY(waiting.wait_for(std::chrono::milliseconds(700)) == std::future_status::timeout); // it takes none of its own run's, nor another kind
+        QVERIFY(first->build(mockBuild(), {}).replied() && second->build(mockBuild(1), {}).replied());
+        second->rest();
+        QVERIFY(waiting.get().ok());
+        auto again = std::async(std::launch::async, [&] { return second->await(stop.token()); });
+        QVERIFY(again.wait_for(std::chrono::milliseconds(200)) == std::future_status::timeout);
+        stop.requestStop();
+        QVERIFY(again.get().error().isCancelled());
+    }
+
     void higherPrioritiesGoFirst() {
         Cluster cluster;
         cluster.addMock("a", 5);

@@ -94,6 +94,57 @@ private slots:
         QCOMPARE(scheduler.start(1)[0].units[0], (std::vector<int>{0}));
     }
 
+    // Devices come and go: what waits begins as soon as there is room, what runs is not touched, and units keep their numbers.
+    void amountsChange() {
+        Scheduler scheduler = schedulerOf({{"core", 1}});
+        const JobId job = scheduler.addJob({"job"}), other = scheduler.addJob({"other"});
+        const StagePlan plan{"profile", {{"device"}}, {}};
+        QVERIFY(!scheduler.addStage(job, plan, 0).ok());
+        scheduler.setAmount("device", 0);
+        for (int i = 0; i < 5; ++i)
+            take(scheduler.addStage(i % 2 ? other : job, plan, 0)); // they wait
+        QVERIFY(begun(scheduler).empty());
+        QCOMPARE(scheduler.shareOf({"device"}), 1.0);
+        scheduler.setAmount("device", 3);
+        QCOMPARE(begun(scheduler, 1), (Ids{0, 1, 2}));
+        scheduler.setAmount("device", 1);
+        QVERIFY(begun(scheduler, 1).empty());
+        scheduler.finish(StageId(0), 2);
+        scheduler.finish(StageId(1), 2);
+        QVERIFY(begun(scheduler, 2).empty()); // the third still has the one that there is
+        scheduler.setAmount("device", 2);
+        const auto next = scheduler.start(3);
+        QVERIFY(next.size() == 1 && next[0].units[0] == std::vector<int>{0});
+        scheduler.finish(StageId(2), 4);
+        QCOMPARE(scheduler.start(4).at(0).units[0], std::vector<int>{1});
+        scheduler.setAmount("core", 2); // what was there from the beginning may change as well
+        take(scheduler.addStage(job, {"build", {{"core", 2}}, {}}, 5));
+        QCOMPARE(begun(scheduler, 5), (Ids{5}));
+    }
+
+    // On a device the next batch is built while one is measured.
+    void lanesShareWhatTheyLoad() {
+        Scheduler scheduler = schedulerOf({{"device", 2}});
+        const JobId job = scheduler.addJob({"job"}), other = scheduler.addJob({"other"});
+        const auto planOf = [](const char* kind, int lane) { return StagePlan{.kind = kind, .uses = {{"device"}}, .after = {}, .lane = lane}; };
+        const StageId profile = take(scheduler.addStage(job, planOf("profile", 0), 0)), build = take(scheduler.addStage(job, planOf("build", 0), 0));
+        const StageId second = take(scheduler.addStage(job, planOf("profile", 1), 0)), rival = take(scheduler.addStage(other, planOf("profile", 0), 0));
+        const auto started = scheduler.start(0);
+        QCOMPARE(started.size(), std::size_t(3)); // a lane of another job is another one
+        QVERIFY(!started[0].shares && started[1].shares && !started[2].shares);
+        QCOMPARE(started[1].units, started[0].units);
+        QVERIFY(started[2].units != started[0].units);
+        scheduler.finish(profile, 10);
+        QVERIFY(begun(scheduler, 10).empty()); // the build still has it
+        QCOMPARE(scheduler.serviceOf(job, 10), 10.0); // half of the devices twice, and the shared stage counts as none
+        scheduler.finish(build, 11);
+        QCOMPARE(begun(scheduler, 11), (Ids{rival.value()}));
+        scheduler.finish(second, 12);
+        scheduler.finish(rival, 12);
+        take(scheduler.addStage(job, planOf("profile", 0), 13));
+        QVERIFY(!scheduler.start(13).at(0).shares);
+    }
+
     // A job that may have two of four cores gets no third one, and holds none from others.
     void quotas() {
         Scheduler scheduler = schedulerOf({{"core", 4}});

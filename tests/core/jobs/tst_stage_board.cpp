@@ -145,6 +145,37 @@ private slots:
         QVERIFY(cancelled);
     }
 
+    // Devices that come and go under running jobs: no stage is lost, never two on one device.
+    void amountsChange() {
+        constexpr int kJobs = 4, kStages = 40;
+        StageBoard board({{"core", 1}}, take(makePolicy("predictive")));
+        board.setAmount("device", 0);
+        std::atomic<int> left = kJobs;
+        {
+            std::vector<std::jthread> threads;
+            for (int i = 0; i < kJobs; ++i)
+                threads.emplace_back([&board, &left, job = board.addJob({"job"})] {
+                    for (int stage = 0; stage < kStages; ++stage) {
+                        const auto turn = take(board.begin(take(board.plan(job, {"profile", {{"device"}}, {}})), {}));
+                        std::this_thread::sleep_for(100us);
+                    }
+                    --left;
+                });
+            Rng rng(3);
+            while (left > 0) {
+                board.setAmount("device", static_cast<int>(rng.below(4)));
+                std::this_thread::sleep_for(300us);
+            }
+        }
+        const std::vector<TimedStage> timeline = board.timeline();
+        QCOMPARE(timeline.size(), std::size_t(kJobs * kStages));
+        for (std::size_t i = 0; i < timeline.size(); ++i)
+            for (std::size_t j = 0; j < i; ++j)
+                QVERIFY(!overlap(timeline[i], timeline[j]) || timeline[i].units != timeline[j].units);
+        for (const Resource& resource : board.resources())
+            QVERIFY(resource.name == "core" ? resource.amount == 1 : resource.amount <= 3 && resource.amount > 0);
+    }
+
     // Jobs that are stopped at any moment leave a board that others can use.
     void stoppedAnywhere() {
         StageBoard board({{"core", 2}, {"device", 1}}, take(makePolicy("predictive")));
