@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kCores = "core";
 constexpr const char* kMeasuring = "profile";
+constexpr const char* kMemory = "memory";
 constexpr int kMostDevices = 4096; // of a key; in a damaged file there may be anything
 
 QString text(const char* words) {
@@ -36,6 +37,7 @@ QString busyText(const std::map<std::string, double>& utilisation) {
     for (const auto& [resource, share] : utilisation)
         shares << (resource == kCores       ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "cores were busy for %1 of the time")).arg(percent(share))
                    : resource == kMeasuring ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "measurements ran for %1")).arg(percent(share))
+                   : resource == kMemory    ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 of the memory was in use")).arg(percent(share))
                                             : text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 was busy for %2")).arg(oneLine(resource), percent(share)));
     return shares.join(QStringLiteral(", "));
 }

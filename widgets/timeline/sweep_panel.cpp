@@ -161,6 +161,8 @@ void SweepPanel::setEntries(QVector<SweepEntry> entries) {
 void SweepPanel::setRunning(bool running) {
     running_ = running;
     refresh();
+    if (!running_)
+        table_->fitColumns(); // to what there is now
 }
 
 const QVector<SweepEntry>& SweepPanel::entries() const {

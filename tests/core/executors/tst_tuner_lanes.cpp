@@ -137,8 +137,8 @@ private slots:
                     ++homes[workload];
             for (const auto& [workload, lanes] : homes)
                 QCOMPARE(lanes, 1);
-            if (count > 1)
-                QVERIFY(!devices[0]->measured.empty() && !devices[1]->measured.empty());
+            const auto used = std::ranges::count_if(devices, [](const auto& device) { return !device->measured.empty(); });
+            QVERIFY2(used >= std::min(count, 2), qPrintable(QString::number(used))); // of six any may come first
             QCOMPARE(devices[0]->rests.load(), count > 1 ? 1 : 0);
         }
         QVERIFY(take(bench.store->check()).ok);
@@ -200,7 +200,15 @@ private slots:
             QCOMPARE(part.reason, StopReason::cancelled);
             const TuneResult rest = take(Tuner(*bench.store).resume(part.run, tuning));
             QCOMPARE(rest.reason, StopReason::budgetTrials);
-            QCOMPARE(rest.trials, std::size_t(44)); // and four finals
+            // What is left of the budget may go to a workload that had its final: then that has another one.
+            TrialFilter filter;
+            filter.run = part.run;
+            filter.limit = 1000;
+            const std::vector<TrialRow> rows = take(bench.store->trials(filter));
+            const auto finals = std::ranges::count_if(rows, &TrialRow::isFinal);
+            QVERIFY2(finals >= 4 && finals <= 7, qPrintable(QString::number(finals)));
+            QCOMPARE(static_cast<std::ptrdiff_t>(rows.size()) - finals, std::ptrdiff_t(40));
+            QCOMPARE(rest.trials, rows.size());
         }
     }
 
