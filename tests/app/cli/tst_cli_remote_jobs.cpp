@@ -109,7 +109,7 @@ private slots:
             QVERIFY(devices == 1 || beside > 0);
             verifyWhole(ran.json());
         }
-        QVERIFY2(seconds[1] < 0.9 * seconds[0], qPrintable(QString("%1 %2").arg(seconds[0]).arg(seconds[1])));
+        QVERIFY2(seconds[1] < 0.75 * seconds[0], qPrintable(QString("%1 %2").arg(seconds[0]).arg(seconds[1])));
         const CliResult trace = jobs({"trace", "1", "-o", folder_->filePath("trace.json")});
         QVERIFY2(trace.status == 0, trace.errors);
         QFile written(folder_->filePath("trace.json"));

@@ -252,7 +252,7 @@ private slots:
         devices[2]->away = true;
         const TuneResult result = take(Tuner(*bench.store).run(bench.tasks, bench.target, optionsOf(devices), stop.token()));
         QCOMPARE(result.reason, StopReason::cancelled);
-        QVERIFY(std::chrono::steady_clock::now() - asked < std::chrono::milliseconds(1000)); // a measurement takes 5 s
+        QVERIFY(std::chrono::steady_clock::now() - asked < std::chrono::milliseconds(100));
     }
 };
 
