@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 
+#include "core/loops/scalar_arithmetic.h"
+
 namespace tunesmith::loops {
 
 std::vector<Expr> conjuncts(const Expr& condition) {
@@ -47,11 +49,6 @@ void forEachTest(const Stmt& stmt, VarRanges& ranges, std::set<const VarInfo*>& 
 }
 
 namespace {
-
-std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
-    const std::int64_t quotient = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
 
 // Applies `pass` to the children, loop variables in scope.
 template <class Pass> Stmt mapChildren(const Stmt& stmt, VarRanges& ranges, const Pass& pass) {

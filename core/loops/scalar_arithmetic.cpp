@@ -26,18 +26,18 @@ std::int64_t truncRemainder(std::int64_t a, std::int64_t b, DType type) {
     return type == DType::u64 ? number(bits(a) % bits(b)) : a % b;
 }
 
-std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
-    if (b == 0 || b == -1)
-        return b == 0 ? 0 : number(0 - bits(a));
-    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
-
 std::int64_t shiftedRight(std::int64_t a, std::int64_t b, DType type) {
     const int by = static_cast<int>(bits(b) & 63);
     return isSigned(type) ? a >> by : number(bits(a) >> by);
 }
 
 } // namespace
+
+std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
+    if (b == 0 || b == -1)
+        return b == 0 ? 0 : number(0 - bits(a));
+    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
 
 double realUnary(Op op, double x) {
     switch (op) {

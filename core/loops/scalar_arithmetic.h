@@ -11,6 +11,7 @@ double realBinary(Op op, double a, double b);
 bool realCompare(Op op, double a, double b); // isNan and isInf, too, of a
 std::int64_t intUnary(Op op, std::int64_t x);
 std::int64_t intBinary(Op op, std::int64_t a, std::int64_t b, DType type); // before wrapping to the type
+std::int64_t floorDivide(std::int64_t a, std::int64_t b); // rounds down
 std::int64_t truncated(double x);                                         // towards zero; what does not fit is the smallest
 std::int64_t wrapTo(DType type, std::int64_t value);
 

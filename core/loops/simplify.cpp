@@ -4,13 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/loops/scalar_arithmetic.h"
+
 namespace tunesmith::loops {
 namespace {
-
-std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
-    const std::int64_t quotient = a / b;
-    return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
 
 std::int64_t clampToBound(__int128_t value) {
     return static_cast<std::int64_t>(std::clamp<__int128_t>(value, -kUnbounded, kUnbounded));

@@ -12,8 +12,6 @@ namespace {
 
 using namespace loops;
 
-Shape spatial(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
-
 constexpr std::int64_t kMost = std::int64_t{1} << 30;
 
 // The output's extent; resolves the pads of `window`. The rules are those of the ONNX operator's text.
@@ -80,8 +78,8 @@ Result<TransposedDims> transposedDims(const Node& original, const Shape& kernel,
 
 // The windows as those of the convolution whose input is our output.
 Result<WindowGeometry> geometryOf(const Node& node, const Shape& x, const Shape& w) {
-    TS_ASSIGN(const TransposedDims dims, transposedDims(node, spatial(w), knownDims(spatial(x))));
-    return WindowGeometry{dims.windows, TensorType(DType::f32, dims.output).shape(), spatial(x), false};
+    TS_ASSIGN(const TransposedDims dims, transposedDims(node, spatialExtents(w), knownDims(spatialExtents(x))));
+    return WindowGeometry{dims.windows, TensorType(DType::f32, dims.output).shape(), spatialExtents(x), false};
 }
 
 Status checkChannels(const InferContext& in, const Dims& x, const Dims& w, std::int64_t group) {
@@ -155,7 +153,7 @@ template <class T> void scatterTap(const WindowGeometry& g, const T* column, con
 
 template <class T> void transposeConvolve(EvalContext& context, const WindowGeometry& g, std::int64_t group) {
     const Shape &x = context.input(0).shape(), &w = context.input(1).shape();
-    const std::int64_t inPerGroup = x[1] / group, outPerGroup = w[1], taps = elementCount(spatial(w));
+    const std::int64_t inPerGroup = x[1] / group, outPerGroup = w[1], taps = elementCount(spatialExtents(w));
     const std::int64_t inPositions = elementCount(g.output), outPositions = elementCount(g.input);
     const T* const source = context.input(0).data<T>().data();
     const T* const weights = context.input(1).data<T>().data();
@@ -172,7 +170,7 @@ template <class T> void transposeConvolve(EvalContext& context, const WindowGeom
             multiplyAccumulate(taps, inPositions, inPerGroup, kernel + m * taps, 1, outPerGroup * taps, from, inPositions,
                                column.data(), inPositions);
             Shape tap(g.rank(), 0);
-            for (std::int64_t t = 0; t < taps; ++t, nextIndex(tap, spatial(w)))
+            for (std::int64_t t = 0; t < taps; ++t, nextIndex(tap, spatialExtents(w)))
                 scatterTap(g, column.data() + t * inPositions, tap, out);
         }
     }

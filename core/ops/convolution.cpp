@@ -8,10 +8,6 @@ namespace {
 
 using namespace loops;
 
-Shape spatial(const Shape& shape) {
-    return {shape.begin() + 2, shape.end()};
-}
-
 Status checkKernelShape(const OpInputs& in, const ConvInputs& inputs, const Dims& w) {
     const Shape stated = in.node.intsAttr("kernel_shape");
     if (stated.empty())
@@ -70,8 +66,8 @@ Expr channelOf(const ConvSizes& s, const Expr& o, const Expr& r) {
 } // namespace
 
 Result<WindowGeometry> convGeometry(const Node& node, const Shape& x, const Shape& w) {
-    TS_ASSIGN(const WindowAttributes attributes, readWindows(node, spatial(w)));
-    return windowGeometry(attributes, spatial(x));
+    TS_ASSIGN(const WindowAttributes attributes, readWindows(node, spatialExtents(w)));
+    return windowGeometry(attributes, spatialExtents(x));
 }
 
 Result<std::optional<Dims>> convDims(const InferContext& in, const ConvInputs& inputs) {

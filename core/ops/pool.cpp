@@ -14,8 +14,6 @@ namespace {
 
 using namespace loops;
 
-Shape spatial(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
-
 // Pads as large as the window would make windows without any element.
 Result<WindowAttributes> poolAttributes(const Node& node, std::size_t rank) {
     const Shape kernel = node.intsAttr("kernel_shape");
@@ -30,7 +28,7 @@ Result<WindowAttributes> poolAttributes(const Node& node, std::size_t rank) {
 
 Result<WindowGeometry> geometryOf(const Node& node, const Shape& x) {
     TS_ASSIGN(const WindowAttributes attributes, poolAttributes(node, x.size() - 2));
-    return windowGeometry(attributes, spatial(x));
+    return windowGeometry(attributes, spatialExtents(x));
 }
 
 Status inferPool(InferContext& in) {

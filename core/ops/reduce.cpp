@@ -24,11 +24,11 @@ namespace {
 using namespace loops;
 using Axes = std::vector<std::size_t>;
 
-enum class Kind : std::uint8_t { sum, mean, max, min, product, l1, l2, sumSquare, logSum, logSumExp };
+enum class ReduceKind : std::uint8_t { sum, mean, max, min, product, l1, l2, sumSquare, logSum, logSumExp };
 
 bool keepsDims(const Node& node) { return node.intAttr("keepdims", 1) != 0; }
 
-Axes frontAxes(const std::vector<std::int64_t>& axes, std::size_t rank, const Node& node) {
+Axes reducedAxes(const std::vector<std::int64_t>& axes, std::size_t rank, const Node& node) {
     Axes front;
     for (const std::int64_t axis : axes)
         front.push_back(frontAxis(axis, rank));
@@ -46,13 +46,13 @@ std::vector<std::int64_t> statedAxes(const OpInputs& in) {
 }
 
 // Since opset 20, a maximum of truth values is "any" and a minimum is "all".
-Status requireReducible(const OpInputs& in, Kind kind) {
-    if (kind != Kind::max && kind != Kind::min)
+Status requireReducible(const OpInputs& in, ReduceKind kind) {
+    if (kind != ReduceKind::max && kind != ReduceKind::min)
         return requireNumeric(in, 0);
     return requireType(in, 0, [](DType type) { return isNumeric(type) || type == DType::boolean; }, "numeric or bool");
 }
 
-Status inferReduce(InferContext& in, Kind kind) {
+Status inferReduce(InferContext& in, ReduceKind kind) {
     TS_TRY(requireReducible(in, kind));
     in.outputs[0] = TensorType(in.type(0).dtype);
     if (in.has(1))
@@ -69,7 +69,7 @@ Status inferReduce(InferContext& in, Kind kind) {
     const std::vector<std::int64_t> stated = statedAxes(in);
     for (const std::int64_t axis : stated)
         TS_TRY([&]() -> Status { return frontAxis(in, axis, x.size()).ok() ? Status() : frontAxis(in, axis, x.size()).error(); }());
-    const Axes axes = frontAxes(stated, x.size(), in.node);
+    const Axes axes = reducedAxes(stated, x.size(), in.node);
     if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
         return in.error("axes " + attributeText(stated) + " name an axis twice");
     in.outputs[0].dims = Dims();
@@ -100,27 +100,27 @@ template <class A> A magnitude(A x) { return x < 0 ? times(x, static_cast<A>(-1)
 template <class A> A squareRoot(A x, A) { return static_cast<A>(std::sqrt(static_cast<double>(x))); }
 template <class A> A logarithm(A x, A) { return static_cast<A>(std::log(static_cast<double>(x))); }
 
-template <class A> Folding<A> foldingOf(Kind kind) {
+template <class A> Folding<A> foldingOf(ReduceKind kind) {
     using Limits = std::numeric_limits<A>;
     const A lowest = Limits::has_infinity ? static_cast<A>(-Limits::infinity()) : Limits::lowest();
     const A highest = Limits::has_infinity ? Limits::infinity() : Limits::max();
     const auto square = [](A all, A x) { return plus(all, times(x, x)); };
     switch (kind) {
-    case Kind::mean: return {A{}, plus<A>, [](A sum, A count) { return count == 0 ? A{} : sum / count; }};
-    case Kind::max: return {lowest, [](A all, A x) { return x > all || x != x ? x : all; }, same<A>};
-    case Kind::min: return {highest, [](A all, A x) { return x < all || x != x ? x : all; }, same<A>};
-    case Kind::product: return {A{1}, times<A>, same<A>};
-    case Kind::l1: return {A{}, [](A all, A x) { return plus(all, magnitude(x)); }, same<A>};
-    case Kind::l2: return {A{}, square, squareRoot<A>};
-    case Kind::sumSquare: return {A{}, square, same<A>};
-    case Kind::logSum:
-    case Kind::logSumExp: return {A{}, plus<A>, logarithm<A>};
-    case Kind::sum: break;
+    case ReduceKind::mean: return {A{}, plus<A>, [](A sum, A count) { return count == 0 ? A{} : sum / count; }};
+    case ReduceKind::max: return {lowest, [](A all, A x) { return x > all || x != x ? x : all; }, same<A>};
+    case ReduceKind::min: return {highest, [](A all, A x) { return x < all || x != x ? x : all; }, same<A>};
+    case ReduceKind::product: return {A{1}, times<A>, same<A>};
+    case ReduceKind::l1: return {A{}, [](A all, A x) { return plus(all, magnitude(x)); }, same<A>};
+    case ReduceKind::l2: return {A{}, square, squareRoot<A>};
+    case ReduceKind::sumSquare: return {A{}, square, same<A>};
+    case ReduceKind::logSum:
+    case ReduceKind::logSumExp: return {A{}, plus<A>, logarithm<A>};
+    case ReduceKind::sum: break;
     }
     return {A{}, plus<A>, same<A>};
 }
 
-template <class T, class A> void reduceKind(Kind kind, const Tensor& input, const Axes& axes, Tensor& out) {
+template <class T, class A> void reduceKind(ReduceKind kind, const Tensor& input, const Axes& axes, Tensor& out) {
     const Folding<A> folding = foldingOf<A>(kind);
     const T* const x = input.data<T>().data();
     const auto y = out.mutableData<T>();
@@ -150,16 +150,16 @@ template <class T> void logSumExp(const Tensor& input, const Axes& axes, Tensor&
         y[i] = static_cast<T>(top[i] + std::log(sum[i]));
 }
 
-Status evalReduce(EvalContext& context, Kind kind) {
+Status evalReduce(EvalContext& context, ReduceKind kind) {
     const Tensor& given = context.input(0);
     const bool truths = given.type() == DType::boolean;
     const Tensor input = truths ? given.cast(DType::u8) : given;
     const auto stated = context.has(1) ? context.input(1).asInts() : context.node.intsAttr("axes");
-    const Axes axes = frontAxes(stated, input.rank(), context.node);
+    const Axes axes = reducedAxes(stated, input.rank(), context.node);
     Tensor out = truths ? Tensor::zeros(DType::u8, context.outputs[0].shape()) : context.outputs[0];
     visitNumeric(out.type(), [&](auto tag) {
         using T = decltype(tag);
-        if (kind == Kind::logSumExp)
+        if (kind == ReduceKind::logSumExp)
             logSumExp<T>(input, axes, out);
         else if (std::is_floating_point_v<T>)
             reduceKind<T, double>(kind, input, axes, out);
@@ -171,31 +171,31 @@ Status evalReduce(EvalContext& context, Kind kind) {
     return {};
 }
 
-Reduction reductionOf(Kind kind) {
+Reduction reductionOf(ReduceKind kind) {
     switch (kind) {
-    case Kind::max: return Reduction::max;
-    case Kind::min: return Reduction::min;
-    case Kind::product: return Reduction::product;
+    case ReduceKind::max: return Reduction::max;
+    case ReduceKind::min: return Reduction::min;
+    case ReduceKind::product: return Reduction::product;
     default: return Reduction::sum;
     }
 }
 
-Expr termOf(Kind kind, const Expr& x) {
-    if (kind == Kind::l1)
+Expr termOf(ReduceKind kind, const Expr& x) {
+    if (kind == ReduceKind::l1)
         return unary(Op::abs, x);
-    return kind == Kind::l2 || kind == Kind::sumSquare ? x * x : x;
+    return kind == ReduceKind::l2 || kind == ReduceKind::sumSquare ? x * x : x;
 }
 
-Expr finishOf(Kind kind, const Expr& x, std::int64_t count) {
+Expr finishOf(ReduceKind kind, const Expr& x, std::int64_t count) {
     switch (kind) {
-    case Kind::mean: return x * constantOf(x->type, 1.0 / static_cast<double>(count));
-    case Kind::l2: return unary(Op::sqrt, x);
-    case Kind::logSum: return unary(Op::log, x);
+    case ReduceKind::mean: return x * constantOf(x->type, 1.0 / static_cast<double>(count));
+    case ReduceKind::l2: return unary(Op::sqrt, x);
+    case ReduceKind::logSum: return unary(Op::log, x);
     default: return x;
     }
 }
 
-const char* stageName(Kind kind) {
+const char* stageName(ReduceKind kind) {
     constexpr const char* names[] = {"reduce_sum", "reduce_mean", "reduce_max", "reduce_min", "reduce_prod", "reduce_l1",
                                      "reduce_l2", "reduce_sum_square", "reduce_log_sum", "reduce_log_sum_exp"};
     return names[static_cast<std::size_t>(kind)];
@@ -213,7 +213,7 @@ Indices keptIndices(const Indices& out, std::size_t rank, const Axes& axes) {
 }
 
 // The reduction with the node's own output shape, so that without a finishing step it is a single stage.
-Stage reduceStage(LowerContext& context, Kind kind, const std::string& name, const Axes& axes) {
+Stage reduceStage(LowerContext& context, ReduceKind kind, const std::string& name, const Axes& axes) {
     const TensorRef& x = context.inputs[0];
     const DType type = computeType(x->type);
     const auto term = [&](const Indices& i) { return termOf(kind, read(x, i)); };
@@ -246,35 +246,35 @@ void lowerLogSumExp(LowerContext& context, const Axes& axes) {
     });
 }
 
-Status lowerReduce(LowerContext& context, Kind kind) {
+Status lowerReduce(LowerContext& context, ReduceKind kind) {
     const TensorRef x = context.inputs[0];
-    const Axes axes = frontAxes(statedAxes(context), x->shape.size(), context.node);
+    const Axes axes = reducedAxes(statedAxes(context), x->shape.size(), context.node);
     const std::int64_t count = countOver(x->shape, axes);
-    if (kind == Kind::logSumExp && !axes.empty()) {
+    if (kind == ReduceKind::logSumExp && !axes.empty()) {
         lowerLogSumExp(context, axes);
         return {};
     }
     if (axes.empty()) {
         lowerElementwise(context, stageName(kind), [&](const Indices& i) {
-            return kind == Kind::logSumExp ? read(x, i) : finishOf(kind, termOf(kind, read(x, i)), 1);
+            return kind == ReduceKind::logSumExp ? read(x, i) : finishOf(kind, termOf(kind, read(x, i)), 1);
         });
         return {};
     }
-    const bool finishes = kind == Kind::mean || kind == Kind::l2 || kind == Kind::logSum;
+    const bool finishes = kind == ReduceKind::mean || kind == ReduceKind::l2 || kind == ReduceKind::logSum;
     if (!finishes) {
         finishReduction(context, reduceStage(context, kind, stageName(kind), axes));
         return {};
     }
-    const char* const name = kind == Kind::l2 ? "reduce_sum_square" : "reduce_sum";
+    const char* const name = kind == ReduceKind::l2 ? "reduce_sum_square" : "reduce_sum";
     const TensorRef sum = context.add(reduceStage(context, kind, name, axes));
     lowerElementwise(context, stageName(kind), [&](const Indices& i) { return finishOf(kind, load(sum, i), count); });
     return {};
 }
 
-Status reduceLowerable(const OpInputs& in, Kind kind) {
+Status reduceLowerable(const OpInputs& in, ReduceKind kind) {
     if (in.has(1) && !in.isConstant(1))
         return in.unsupported("axes that are not constant are not compiled");
-    const bool fractions = kind == Kind::mean || kind == Kind::l2 || kind == Kind::logSum || kind == Kind::logSumExp;
+    const bool fractions = kind == ReduceKind::mean || kind == ReduceKind::l2 || kind == ReduceKind::logSum || kind == ReduceKind::logSumExp;
     if (fractions && isInteger(in.type(0).dtype))
         return in.unsupported("this reduction of integers is not compiled");
     if (in.type(0).dtype == DType::boolean)
@@ -285,23 +285,23 @@ Status reduceLowerable(const OpInputs& in, Kind kind) {
 } // namespace
 
 void registerReduce(OperatorList& list) {
-    const auto add = [&](const char* name, Kind kind) {
+    const auto add = [&](const char* name, ReduceKind kind) {
         addOperator(
             list, name, Fusion::anchor, 1, {1, 2}, [kind](InferContext& c) { return inferReduce(c, kind); },
             [kind](EvalContext& c) { return evalReduce(c, kind); },
             [kind](LowerContext& c) { return lowerReduce(c, kind); },
             [kind](const OpInputs& in) { return reduceLowerable(in, kind); });
     };
-    add("ReduceSum", Kind::sum);
-    add("ReduceMean", Kind::mean);
-    add("ReduceMax", Kind::max);
-    add("ReduceMin", Kind::min);
-    add("ReduceProd", Kind::product);
-    add("ReduceL1", Kind::l1);
-    add("ReduceL2", Kind::l2);
-    add("ReduceSumSquare", Kind::sumSquare);
-    add("ReduceLogSum", Kind::logSum);
-    add("ReduceLogSumExp", Kind::logSumExp);
+    add("ReduceSum", ReduceKind::sum);
+    add("ReduceMean", ReduceKind::mean);
+    add("ReduceMax", ReduceKind::max);
+    add("ReduceMin", ReduceKind::min);
+    add("ReduceProd", ReduceKind::product);
+    add("ReduceL1", ReduceKind::l1);
+    add("ReduceL2", ReduceKind::l2);
+    add("ReduceSumSquare", ReduceKind::sumSquare);
+    add("ReduceLogSum", ReduceKind::logSum);
+    add("ReduceLogSumExp", ReduceKind::logSumExp);
 }
 
 } // namespace tunesmith::ops

@@ -64,6 +64,8 @@ Error doesNotFit(const Window& window, std::int64_t extent) {
 
 } // namespace
 
+Shape spatialExtents(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+
 Result<WindowAttributes> readWindows(const Node& node, const Shape& kernel) {
     const std::size_t rank = kernel.size();
     WindowAttributes attributes;

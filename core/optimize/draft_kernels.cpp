@@ -27,7 +27,7 @@ bool isComputed(const Draft& draft, ValueNo value) {
     return false;
 }
 
-std::int64_t bytesOf(const Draft& draft, ValueNo value) { return elementCount(draft.shape(value)) * static_cast<std::int64_t>(byteSize(draft.dtype(value))); }
+std::int64_t bufferBytes(const Draft& draft, ValueNo value) { return elementCount(draft.shape(value)) * static_cast<std::int64_t>(byteSize(draft.dtype(value))); }
 
 // Whether the parts are runs of bytes of the whole, aligned like buffers of their own (schedule/view.h).
 bool splitsInRows(const Draft& draft, NodeNo node) {
@@ -35,7 +35,7 @@ bool splitsInRows(const Draft& draft, NodeNo node) {
     if (whole.size() == 4 || !isOutermost(whole, fromFront(draft.op(node).intAttr("axis", 0), whole.size())))
         return false;
     for (std::size_t i = 0; i < draft.node(node).outputs; ++i)
-        if (const std::int64_t bytes = bytesOf(draft, draft.output(node, i)); bytes == 0 || bytes % kBufferAlignment != 0)
+        if (const std::int64_t bytes = bufferBytes(draft, draft.output(node, i)); bytes == 0 || bytes % kBufferAlignment != 0)
             return false;
     return isComputed(draft, draft.operand(node, 0));
 }
@@ -52,9 +52,9 @@ bool takesRows(const Draft& draft, NodeNo node) {
     if (!plain)
         return false;
     const std::size_t axis = fromFront(axes ? axes->asInt(0) : draft.op(node).intAttr("axis", 0), whole.size());
-    if (axis >= whole.size() || !isOutermost(whole, axis) || bytesOf(draft, draft.output(node)) == 0)
+    if (axis >= whole.size() || !isOutermost(whole, axis) || bufferBytes(draft, draft.output(node)) == 0)
         return false;
-    const std::int64_t row = bytesOf(draft, from) / whole[axis], start = first->asInt(0);
+    const std::int64_t row = bufferBytes(draft, from) / whole[axis], start = first->asInt(0);
     return (start < 0 ? start + whole[axis] : start) * row % kBufferAlignment == 0 && isComputed(draft, from);
 }
 

@@ -29,7 +29,7 @@ struct TreePart {
     std::vector<Item> items;
 };
 
-struct GraphPart {
+struct DiagramPart {
     struct Edge {
         int from = 0;
         int to = 0;
@@ -56,7 +56,7 @@ struct ImagePart {
 
 struct Description {
     std::string title;
-    std::variant<TextPart, TablePart, TreePart, GraphPart, CurvePart, ImagePart> part;
+    std::variant<TextPart, TablePart, TreePart, DiagramPart, CurvePart, ImagePart> part;
 };
 
 } // namespace tunesmith

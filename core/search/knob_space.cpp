@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kCountable = 1ull << 20;
 constexpr std::size_t kOneHotLimit = 16; // more choices than this are described by their numbers alone
-constexpr int kTries = 64;
+constexpr int kDraws = 64;
 
 Status checkKnob(const Knob& knob, const std::string& space) {
     if (knob.values.empty())
@@ -126,7 +126,7 @@ std::uint64_t KnobSpace::indexOf(const Config& config) const {
 Config KnobSpace::sample(Rng& rng) const {
     if (!allowed_.empty())
         return decode(allowed_[rng.below(allowed_.size())]);
-    for (int i = 0; i < 16 * kTries; ++i)
+    for (int i = 0; i < 16 * kDraws; ++i)
         if (Config config = decode(rng.below(count_)); allowed(config))
             return config;
     return scan(rng.below(count_));
@@ -142,7 +142,7 @@ Config KnobSpace::scan(std::uint64_t from) const {
 }
 
 Config KnobSpace::neighbour(const Config& config, Rng& rng) const {
-    for (int i = 0; i < kTries; ++i) {
+    for (int i = 0; i < kDraws; ++i) {
         const std::size_t knob = rng.below(knobs_.size());
         const std::size_t values = knobs_[knob].values.size();
         if (values == 1)
@@ -158,7 +158,7 @@ Config KnobSpace::neighbour(const Config& config, Rng& rng) const {
 }
 
 Config KnobSpace::cross(const Config& mother, const Config& father, Rng& rng) const {
-    for (int i = 0; i < kTries; ++i) {
+    for (int i = 0; i < kDraws; ++i) {
         Config child = mother;
         for (std::size_t knob = 0; knob < knobs_.size(); ++knob)
             if (rng.chance(0.5))

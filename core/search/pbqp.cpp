@@ -12,7 +12,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
 using Costs = std::vector<double>;
 
@@ -146,14 +146,14 @@ private:
 
     // Moves the least of a row or column into the alternative that it belongs to; `other`: the costs of its other end.
     static void shift(Costs& costs, double& own, const Costs& other, std::size_t begin, std::size_t step) {
-        double low = kInfinity;
+        double low = kForbidden;
         for (std::size_t k = 0; k < other.size(); ++k)
-            if (other[k] < kInfinity)
+            if (other[k] < kForbidden)
                 low = std::min(low, costs[begin + k * step]);
         own += low;
         for (std::size_t k = 0; k < other.size(); ++k) {
             double& cost = costs[begin + k * step];
-            cost = own < kInfinity && other[k] < kInfinity ? cost - low : 0; // nobody takes what is forbidden anyway
+            cost = own < kForbidden && other[k] < kForbidden ? cost - low : 0; // nobody takes what is forbidden anyway
         }
     }
 
@@ -180,7 +180,7 @@ private:
         const Link& link = step.links[0];
         Costs& costs = nodes_[link.node];
         for (std::size_t j = 0; j < costs.size(); ++j) {
-            double low = kInfinity;
+            double low = kForbidden;
             for (std::size_t i = 0; i < step.own.size(); ++i)
                 low = std::min(low, step.own[i] + link.costs[i * costs.size() + j]);
             costs[j] += low;
@@ -190,7 +190,7 @@ private:
     void foldIntoEdge(const Step& step) {
         const Link &first = step.links[0], &second = step.links[1];
         const std::size_t rows = nodes_[first.node].size(), columns = nodes_[second.node].size();
-        Costs costs(rows * columns, kInfinity);
+        Costs costs(rows * columns, kForbidden);
         for (std::size_t j = 0; j < rows; ++j)
             for (std::size_t k = 0; k < columns; ++k)
                 for (std::size_t i = 0; i < step.own.size(); ++i)
@@ -263,7 +263,7 @@ private:
             const Costs& other = problem.nodes[edge.a == node ? edge.b : edge.a];
             const Costs costs = edge.a == node ? edge.costs : transposed(edge.costs, other.size(), score.size());
             for (std::size_t i = 0; i < score.size(); ++i) {
-                double low = kInfinity;
+                double low = kForbidden;
                 for (std::size_t j = 0; j < other.size(); ++j)
                     low = std::min(low, costs[i * other.size() + j] + other[j]);
                 score[i] += low;
@@ -272,7 +272,7 @@ private:
         std::vector<std::size_t> order(score.size());
         std::iota(order.begin(), order.end(), std::size_t(0));
         std::ranges::stable_sort(order, {}, [&](std::size_t i) { return score[i]; });
-        std::erase_if(order, [&](std::size_t i) { return score[i] == kInfinity; });
+        std::erase_if(order, [&](std::size_t i) { return score[i] == kForbidden; });
         return order;
     }
 
@@ -289,7 +289,7 @@ private:
             first = false;
             PbqpProblem fixed = problem;
             for (std::size_t i = 0; i < fixed.nodes[node].size(); ++i)
-                fixed.nodes[node][i] = i == guess ? fixed.nodes[node][i] : kInfinity;
+                fixed.nodes[node][i] = i == guess ? fixed.nodes[node][i] : kForbidden;
             if (auto found = solve(std::move(fixed), limit)) {
                 limit = problem.cost(*found);
                 best = std::move(found);
@@ -303,7 +303,7 @@ private:
 };
 
 [[maybe_unused]] bool isSound(const PbqpProblem& problem) {
-    const auto sound = [](const Costs& costs) { return std::ranges::all_of(costs, [](double cost) { return cost > -kInfinity; }); };
+    const auto sound = [](const Costs& costs) { return std::ranges::all_of(costs, [](double cost) { return cost > -kForbidden; }); };
     return std::ranges::all_of(problem.nodes, [&](const Costs& costs) { return !costs.empty() && sound(costs); }) &&
            std::ranges::all_of(problem.edges, [&](const PbqpEdge& edge) {
                return edge.a != edge.b && edge.a < problem.nodes.size() && edge.b < problem.nodes.size() &&
@@ -326,7 +326,7 @@ PbqpSolution solvePbqp(const PbqpProblem& problem, std::size_t branches) {
     assert(isSound(problem) && "costs are no NaN, edges have as many as their nodes have alternatives");
     Solver solver(branches);
     PbqpSolution solution;
-    auto choice = solver.solve(problem, kInfinity);
+    auto choice = solver.solve(problem, kForbidden);
     solution.proven = solver.proven();
     if (!choice)
         return solution;

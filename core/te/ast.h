@@ -17,6 +17,8 @@ struct Place {
     int line = 1, column = 1;
 };
 
+inline std::string quoted(const std::string& name) { return "'" + name + "'"; } // in sentences about it
+
 struct Term {
     enum class Kind : std::uint8_t {
         integer, real,

@@ -10,8 +10,6 @@
 namespace tunesmith::te {
 namespace {
 
-std::string quoted(const std::string& name) { return "'" + name + "'"; }
-
 std::string counted(std::size_t count, const char* one, const char* several) { return std::to_string(count) + " " + (count == 1 ? one : several); }
 std::string dimensions(std::size_t count) { return counted(count, "dimension", "dimensions"); }
 

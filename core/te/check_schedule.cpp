@@ -10,8 +10,6 @@
 namespace tunesmith::te {
 namespace {
 
-std::string quoted(const std::string& name) { return "'" + name + "'"; }
-
 std::string listed(const std::vector<std::string>& names) {
     std::string all;
     for (const std::string& name : names)

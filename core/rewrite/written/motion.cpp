@@ -8,8 +8,6 @@
 namespace tunesmith::rewrite {
 namespace {
 
-const char* const kMaps = "f maps elements: an activation, a cast, or arithmetic with one number";
-
 bool moves(const Draft& draft, NodeNo node, bool transposes) { return transposes ? draft.is(node, "Transpose") : isReshape(draft, node); }
 
 ValueNo sampleMove(SampleModel& model, ValueNo value, bool transposes) { return transposes ? model.transposed(value) : model.reshaped(value); }

@@ -8,8 +8,6 @@
 namespace tunesmith::rewrite {
 namespace {
 
-const char* const kMaps = "f maps elements: an activation, a cast, or arithmetic with one number";
-
 // The same operator with the same numbers, of other data.
 bool mapsLike(const Draft& draft, NodeNo a, NodeNo b) {
     const auto mappedA = mappedOperand(draft, a), mappedB = mappedOperand(draft, b);
