@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/executors/certificate.h"
+
 namespace tunesmith {
 namespace {
 
@@ -77,6 +79,8 @@ Result<Access> readAccess(const AccessFiles& files) {
     if (!files.certificate.empty()) {
         TS_ASSIGN(access.certificate, readPem(files.certificate, "--cert", false));
         TS_ASSIGN(access.key, readPem(files.key, "--tls-key", true));
+        if (const Status status = checkCertificate(access.certificate, access.key); !status.ok())
+            return status.error().within("--cert " + files.certificate);
     }
     return access;
 }

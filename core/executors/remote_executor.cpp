@@ -190,7 +190,10 @@ CallReport RemoteExecutor::call(const Message& request, double seconds, double p
         if (!current.ok())
             return ended(current.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::notStarted, current.error());
         RemoteSession& session = **current;
-        auto report = session.exchange(request, seconds, patience, stop, keptBy(session.deviceId()));
+        std::uint64_t moved = 0;
+        traffic_.begin();
+        auto report = session.exchange(request, seconds, patience, stop, keptBy(session.deviceId()), &moved);
+        traffic_.end(moved);
         session.leave();
         if (report.ok()) {
             remember(session.deviceId(), request, *report);

@@ -9,6 +9,7 @@
 
 #include "core/executors/remote_session.h"
 #include "core/executors/tracker_client.h"
+#include "core/executors/traffic.h"
 
 namespace tunesmith {
 
@@ -43,6 +44,8 @@ public:
     CallReport measure(Message request, double seconds, const StopToken& stop) override;
     Status await(const StopToken& stop) override;
     void rest() override;
+    bool isElsewhere() const override { return true; }
+    double networkMbit() const override { return traffic_.mbit(); }
 
 private:
     RemoteExecutor(RemoteOptions options, std::shared_ptr<TrackerClient> tracker, std::string secret);
@@ -67,6 +70,7 @@ private:
     const std::shared_ptr<TrackerClient> tracker_;
     const std::string secret_; // of the run
     DeviceInfo first_;
+    Traffic traffic_;
     std::mutex waiting_; // held by the one thread that gets the next session; guards session_
     Session session_;
     mutable std::mutex mutex_; // guards what follows

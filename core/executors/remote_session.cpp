@@ -176,7 +176,7 @@ Result<std::unique_ptr<RemoteSession>> RemoteSession::open(const Setup& setup, c
 }
 
 Result<CallReport> RemoteSession::exchange(const Message& request, double seconds, std::chrono::milliseconds patience, const StopToken& stop,
-                                           const std::set<std::string>& kept) {
+                                           const std::set<std::string>& kept, std::uint64_t* moved) {
     const auto lost = [&](Error error) {
         impl_->lose(error);
         return error;
@@ -192,6 +192,8 @@ Result<CallReport> RemoteSession::exchange(const Message& request, double second
             return ended(CallOutcome::refused, inputError("a request of more than " + std::to_string(kLargestMessage >> 20) + " MiB, too large for a remote device"));
         reply.Clear();
         status = impl_->call(wire, patience, stop, reply);
+        if (moved)
+            *moved += wire.ByteSizeLong() + reply.ByteSizeLong();
         if (!status.ok() || !reply.missing())
             break;
     }

@@ -5,13 +5,15 @@
 #include <grpcpp/support/server_interceptor.h>
 
 #include "core/base/log.h"
+#include "core/executors/rpc_log.h"
 #include "core/executors/wire.h"
 
 namespace tunesmith {
 namespace {
 
 constexpr int kMostThreads = 256;
-constexpr int kPingMs = 2000, kPongMs = 3000; // how soon a silent client's connection is cut
+constexpr int kPingMs = 2000, kPongMs = 3000; // how soon a silent connection is cut, by either side
+constexpr int kMostOftenPingMs = 500;
 constexpr int kMostReceived = static_cast<int>(kLargestMessage + kLargestMessage / 4); // what is larger, gRPC refuses without a word; the rest of what is too large, we
 constexpr const char* kTokenName = "x-tunesmith-token";
 
@@ -35,13 +37,18 @@ private:
 } // namespace
 
 std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Access& access) {
+    takeGrpcLog();
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(static_cast<int>(kLargestMessage));
     arguments.SetMaxSendMessageSize(static_cast<int>(kLargestMessage));
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1); // a server that comes back is not still being avoided
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kPongMs); // how long one attempt may take
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs); // or TCP's pauses hold a dead connection as long again as a cable was out
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPongMs);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0); // as many as it takes
     const auto credentials = access.ca.empty() ? grpc::InsecureChannelCredentials() : grpc::SslCredentials({access.ca, {}, {}});
     return grpc::CreateCustomChannel(address, credentials, arguments);
 }
@@ -60,6 +67,7 @@ Result<Listener> listenAt(const std::string& address, const Access& access, cons
         grpc::SslServerCredentialsOptions options;
         options.pem_key_cert_pairs.push_back({access.key, access.certificate});
         credentials = grpc::SslServerCredentials(options);
+        logRefusalsOf(access.certificate);
     }
     grpc::ServerBuilder builder;
     int port = 0;
@@ -71,6 +79,7 @@ Result<Listener> listenAt(const std::string& address, const Access& access, cons
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPongMs);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMostOftenPingMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
     builder.SetResourceQuota(grpc::ResourceQuota().SetMaxThreads(kMostThreads));
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;

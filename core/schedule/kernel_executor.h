@@ -36,6 +36,8 @@ public:
     // Until there is something to build and measure on; calls wait themselves. An Error when stopped, or when there never will be.
     virtual Status await(const StopToken& /*stop*/) { return {}; }
     virtual void rest() {} // nothing is called for a while: others may have what it holds
+    virtual bool isElsewhere() const { return false; } // what it does loads another machine ...
+    virtual double networkMbit() const { return 0; }   // ... and the network, by so many Mbit/s until now
 
     // Processors of this machine that builds, or measurements, keep to from now on. Executors elsewhere take no notice.
     virtual void keepBuildsTo(const std::vector<int>& /*processors*/) {}

@@ -14,6 +14,7 @@ namespace tunesmith {
 struct StageNeed {
     int cores = 1;
     std::int64_t memoryMb = 0; // an estimate of what its processes and this one take for it; see stage_memory.h
+    double networkMbit = 0; // Mbit/s that a device elsewhere has moved until now
     int lane = 0; // which of the run's devices is built or measured on
 };
 
@@ -26,8 +27,9 @@ public:
         virtual ~Turn() = default;
         virtual std::vector<int> processors() const { return {}; } // that it is to keep to; none: all
     };
-    // "prepare": the model is read, and cut into workloads; "build": candidates are proposed and compiled, on so many cores; "profile": kernels are timed on so many, which nothing else may load; "update": what was
-    // measured is learned from; "search": equal graphs are searched; "check": results are compared with a reference. Waits; a stop is a cancelled Error.
+    // "prepare": the model is read, and cut into workloads; "propose": candidates for a device elsewhere are chosen; "build": candidates are compiled, on so many
+    // cores, and chosen before, if that is here; "profile": kernels are timed on so many, which nothing else may load; "update": what was measured is learned from;
+    // "search": equal graphs are searched; "check": results are compared with a reference. Waits; a stop is a cancelled Error.
     virtual Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) = 0;
 };
 

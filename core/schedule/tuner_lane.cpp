@@ -71,6 +71,7 @@ Result<std::unique_ptr<StageGate::Turn>> TunerLane::turn(const std::string& stag
     if (stage != "update")
         TS_TRY(executor_.await(context_.stop));
     need.lane = number_;
+    need.networkMbit = executor_.networkMbit();
     TS_ASSIGN(auto turn, context_.options.gate->enter(stage, need, context_.stop));
     if (stage == "build")
         executor_.keepBuildsTo(turn->processors());
@@ -83,9 +84,10 @@ Result<std::optional<BatchUnderWay>> TunerLane::prepare() {
     std::optional<BatchUnderWay> none;
     if (!hasNext())
         return none;
-    const auto building = turn("build", buildNeed(context_.builders));
-    if (!building.ok())
-        return building.error().isCancelled() ? Result(std::move(none)) : building.error();
+    const bool elsewhere = executor_.isElsewhere(); // then candidates are proposed on a core of this machine all the same
+    auto preparing = elsewhere ? turn("propose", {}) : turn("build", buildNeed(context_.builders));
+    if (!preparing.ok())
+        return preparing.error().isCancelled() ? Result(std::move(none)) : preparing.error();
     while (!isOver()) {
         const auto next = context_.pool.takeNext(number_);
         if (!next)
@@ -97,6 +99,12 @@ Result<std::optional<BatchUnderWay>> TunerLane::prepare() {
         context_.pool.proposed(*next->search, batch.has_value());
         if (!batch)
             continue;
+        if (elsewhere) {
+            preparing->reset();
+            preparing = turn("build", buildNeed(context_.builders));
+            if (!preparing.ok() && !preparing.error().isCancelled()) // stopped: builds say so themselves
+                return preparing.error();
+        }
         build(*batch);
         return batch;
     }

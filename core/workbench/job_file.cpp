@@ -12,7 +12,8 @@ namespace tunesmith {
 namespace {
 
 constexpr std::uintmax_t kMostBytes = 1 << 20;
-constexpr const char* kKind = "kind"; // says which other keys there are
+constexpr const char* kKind = "kind";       // says which other keys there are
+constexpr const char* kProblem = "problem"; // such a kind; in another file, a plugin's problem
 
 class JobFile {
 public:
@@ -24,7 +25,7 @@ public:
     Result<WorkFile> kind() {
         return parsed<WorkFile>([](const toml::table& table) {
             const bool sweep = table.contains("model") && !table.contains("job");
-            return table.contains("problem") ? WorkFile::problem : sweep ? WorkFile::sweep : WorkFile::jobs;
+            return table.contains(kProblem) ? WorkFile::problem : sweep ? WorkFile::sweep : WorkFile::jobs;
         });
     }
     Result<SweepRequest> readSweep() {
@@ -52,6 +53,12 @@ private:
 
     Result<TuneJobsRequest> jobsOf(const toml::table& table) const {
         TuneJobsRequest request;
+        if (table.contains(kProblem)) {
+            TuneJob& job = request.jobs.emplace_back();
+            job.kind = kProblem;
+            job.problem.file = std::filesystem::absolute(file_);
+            return request;
+        }
         if (const toml::node* const policy = table.get("policy"))
             TS_TRY(text("policy", *policy, request.policy));
         for (const auto& [key, node] : table)

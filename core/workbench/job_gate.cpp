@@ -6,14 +6,16 @@
 
 #include "core/measure/machine.h"
 #include "core/measure/memory.h"
+#include "core/measure/network.h"
 
 namespace tunesmith {
 
 std::vector<Resource> resourcesHere() { return {{kCoreResource, coreCount()}, {kProfileResource, 1}}; }
 
-std::vector<Resource> resourcesWithMemory() {
+std::vector<Resource> resourcesOfBoard() {
     std::vector<Resource> all = resourcesHere();
     all.push_back({kMemoryResource, usableMemoryMb(), true});
+    all.push_back({kNetworkResource, linkMbit(), true});
     return all;
 }
 
@@ -41,7 +43,8 @@ JobGate::JobGate(StageBoard& board, JobWatch& watch, JobId job, int cores, std::
 StagePlan JobGate::planOf(const std::string& kind, const StageNeed& need) const {
     constexpr std::int64_t kMost = std::numeric_limits<int>::max();
     if (!device_.empty() && (kind == "build" || kind == "profile")) {
-        StagePlan plan{kind, {{device_}}, {}};
+        const double mbit = std::clamp(need.networkMbit, 1.0, static_cast<double>(kMost));
+        StagePlan plan{kind, {{device_}, {kNetworkResource, static_cast<int>(mbit)}}, {}};
         plan.lane = need.lane;
         return plan;
     }

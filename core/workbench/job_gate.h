@@ -10,14 +10,14 @@ namespace tunesmith {
 
 inline constexpr const char* kCoreResource = "core";
 inline constexpr const char* kProfileResource = "profile"; // one measurement at a time on a machine
-
 inline constexpr const char* kMemoryResource = "memory";   // MiB
+inline constexpr const char* kNetworkResource = "network"; // Mbit/s
 
 std::vector<Resource> resourcesHere();      // with units
-std::vector<Resource> resourcesWithMemory();
+std::vector<Resource> resourcesOfBoard();   // and those that are only estimated
 
 // Where the stages of one job get their turns on a board. The watch is told of each that begins or ends. What a job on devices builds and profiles loads one of those, a lane each, and
-// nothing of this machine.
+// of this machine only the network.
 class JobGate : public StageGate {
 public:
     // cores: the most of a stage; heldMb: what the job has in memory all the time; device: the resource, empty: this machine

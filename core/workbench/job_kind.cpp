@@ -20,7 +20,8 @@ std::vector<JobKey> keysOfAll(TuneJob& job) {
             {"priority", &job.priority, -kMostPriority, kMostPriority, In::files},
             {"weight", &job.weight},
             {"cores", &job.cores, 0, 1024},
-            {"memory", &job.memoryMb, 0, std::numeric_limits<int>::max()}};
+            {"memory", &job.memoryMb, 0, std::numeric_limits<int>::max()},
+            {"network", &job.networkMbit, 0, std::numeric_limits<int>::max()}};
 }
 
 } // namespace

@@ -101,7 +101,7 @@ Result<std::unique_ptr<JobSession>> JobSession::begin(std::shared_ptr<Store> sto
 
 JobSession::JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy)
     : store_(std::move(store)), id_(id), atOnce_(static_cast<std::size_t>(request.atOnce > 0 ? request.atOnce : coreCount() + 2)), storePath_(store_->path()),
-      board_(resourcesWithMemory(), std::move(policy)), watch_(board_, request.listener), devices_(board_) {}
+      board_(resourcesOfBoard(), std::move(policy)), watch_(board_, request.listener), devices_(board_) {}
 
 JobSession::~JobSession() = default;
 
@@ -119,6 +119,8 @@ void JobSession::add(StoredJobId id, TuneJob job) {
         traits.most[kCoreResource] = job.cores;
     if (job.memoryMb > 0)
         traits.most[kMemoryResource] = job.memoryMb;
+    if (job.networkMbit > 0)
+        traits.most[kNetworkResource] = job.networkMbit;
     added->board = board_.addJob(std::move(traits));
     if (!job.device.key.empty() && !job.device.tracker.empty())
         devices_.add(job.device);
@@ -270,7 +272,7 @@ void JobSession::work(Job& job) {
     if (const Status finished = finish(job); !finished.ok())
         result.error = finished.error().message;
     job.state = Job::State::ended;
-    job.standing->onEnd(result.state, result.error);
+    job.standing->onEnd(result.state, result.error, result.outcome);
     changed_.notify_all();
 }
 

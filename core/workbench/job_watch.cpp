@@ -86,12 +86,13 @@ void StandingWatch::onProgress(double fraction) {
     watch_.tell(standing_);
 }
 
-void StandingWatch::onEnd(const std::string& state, const std::string& error) {
+void StandingWatch::onEnd(const std::string& state, const std::string& error, const JobOutcome& outcome) {
     const std::lock_guard lock(mutex_);
     standing_.running = false;
     standing_.ended = state != "queued";
     standing_.cancelled = state == "cancelled";
     standing_.error = error;
+    standing_.outcome = outcome;
     if (state == "done")
         standing_.fraction = 1;
     watch_.tell(standing_);

@@ -37,7 +37,7 @@ public:
     void onTasks(const std::vector<TuningTask>& tasks);
     void onTrial(const TuneTrial& trial);
     void onProgress(double fraction);
-    void onEnd(const std::string& state, const std::string& error);
+    void onEnd(const std::string& state, const std::string& error, const JobOutcome& outcome = {});
     double fraction() const;
 
 private:

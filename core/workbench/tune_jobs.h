@@ -22,9 +22,21 @@ struct TuneJob {
     double weight = 1;  // its share of what jobs of one priority compete for
     int cores = 0;      // quota: so many at a time; 0: all that there are
     int memoryMb = 0;   // likewise, MiB; a stage that needs more runs alone
+    int networkMbit = 0; // likewise, Mbit/s that its devices load this machine's network with
     OptimizeRequest rewriting;  // of kind "rewrite": of the model; store, gate and end are those of the jobs
     TuneProblemRequest problem; // of kind "problem": without model; likewise
     DeviceChoice device = {}; // on which its kernels are built and measured, with the job's priority; without a key: this machine
+};
+
+// What a job came to that tunes no kernels: what its model cost, or its problem came to, before and after.
+struct JobOutcome {
+    std::string unit = {};                         // of both: "ms", "kernels", "points"
+    std::optional<double> before = {}, after = {}; // by the search's cost; of the default and of the best config
+    std::optional<double> measuredBeforeMs = {}, measuredAfterMs = {}; // of models, where they were timed as modules
+    std::string file = {};   // that was written
+    std::string remark = {}; // "the best is 20 to 25 % faster"
+
+    bool any() const { return before || after || !file.empty() || !remark.empty(); }
 };
 
 // How a job stands.
@@ -39,6 +51,7 @@ struct JobStanding {
     std::optional<double> bestMs = {}; // of the model's kernels together, once each of them was measured
     bool running = false, paused = false, ended = false, cancelled = false; // none of them: it waits in the store
     std::string error = {}; // why it failed; empty if it did not
+    JobOutcome outcome = {}; // of one that is done
 };
 
 // Watches the jobs. Never called by two threads at once, but from different threads: be quick, queue what is slow.
@@ -62,15 +75,6 @@ struct TuneJobsRequest {
     TuneJobsListener* listener = nullptr;
 };
 
-// What a job came to that tunes no kernels: what its model cost, or its problem came to, before and after.
-struct JobOutcome {
-    std::string unit = {};                         // of both: "ms", "kernels", "points"
-    std::optional<double> before = {}, after = {}; // by the search's cost; of the default and of the best config
-    std::optional<double> measuredBeforeMs = {}, measuredAfterMs = {}; // of models, where they were timed as modules
-    std::string file = {};   // that was written
-    std::string remark = {}; // "the best is 20 to 25 % faster"
-};
-
 struct TunedJob {
     std::int64_t id = 0; // in the store
     std::string kind, name;
@@ -91,8 +95,8 @@ struct TunedJobs {
 // A stop is no error: jobs say "queued". What fails is the job's own trouble.
 Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work = {});
 
-// A file in TOML: [[job]] tables with kind, name, priority, weight, cores, memory, and what each kind knows besides; outside of them policy, and defaults for all jobs
-// whose kind knows them. Files are found relative to this one. Errors name file, line and key.
+// A file in TOML: [[job]] tables with kind, name, priority, weight, cores, memory, network, and what each kind knows besides; outside of them policy, and defaults for all jobs
+// whose kind knows them. A problem's own file is one job. Files are found relative to this one. Errors name file, line and key.
 //   tune:    model, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch, timeout, transfer, layouts, device, devices, tracker, token_file, ca, insecure
 //   rewrite: model, dims, search, cost, alpha, budget, seconds, seed, rules, threads, builders, measure, output
 //   problem: file, trials, seconds, strategy, seed, builders, batch, timeout

@@ -177,11 +177,24 @@ private slots:
         QCOMPARE(runCli(QStringList{"devices", "--tracker", address} + calling("other")).status, 1);
         QCOMPARE(runCli({"devices", "--tracker", address, "--token-file", token}).status, 1); // no TLS
 
-        Service expired(QStringList{"tracker", "--listen", "127.0.0.1:0"} + listening("expired"));
-        const CliResult refused = runCli(QStringList{"devices", "--tracker", expired.address()} + calling("ca"));
-        QVERIFY2(refused.status == 1 && refused.sentence().contains("cannot be reached"), refused.errors);
+        const CliResult expired = runCli(QStringList{"tracker", "--listen", "127.0.0.1:0"} + listening("expired"));
+        QVERIFY2(expired.status == 1 && expired.sentence().contains("expired.pem: the certificate expired on"), expired.errors);
         const CliResult wrongKey = runCli(QStringList{"tracker", "--listen", "127.0.0.1:0", "--token-file", token, "--cert", folder.filePath("good.pem"), "--tls-key", folder.filePath("ca.key")});
-        QCOMPARE(wrongKey.status, 1);
+        QVERIFY2(wrongKey.status == 1 && wrongKey.sentence().contains("is not its key"), wrongKey.errors);
+
+        QFile rules(folder.filePath("ca.cnf"));
+        QVERIFY(rules.open(QIODevice::WriteOnly) && rules.write("[ca]\ndefault_ca=d\n[d]\ndatabase=index\nnew_certs_dir=.\nserial=serial\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n") > 0);
+        rules.close();
+        writeFile(folder, "index", "");
+        writeFile(folder, "serial", "77");
+        const QString end = QDateTime::currentDateTimeUtc().addSecs(6).toString("yyyyMMddHHmmss'Z'");
+        openssl("ca -batch -notext -config ca.cnf -in own.csr -cert ca.pem -keyfile ca.key -extfile names -startdate 20200101000000Z -out brief.pem -enddate " + end);
+        Service brief(QStringList{"tracker", "--listen", "127.0.0.1:0"} + listening("brief"));
+        QVERIFY2(!brief.address().isEmpty(), brief.errors());
+        const auto ask = [&] { return runCli(QStringList{"devices", "--tracker", brief.address()} + calling("ca")); };
+        QTRY_COMPARE_WITH_TIMEOUT(ask().status, 1, 20'000); // it ends while it is served with
+        QVERIFY2(ask().sentence().contains("cannot be reached"), ask().errors);
+        QTRY_VERIFY2_WITH_TIMEOUT(brief.errors().contains("our certificate expired on"), brief.errors(), 5000);
     }
 
     // Any of them is killed at any moment: the tuning goes on elsewhere or waits, and is whole at the end.

@@ -87,13 +87,21 @@ private slots:
             const CliResult ran = jobs({"run", file(onDevices(*tracker, devices) + local), "--trace", table()});
             QVERIFY2(ran.status == 0, ran.errors);
             QVERIFY(ran.json()["utilisation"].toObject()["device cpu"].toDouble() <= 1.0001);
+            const double network = ran.json()["utilisation"].toObject()["network"].toDouble();
+            QVERIFY(network > 0 && network <= 1.0001);
             QVERIFY(ran.json()["bound_s"].toDouble() <= ran.json()["makespan_s"].toDouble() + 1e-6);
             QSet<QString> used;
+            int proposed = 0;
             int both = 0, alone = 0, beside = 0;
             const QList<Slice> all = slices();
             for (const Slice& slice : all) {
-                if (slice.device.isEmpty())
+                proposed += slice.stage == "propose" ? 1 : 0;
+                if (slice.device.isEmpty()) {
+                    QVERIFY(!slice.cores.isEmpty());
+                    for (const Slice& each : all) // candidates for devices are chosen on cores that nothing is measured on
+                        QVERIFY(slice.stage != "propose" || each.stage != "profile" || !overlap(slice, each) || each.cores != slice.cores);
                     continue;
+                }
                 QVERIFY(slice.cores.isEmpty());
                 used << slice.device;
                 seconds[devices - 1] = std::max(seconds[devices - 1], slice.end);
@@ -107,6 +115,7 @@ private slots:
             QVERIFY(used.contains("device cpu 0"));
             QVERIFY2(devices == 1 ? both == 0 : both > 3 * alone, qPrintable(QString("%1 %2").arg(both).arg(alone)));
             QVERIFY(devices == 1 || beside > 0);
+            QVERIFY(proposed > 0);
             verifyWhole(ran.json());
         }
         QVERIFY2(seconds[1] < 0.75 * seconds[0], qPrintable(QString("%1 %2").arg(seconds[0]).arg(seconds[1])));
@@ -114,6 +123,23 @@ private slots:
         QVERIFY2(trace.status == 0, trace.errors);
         QFile written(folder_->filePath("trace.json"));
         QVERIFY(written.open(QIODevice::ReadOnly) && written.readAll().contains("device cpu 1"));
+    }
+
+    // Its devices may move so little together that one of them at a time does anything.
+    void aNarrowNetwork() {
+        const auto tracker = startTracker();
+        const auto one = startMock(tracker->address(), "cpu"), two = startMock(tracker->address(), "cpu");
+        const CliResult ran = jobs({"run", file(onDevices(*tracker, 2, 4) + "network = 1\n"), "--trace", table()});
+        QVERIFY2(ran.status == 0, ran.errors);
+        QSet<QString> used;
+        const QList<Slice> all = slices();
+        for (const Slice& slice : all) {
+            used << slice.device;
+            for (const Slice& each : all)
+                QVERIFY(slice.device.isEmpty() || each.device.isEmpty() || each.device == slice.device || !overlap(slice, each));
+        }
+        QVERIFY(used.contains("device cpu 0"));
+        verifyWhole(ran.json());
     }
 
     // One of two servers is killed, then the program, then the other server for a while: every trial is made, once.
@@ -174,7 +200,7 @@ private slots:
         const CliResult ran = jobs({"run", "--tracker", tracker->address(), "--trace", table()});
         QVERIFY2(ran.status == 0, ran.errors);
         for (const Slice& slice : slices())
-            QCOMPARE(slice.device.isEmpty(), slice.stage == "prepare" || slice.stage == "update");
+            QCOMPARE(slice.device.isEmpty(), slice.stage == "prepare" || slice.stage == "propose" || slice.stage == "update");
         for (const QString& name : QDir(folder_->path()).entryList({"trials.db*"})) {
             QFile stored(folder_->filePath(name));
             QVERIFY(stored.open(QIODevice::ReadOnly) && !stored.readAll().contains(QByteArray(kToken).replace(' ', '-')));

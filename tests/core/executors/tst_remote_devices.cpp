@@ -57,6 +57,7 @@ private slots:
             QVERIFY2(trial.ok(), trial.message.c_str());
             QVERIFY(trial.samples.size() >= 5 && trial.objectives.at(0).value > 0);
         }
+        QVERIFY(remote->isElsewhere() && remote->networkMbit() > 0 && !local->isElsewhere() && local->networkMbit() == 0);
         std::vector<Artifact> artifacts;
         for (int i = 0; i < 2; ++i)
             artifacts.push_back(take(there->build(there->space().sample(rng), {})).artifact);

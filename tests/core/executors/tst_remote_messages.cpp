@@ -10,6 +10,8 @@
 #include "core/executors/device_session.h"
 #include "core/executors/mock_executor.h"
 #include "core/executors/requests.h"
+#include "core/executors/rpc_log.h"
+#include "core/executors/traffic.h"
 #include "core/executors/wire.h"
 #include "core/schedule/kernel_messages.h"
 #include "remote_testing.h"
@@ -250,6 +252,36 @@ private slots:
         files = {};
         files.certificate = write(folder, "cert", "-----BEGIN CERTIFICATE-----").toStdString();
         QVERIFY(!readAccess(files).ok());
+        files.key = write(folder, "key", "-----BEGIN PRIVATE KEY-----").toStdString();
+        const auto damaged = readAccess(files);
+        QVERIFY(!damaged.ok() && damaged.error().message.find(files.certificate + ": it holds no certificate") != std::string::npos);
+    }
+
+    // Time counts while there is any call, and once where there are several.
+    void trafficOfSeveralCalls() {
+        Traffic traffic;
+        const auto at = [](int ms) { return Traffic::Clock::time_point(std::chrono::milliseconds(ms)); };
+        QCOMPARE(traffic.mbit(), 0.0);
+        traffic.begin(at(0));
+        QCOMPARE(traffic.mbit(), 0.0);
+        traffic.begin(at(100));
+        traffic.end(500'000, at(200));
+        QVERIFY(std::abs(traffic.mbit() - 20) < 1e-9); // 4 Mbit in 0.2 s
+        traffic.end(0, at(400));
+        QVERIFY(std::abs(traffic.mbit() - 10) < 1e-9);
+        traffic.begin(at(5000));
+        traffic.end(500'000, at(5400));
+        QVERIFY(std::abs(traffic.mbit() - 10) < 1e-9);
+    }
+
+    void grpcsOwnLog() {
+        const std::string closed = R"(Handshaking failed: UNKNOWN:Handshake read failed {file_line:487, children:[INTERNAL:Socket closed {fd:8, target_address:"ipv4:10.0.0.3:41854"}]})";
+        QCOMPARE(refusalIn(closed, ""), std::string("refused ipv4:10.0.0.3:41854: no TLS with it: Handshake read failed"));
+        const std::string plain = "Handshaking failed: UNKNOWN:Ssl handshake failed: SSL_ERROR_SSL: error:0A00010B:SSL routines::wrong version number {tsi_code:10}";
+        QCOMPARE(refusalIn(plain, "no certificate"), std::string("refused a connection: no TLS with it: Ssl handshake failed: SSL_ERROR_SSL: error:0A00010B:SSL routines::wrong version number"));
+        QCOMPARE(refusalIn("Handshaking failed: ", ""), std::string("refused a connection: no TLS with it: "));
+        QVERIFY(!refusalIn("Handshaking failed: x {target_address:\"\n", "").empty());
+        QVERIFY(refusalIn("Using polling engine: epoll1", "").empty() && refusalIn("", "").empty());
     }
 
     void onlyLoopbackIsFree_data() {

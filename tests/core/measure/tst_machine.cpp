@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QFloat16> // comparing JSON with QCOMPARE wants it whole
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include <algorithm>
@@ -9,6 +12,7 @@
 
 #include "core/measure/machine.h"
 #include "core/measure/memory.h"
+#include "core/measure/network.h"
 
 using namespace tunesmith;
 
@@ -60,6 +64,30 @@ private slots:
         QVERIFY(memoryLimitMb("1073741824\n") == 1024);
         QVERIFY(!memoryLimitMb("max\n") && !memoryLimitMb("") && !memoryLimitMb("-1"));
         QVERIFY(usableMemoryMb() >= 1);
+    }
+
+    void theFastestLinkThatIsUp() {
+        const QTemporaryDir folder;
+        const auto link = [&](const QString& name, const QByteArray& state, const QByteArray& speed) {
+            QVERIFY(QDir(folder.path()).mkpath(name));
+            for (const auto& [file, text] : {std::pair("operstate", state), {"speed", speed}}) {
+                QFile written(folder.filePath(name + "/" + file));
+                QVERIFY(written.open(QIODevice::WriteOnly) && written.write(text) == text.size());
+            }
+        };
+        const auto fastest = [&] { return linkMbit(folder.path().toStdString()); };
+        QCOMPARE(fastest(), 1000); // nobody says
+        link("lo", "unknown\n", "100000\n");
+        link("eth0", "up\n", "-1\n");
+        link("eth1", "down\n", "40000\n");
+        QCOMPARE(fastest(), 1000);
+        link("wlan0", "up\n", "300\n");
+        QCOMPARE(fastest(), 300);
+        link("eth2", "up\n", "2500\n");
+        link("eth3", "up\n", "many\n");
+        QCOMPARE(fastest(), 2500);
+        QCOMPARE(linkMbit(folder.filePath("none").toStdString()), 1000);
+        QVERIFY(linkMbit() > 0);
     }
 
     void ceilingsArePlausible() {

@@ -98,6 +98,7 @@ trials = 12
 threads = 1
 seed = 5
 memory = 900
+network = 40
 [[job]]
 model = "mlp"
 [[job]]
@@ -118,12 +119,14 @@ timeout = 3
 )")));
         QCOMPARE(request.jobs.size(), std::size_t(3));
         const TuneJob &tune = request.jobs[0], &rewrite = request.jobs[1], &problem = request.jobs[2];
-        QVERIFY(tune.kind == "tune" && tune.tuning.budget.trialsPerWorkload == 12 && tune.tuning.threads == 1 && tune.tuning.seed == 5 && tune.memoryMb == 900);
+        QVERIFY(tune.kind == "tune" && tune.tuning.budget.trialsPerWorkload == 12 && tune.tuning.threads == 1 && tune.tuning.seed == 5 && tune.memoryMb == 900 && tune.networkMbit == 40);
         const OptimizeRequest& asked = rewrite.rewriting;
         QVERIFY(rewrite.kind == "rewrite" && asked.search == "beam" && asked.cost == "kernels" && asked.alpha == 1.2 && asked.budget == 40 && asked.seconds == 2.5 && asked.measure);
         QVERIFY(asked.seed == 5 && asked.threads == 1 && asked.file == std::filesystem::path(path("out.onnx")) && rewrite.memoryMb == 900);
         QVERIFY(problem.kind == "problem" && problem.problem.file == std::filesystem::path(path("numbers.toml")) && problem.problem.trials == 12 && problem.problem.seed == 5);
         QVERIFY(problem.problem.timeoutSeconds == 3.0 && !rewrite.tuning.budget.trialsPerWorkload);
+        const TuneJobsRequest itself = take(readJobFile(write("problem = 'external-program'\nname = 'x'\n[parameters.n]\ntype = 'int'\n")));
+        QVERIFY(itself.jobs.size() == 1 && itself.jobs[0].kind == "problem" && itself.jobs[0].problem.file.is_absolute() && itself.jobs[0].problem.file.extension() == ".toml");
     }
 
     void filesThatSayNothing_data() {
@@ -150,6 +153,7 @@ timeout = 3
         QTest::newRow("a tuning has no alpha") << QByteArray("[[job]]\nalpha = 1.2\nmodel = 'mlp'") << "line 2: 'alpha' is no key of a job of kind tune";
         QTest::newRow("a problem without a file") << QByteArray("[[job]]\nkind = 'problem'") << "no file";
         QTest::newRow("alpha") << QByteArray("[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\nalpha = 0.9") << "a number from 1 to 10";
+        QTest::newRow("network") << QByteArray("[[job]]\nmodel = 'mlp'\nnetwork = 0.5") << "'network' is to be a whole number of 0 or more";
         QTest::newRow("memory") << QByteArray("[[job]]\nmodel = 'mlp'\nmemory = -4") << "'memory' is to be a whole number of 0 or more";
         QTest::newRow("kind is no text") << QByteArray("kind = 3\n[[job]]\nmodel = 'mlp'") << "'kind' is to be a text";
         QTest::newRow("no text") << QByteArray("\xff\xfe\x00", 3) << "line 1";

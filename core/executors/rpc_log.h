@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+
+namespace tunesmith {
+
+// gRPC's own log becomes part of ours instead of lines on stderr. It is the only one to know of connections that ended before any call: who does not
+// trust our certificate, or speaks no TLS, is logged as refused.
+void takeGrpcLog();
+
+// One of those lines as a sentence; empty for all others. `certificate`: PEM of who listens, or empty.
+std::string refusalIn(const std::string& line, const std::string& certificate);
+
+// Whose certificate the sentences are to be about.
+void logRefusalsOf(const std::string& certificate);
+
+} // namespace tunesmith
