@@ -57,10 +57,7 @@ JobsRunner::JobsRunner(QObject* parent) : QObject(parent) {
 
 void JobsRunner::start(const QString& file, const std::string& store) {
     begin(tr("Running the jobs of %1").arg(QFileInfo(file).fileName()), [file = file.toStdString(), store](Feed& feed, const Work& work) -> Result<TuneJobsRequest> {
-        const WorkFile kind = workFileKind(file);
-        if (kind == WorkFile::problem)
-            return inputError(file + " is a problem of a plugin, which the window does not run yet: `tunesmith-cli tune FILE` does");
-        if (kind == WorkFile::jobs) {
+        if (workFileKind(file) != WorkFile::sweep) {
             TS_ASSIGN(TuneJobsRequest request, readJobFile(file));
             request.store = store;
             return request;

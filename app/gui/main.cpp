@@ -22,7 +22,7 @@ void addOptions(QCommandLineParser& options) {
         QCoreApplication::translate("main", "Tunes neural networks for this machine."));
     options.addHelpOption();
     options.addVersionOption();
-    options.addPositionalArgument("FILE", "ONNX models or tensor expressions (FILE.te) to open, one window each; jobs or sweeps (FILE.toml) to run.", "[FILE…]");
+    options.addPositionalArgument("FILE", "ONNX models or tensor expressions (FILE.te) to open, one window each; jobs, sweeps or problems of plugins (FILE.toml) to run.", "[FILE…]");
     options.addOptions({{"sample", "Open the built-in sample NAME.", "NAME"},
                         {"optimize", "Optimize the graph by COST as soon as the model is open.", "COST"},
                         {"tune", "Start tuning as soon as the model is open."},

@@ -194,7 +194,7 @@ void MainWindow::applySettings() {
 }
 
 void MainWindow::chooseFile() {
-    auto* dialog = new QFileDialog(this, tr("Open a model"), {}, tr("Models, tensor expressions, jobs and sweeps (*.onnx *.te *.toml);;All files (*)"));
+    auto* dialog = new QFileDialog(this, tr("Open a model"), {}, tr("Models, tensor expressions, jobs, sweeps and problems (*.onnx *.te *.toml);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::openFile);

@@ -261,7 +261,7 @@ QString TimelinePage::headline() const { return headline_->text(); }
 QString TimelinePage::detail() const { return detail_->text(); }
 
 void TimelinePage::chooseFile() {
-    auto* dialog = new QFileDialog(this, tr("Run a file of jobs or of a sweep"), {}, tr("Files of jobs and sweeps (*.toml);;All files (*)"));
+    auto* dialog = new QFileDialog(this, tr("Run a file of jobs, a sweep or a problem"), {}, tr("Files of jobs, sweeps and problems (*.toml);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
     connect(dialog, &QFileDialog::fileSelected, this, &TimelinePage::run);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/timeline_rows.h"
 #include "widgets/base/foreign_text.h"
+#include "widgets/tune/tune_data.h"
 #include <QCoreApplication>
 #include <QDateTime>
 #include <QLocale>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr const char* kCores = "core";
 constexpr const char* kMeasuring = "profile";
-constexpr const char* kMemory = "memory";
+constexpr const char *kMemory = "memory", *kNetwork = "network";
 constexpr int kMostDevices = 4096; // of a key; in a damaged file there may be anything
 
 QString text(const char* words) {
@@ -32,12 +33,35 @@ QString trialsLeft(std::int64_t trials) {
     return text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 trials")).arg(QLocale().toString(static_cast<qint64>(std::max<std::int64_t>(0, trials))));
 }
 
+QString figureText(const std::optional<double>& value, const QString& unit) {
+    if (!value)
+        return QStringLiteral("–");
+    return unit == QLatin1String("ms") ? msText(*value) : QStringLiteral("%1 %2").arg(QLocale().toString(*value, 'g', 6), unit).trimmed();
+}
+
+QString outcomeText(const JobOutcome& outcome) {
+    if (!outcome.any())
+        return {};
+    const auto change = [](const std::optional<double>& before, const std::optional<double>& after, const QString& unit) {
+        return QStringLiteral("%1 → %2").arg(figureText(before, unit), figureText(after, unit));
+    };
+    QStringList parts{change(outcome.before, outcome.after, QString::fromStdString(outcome.unit))};
+    if (outcome.measuredAfterMs)
+        parts << text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "measured %1")).arg(change(outcome.measuredBeforeMs, outcome.measuredAfterMs, QStringLiteral("ms")));
+    if (!outcome.remark.empty())
+        parts << QString::fromStdString(outcome.remark);
+    if (!outcome.file.empty())
+        parts << text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "wrote %1")).arg(QString::fromStdString(outcome.file));
+    return oneLine(parts.join(QStringLiteral("; ")), kValueLength);
+}
+
 QString busyText(const std::map<std::string, double>& utilisation) {
     QStringList shares;
     for (const auto& [resource, share] : utilisation)
         shares << (resource == kCores       ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "cores were busy for %1 of the time")).arg(percent(share))
                    : resource == kMeasuring ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "measurements ran for %1")).arg(percent(share))
                    : resource == kMemory    ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 of the memory was in use")).arg(percent(share))
+                   : resource == kNetwork   ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 of the network was in use")).arg(percent(share))
                                             : text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "%1 was busy for %2")).arg(oneLine(resource), percent(share)));
     return shares.join(QStringLiteral(", "));
 }
@@ -106,6 +130,7 @@ TimelineJob jobRow(const JobStanding& standing) {
     job.problem = oneLine(standing.error, kValueLength);
     job.progress = standing.fraction;
     job.bestMs = standing.bestMs.value_or(std::numeric_limits<double>::quiet_NaN());
+    job.result = outcomeText(standing.outcome);
     if (!standing.ended)
         job.budgetLeft = standing.budget.trials ? trialsLeft(*standing.budget.trials - standing.trials) : percent(1 - standing.fraction);
     return job;
@@ -126,6 +151,8 @@ TimelineJob jobRow(const SessionJob& stored, int place) {
         job.problem = text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "The program that ran it was killed; whoever runs the waiting jobs next goes on with it."));
     job.progress = queued.progress;
     job.bestMs = stored.bestMs.value_or(std::numeric_limits<double>::quiet_NaN());
+    if (queued.outcome)
+        job.result = outcomeText(*queued.outcome);
     if (!job.ended())
         job.budgetLeft = queued.budget.trials ? trialsLeft(std::llround(static_cast<double>(*queued.budget.trials) * (1 - queued.progress))) : percent(1 - queued.progress);
     return job;

@@ -8,12 +8,13 @@ namespace tunesmith {
 
 constexpr int kSortRole = Qt::UserRole; // the raw value, for sorting and delegates
 constexpr int kRowKeyRole = Qt::UserRole + 1;
+constexpr Qt::Alignment kLeft = Qt::AlignLeft | Qt::AlignVCenter, kRight = Qt::AlignRight | Qt::AlignVCenter; // of texts and of numbers
 
 template <class Row> struct TableColumn {
     using Cell = std::function<QVariant(const Row&)>;
     // The header's tool tip and What's This (unit and meaning) is `help`; `sort` is `display` unless given.
     TableColumn(QString titleText, QString helpText, Cell displayCell, Cell sortCell = nullptr,
-                Qt::Alignment align = Qt::AlignLeft | Qt::AlignVCenter, Cell tipCell = nullptr)
+                Qt::Alignment align = kLeft, Cell tipCell = nullptr)
         : title(std::move(titleText)), help(std::move(helpText)), display(std::move(displayCell)),
           sort(std::move(sortCell)), alignment(align), toolTip(std::move(tipCell)) {}
 

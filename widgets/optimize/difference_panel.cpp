@@ -9,8 +9,6 @@
 namespace tunesmith {
 namespace {
 
-constexpr Qt::Alignment kLeft = Qt::AlignLeft | Qt::AlignVCenter, kRight = Qt::AlignRight | Qt::AlignVCenter;
-
 QString signedNumber(qint64 number) {
     if (number == 0)
         return QStringLiteral("–");

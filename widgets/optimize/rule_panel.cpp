@@ -14,8 +14,6 @@
 namespace tunesmith {
 namespace {
 
-constexpr Qt::Alignment kLeft = Qt::AlignLeft | Qt::AlignVCenter, kRight = Qt::AlignRight | Qt::AlignVCenter;
-
 QVector<TableColumn<RuleEntry>> ruleColumns(const std::shared_ptr<QString>& unit) {
     using Row = const RuleEntry&;
     const auto tr = [](const char* text) { return RuleModel::tr(text); };

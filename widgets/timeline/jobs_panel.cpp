@@ -17,8 +17,6 @@
 namespace tunesmith {
 namespace {
 
-const auto kRight = Qt::AlignRight | Qt::AlignVCenter;
-
 QString progressText(const TimelineJob& job) {
     return std::isfinite(job.progress) ? JobsPanel::tr("%1 %").arg(std::lround(100 * std::clamp(job.progress, 0.0, 1.0))) : QStringLiteral("–");
 }
@@ -26,11 +24,10 @@ QString progressText(const TimelineJob& job) {
 QVector<TableColumn<TimelineJob>> jobColumns() {
     using Row = TimelineJob;
     const auto problem = [](const Row& job) { return job.problem.isEmpty() ? QVariant() : QVariant(plainToolTip(job.problem)); };
-    const auto left = Qt::AlignLeft | Qt::AlignVCenter;
     return {{JobsPanel::tr("Job"), JobsPanel::tr("Its slices have this colour in the timeline"), [](const Row& job) { return oneLine(job.name); },
-             nullptr, left, problem},
+             nullptr, kLeft, problem},
             {JobsPanel::tr("State"), JobsPanel::tr("Point at a failed job to see why it failed"), [](const Row& job) { return stateName(job.state); },
-             [](const Row& job) { return static_cast<int>(job.state); }, left, problem},
+             [](const Row& job) { return static_cast<int>(job.state); }, kLeft, problem},
             {JobsPanel::tr("Progress"), JobsPanel::tr("Of the whole budget"), progressText,
              [](const Row& job) { return std::isfinite(job.progress) ? job.progress : 0.0; }},
             {JobsPanel::tr("Priority"), JobsPanel::tr("The higher goes first"), [](const Row& job) { return QLocale().toString(job.priority); },
@@ -38,7 +35,10 @@ QVector<TableColumn<TimelineJob>> jobColumns() {
             {JobsPanel::tr("Budget left"), JobsPanel::tr("What the job may still use"),
              [](const Row& job) { return job.budgetLeft.isEmpty() ? QStringLiteral("–") : job.budgetLeft; }, nullptr, kRight},
             {JobsPanel::tr("Best so far"), JobsPanel::tr("Of the model's kernels together"), [](const Row& job) { return msText(job.bestMs); },
-             [](const Row& job) { return job.bestMs; }, kRight}};
+             [](const Row& job) { return job.bestMs; }, kRight},
+            {JobsPanel::tr("Result"), JobsPanel::tr("Of jobs that rewrite a model or tune a problem of a plugin: before and after"),
+             [](const Row& job) { return job.result.isEmpty() ? QStringLiteral("–") : job.result; }, nullptr, kLeft,
+             [](const Row& job) { return job.result.isEmpty() ? QVariant() : QVariant(plainToolTip(job.result)); }}};
 }
 
 class PriorityDelegate : public QStyledItemDelegate {
@@ -155,6 +155,7 @@ void JobsPanel::setJobs(const QVector<TimelineJob>& jobs) {
     sized_ = true;
     table_->fitColumns();
     table_->setColumnWidth(JobsModel::progress, fontMetrics().averageCharWidth() * 18);
+    table_->setColumnWidth(JobsModel::result, fontMetrics().averageCharWidth() * 36);
 }
 
 void JobsPanel::setControls(bool there) {

@@ -13,7 +13,7 @@ class PlainTable;
 class JobsModel : public RowTableModel<TimelineJob> {
     Q_OBJECT
 public:
-    enum Column { name, state, progress, priority, budget, best };
+    enum Column { name, state, progress, priority, budget, best, result };
     explicit JobsModel(QObject* parent = nullptr);
 
     void setEditable(bool editable) { editable_ = editable; }

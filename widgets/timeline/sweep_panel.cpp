@@ -17,9 +17,6 @@
 namespace tunesmith {
 namespace {
 
-const auto kRight = Qt::AlignRight | Qt::AlignVCenter;
-const auto kLeft = Qt::AlignLeft | Qt::AlignVCenter;
-
 bool same(double a, double b) {
     return a == b || (std::isnan(a) && std::isnan(b));
 }

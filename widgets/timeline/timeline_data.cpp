@@ -30,7 +30,7 @@ QString twoUnits(double seconds) {
 
 bool TimelineJob::operator==(const TimelineJob& other) const {
     return key == other.key && name == other.name && color == other.color && state == other.state && problem == other.problem && priority == other.priority &&
-           same(progress, other.progress) && budgetLeft == other.budgetLeft && same(bestMs, other.bestMs);
+           same(progress, other.progress) && budgetLeft == other.budgetLeft && same(bestMs, other.bestMs) && result == other.result;
 }
 
 QString stateName(TimelineJob::State state) {

@@ -19,6 +19,8 @@ struct TimelineTrack { // one unit of a resource: of "core" there may be "core 0
     bool operator==(const TimelineTrack&) const = default;
 };
 
+constexpr double kLatest = 1e12; // seconds, 30,000 years; beyond it a double cannot tell stages apart
+
 struct TimelineJob {
     enum class State { waiting, running, paused, done, failed, cancelled };
 
@@ -31,6 +33,7 @@ struct TimelineJob {
     double progress = std::numeric_limits<double>::quiet_NaN(); // of the whole budget, 0 to 1; NaN: not known
     QString budgetLeft; // "312 trials"
     double bestMs = std::numeric_limits<double>::quiet_NaN(); // so far; NaN: none yet
+    QString result; // what it came to, of one that tunes no model: "26 → 18 kernels"
 
     bool ended() const { return state == State::done || state == State::failed || state == State::cancelled; }
     bool operator==(const TimelineJob& other) const;

@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kClosest = 1e-10, kFarthest = 1e9; // seconds per pixel
 constexpr double kRoom = 0.04;                      // of the width, beyond both ends
-constexpr double kLatest = 1e12;                    // seconds: 30,000 years
 
 // Steps of clocks and calendars above ten seconds, in which 5 and 50 minutes are round and 100 seconds are not.
 constexpr std::array<double, 20> kClock{15,   30,    60,    120,   300,   600,    900,    1800,   3600,    7200,

@@ -7,8 +7,6 @@
 namespace tunesmith {
 namespace {
 
-constexpr double kLatest = 1e12; // seconds; beyond it a double cannot tell stages apart
-
 double distance(const IntervalLevels::Interval& one, double time) {
     return time < one.begin ? one.begin - time : std::max(0.0, time - one.end);
 }

@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kFreshMs = 100, kLaterMs = 1000;
 constexpr int kStep = 50'000; // slices at once: a few milliseconds
-const auto kRight = Qt::AlignRight | Qt::AlignVCenter;
 
 QString percent(double share) {
     return TimelineTotals::tr("%1 %").arg(QLocale().toString(100 * share, 'f', share < 0.0995 ? 1 : 0));

@@ -16,12 +16,12 @@
 namespace tunesmith {
 namespace {
 
-constexpr int kFreshMs = 33;     // new slices are shown at most thirty times a second
+constexpr int kFrameMs = 33; // new slices are shown at most thirty times a second
 constexpr double kReach = 4;     // pixels beside a slice that still mean it
 
 } // namespace
 
-TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent), fresh_(kFreshMs, [this] { catchUp(); }) {
+TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent), fresh_(kFrameMs, [this] { catchUp(); }) {
     installTimelineAccessibility();
     setAccessibleName(tr("Timeline"));
     setFocusPolicy(Qt::StrongFocus);

@@ -19,8 +19,6 @@ QString tr(const char* text) {
     return QCoreApplication::translate("tunesmith::WorkloadTable", text);
 }
 
-constexpr Qt::Alignment kRight = Qt::AlignRight | Qt::AlignVCenter;
-
 QString number(double value, int decimals, const QString& unit = {}) {
     return std::isfinite(value) ? QLocale().toString(value, 'f', decimals) + unit : QStringLiteral("–");
 }

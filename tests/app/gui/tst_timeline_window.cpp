@@ -219,11 +219,19 @@ private slots:
         QVERIFY2(table.startsWith("seed,strategy,threads,state") && table.count('\n') == 5, table.constData());
     }
 
-    void problemsAreSentElsewhere() {
+    void problemsOfPluginsAreJobs() {
         WindowFixture fixture;
-        fixture.window().openFile(write(fixture, "problem = 'command'\n"));
-        QVERIFY(ended(fixture.window().timelinePage()));
-        QTRY_VERIFY2(fixture.notice().contains(QStringLiteral("tunesmith-cli tune")), qPrintable(fixture.notice()));
+        fixture.window().openFile(write(fixture, "problem = 'external-program'\nname = 'six'\n[parameters.n]\ntype = 'int'\nlow = 1\nhigh = 6\ndefault = 3\n"
+                                                 "[run]\ncommand = ['echo', '{n}']\n[score]\nfrom = 'stdout'\nunit = 'points'\nhigher_is_better = true\n"));
+        TimelinePage* page = fixture.window().timelinePage();
+        QVERIFY(ended(page));
+        const QVector<TimelineJob>& jobs = page->jobsPanel()->rows().rows();
+        QVERIFY2(jobs.size() == 1, qPrintable(fixture.notice()));
+        QVERIFY2(jobs[0].state == TimelineJob::State::done && jobs[0].name == QStringLiteral("six"), qPrintable(jobs[0].name + jobs[0].problem));
+        QVERIFY2(jobs[0].result.startsWith(QStringLiteral("3 points → 6 points")), qPrintable(jobs[0].result));
+        fixture.window().openFile(write(fixture, "problem = 'bake'\n"));
+        QVERIFY(ended(page));
+        QTRY_VERIFY2(fixture.notice().contains(QStringLiteral("bake")), qPrintable(fixture.notice()));
     }
 
     void standingsBecomeRows() {
@@ -242,7 +250,11 @@ private slots:
         standing.ended = true;
         standing.error = "no\nroom";
         row = jobRow(standing);
-        QVERIFY(row.state == TimelineJob::State::failed && row.problem == QStringLiteral("no room") && row.budgetLeft.isEmpty());
+        QVERIFY(row.state == TimelineJob::State::failed && row.problem == QStringLiteral("no room") && row.budgetLeft.isEmpty() && row.result.isEmpty());
+        standing.outcome = {.unit = "ms", .before = 2.5, .after = 0.5, .measuredAfterMs = 0.25, .file = "out.onnx", .remark = "-O3\nfast"};
+        QCOMPARE(jobRow(standing).result, QStringLiteral("2.50 ms → 500 µs; measured – → 250 µs; -O3 fast; wrote out.onnx"));
+        standing.outcome = {.unit = "kernels", .before = 26};
+        QCOMPARE(jobRow(standing).result, QStringLiteral("26 kernels → –"));
     }
 
     void resourcesBecomeTracks() {
