@@ -10,7 +10,10 @@ namespace {
 
 // Who comes and goes and what is refused, on stderr.
 void logToErrors() {
-    setLogSink([](LogLevel, const std::string& text) { std::fprintf(stderr, "tunesmith-cli: %s\n", text.c_str()); });
+    setLogSink([](LogLevel level, const std::string& text) {
+        if (level != LogLevel::debug)
+            std::fprintf(stderr, "tunesmith-cli: %s\n", text.c_str());
+    });
 }
 
 // The first line of stdout: whoever started this reads there where it listens.

@@ -192,7 +192,7 @@ Result<CallReport> RemoteSession::exchange(const Message& request, double second
             return ended(CallOutcome::refused, inputError("a request of more than " + std::to_string(kLargestMessage >> 20) + " MiB, too large for a remote device"));
         reply.Clear();
         status = impl_->call(wire, patience, stop, reply);
-        if (moved)
+        if (moved && status.ok())
             *moved += wire.ByteSizeLong() + reply.ByteSizeLong();
         if (!status.ok() || !reply.missing())
             break;

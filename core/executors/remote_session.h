@@ -31,7 +31,7 @@ public:
 
     // A report is the device's answer, also that it refuses the request. An Error: there is none, as the device is gone, silent or
     // sends nonsense; then the session is lost.
-    // `kept`: blobs that the server has; they are only named. Where it lost them they are sent again. `moved`: bytes of requests and replies are added to it.
+    // `kept`: blobs that the server has; they are only named. Where it lost them they are sent again. `moved`: bytes of requests with an answer, and of that, are added to it.
     Result<CallReport> exchange(const Message& request, double seconds, std::chrono::milliseconds patience, const StopToken& stop,
                                 const std::set<std::string>& kept, std::uint64_t* moved = nullptr);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/executors/rpc_log.h"
 
+#include <cstdlib>
 #include <grpc/support/log.h>
 #include <mutex>
 #include <string_view>
@@ -19,7 +20,7 @@ struct Listening {
     std::string certificate;
 };
 Listening& listening() {
-    static Listening state;
+    static Listening& state = *new Listening; // gRPC's threads may outlive what is static
     return state;
 }
 
@@ -28,9 +29,11 @@ std::string ownCertificate() {
     return listening().certificate;
 }
 
+bool wantsAll() { return std::getenv("GRPC_VERBOSITY") || std::getenv("GRPC_TRACE"); } // who looks for a fault of gRPC's
+
 void take(gpr_log_func_args* line) {
-    if (const std::string refusal = refusalIn(line->message, ownCertificate()); !refusal.empty())
-        logMessage(LogLevel::warning, refusal);
+    if (std::string_view(line->message).starts_with(kFailed))
+        logMessage(LogLevel::warning, refusalIn(line->message, ownCertificate()));
     else if (line->severity == GPR_LOG_SEVERITY_ERROR)
         logMessage(LogLevel::debug, Error(ErrorKind::io, line->message).message);
 }
@@ -51,7 +54,8 @@ std::string refusalIn(const std::string& line, const std::string& certificate) {
 
 void takeGrpcLog() {
     static std::once_flag once;
-    std::call_once(once, [] { gpr_set_log_function(take); });
+    if (!wantsAll())
+        std::call_once(once, [] { gpr_set_log_function(take); });
 }
 
 void logRefusalsOf(const std::string& certificate) {
@@ -60,7 +64,8 @@ void logRefusalsOf(const std::string& certificate) {
         listening().certificate = certificate;
     }
     takeGrpcLog();
-    gpr_set_log_verbosity(GPR_LOG_SEVERITY_DEBUG); // gRPC tells of failed handshakes at no other level
+    if (!wantsAll())
+        gpr_set_log_verbosity(GPR_LOG_SEVERITY_DEBUG); // gRPC tells of failed handshakes at no other level
 }
 
 } // namespace tunesmith

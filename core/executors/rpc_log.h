@@ -5,7 +5,7 @@
 namespace tunesmith {
 
 // gRPC's own log becomes part of ours instead of lines on stderr. It is the only one to know of connections that ended before any call: who does not
-// trust our certificate, or speaks no TLS, is logged as refused.
+// trust our certificate, or speaks no TLS, is logged as refused. Left alone where GRPC_VERBOSITY or GRPC_TRACE is set.
 void takeGrpcLog();
 
 // One of those lines as a sentence; empty for all others. `certificate`: PEM of who listens, or empty.

@@ -9,7 +9,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr int kMostUnits = 64; // of resources whose units are told apart; memory is only counted
+constexpr int kMostUnits = 64; // of resources whose units are told apart; what is estimated is only counted
 
 } // namespace
 
@@ -17,7 +17,8 @@ Scheduler::Scheduler(std::vector<Resource> resources, std::unique_ptr<Scheduling
     for (const Resource& resource : resources_) {
         assert(resource.amount > 0);
         places_.emplace(resource.name, loads_.size());
-        loads_.push_back({0, false, std::vector<bool>(resource.amount <= kMostUnits ? static_cast<std::size_t>(resource.amount) : 0)});
+        const bool counted = resource.estimated || resource.amount > kMostUnits;
+        loads_.push_back({0, false, std::vector<bool>(counted ? 0 : static_cast<std::size_t>(resource.amount))});
     }
 }
 
@@ -113,18 +114,22 @@ bool Scheduler::fits(const StagePlan& plan, const std::vector<Load>& loads) cons
     });
 }
 
+// What stages of one lane load counts once.
 bool Scheduler::withinQuota(const Entry& entry) const {
-    return std::ranges::all_of(job(entry.job).traits.most, [&](const auto& quota) {
+    return sharesLane(entry) || std::ranges::all_of(job(entry.job).traits.most, [&](const auto& quota) {
         std::int64_t amount = 0;
-        const auto count = [&](const Entry& one) {
-            for (const ResourceUse& use : one.plan.uses)
+        const auto count = [&](const std::vector<ResourceUse>& uses) {
+            for (const ResourceUse& use : uses)
                 amount += use.resource == quota.first ? use.amount : 0;
         };
         for (const StageId other : running_)
-            if (this->entry(other).job == entry.job)
-                count(this->entry(other));
+            if (this->entry(other).job == entry.job && this->entry(other).plan.lane < 0)
+                count(this->entry(other).plan.uses);
+        for (const auto& [place, lane] : lanes_)
+            if (place.first == entry.job)
+                count(lane.uses);
         const bool alone = amount == 0 && resource(quota.first).estimated; // however much it needs
-        count(entry);
+        count(entry.plan.uses);
         return alone || amount <= quota.second;
     });
 }

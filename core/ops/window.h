@@ -33,8 +33,8 @@ struct WindowGeometry {
     bool leaves(std::size_t d) const { return leavesBegin(d) || leavesEnd(d); }
 };
 
-// Reads strides, dilations, pads, auto_pad and ceil_mode; errors are without the node's name.
 Shape spatialExtents(const Shape& shape); // of [N, C, spatial ...]
+// Reads strides, dilations, pads, auto_pad and ceil_mode; errors are without the node's name.
 Result<WindowAttributes> readWindows(const Node& node, const Shape& kernel);
 Result<WindowGeometry> windowGeometry(const WindowAttributes& attributes, const Shape& input);
 // The shape rule: a dimension that windows do not change keeps its name, an unknown one becomes unknown.

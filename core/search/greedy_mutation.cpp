@@ -6,7 +6,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr int kTries = 32; // until a mutant is allowed and new
+constexpr int kMutations = 32; // until a mutant is allowed and new
 constexpr double kUniformRate = 0.1;
 constexpr double kNormalRate = 0.3;
 constexpr double kDeviation = 0.1; // of the normal one, in shares of a choice's range
@@ -27,7 +27,7 @@ public:
         if (!best || view.cube.dimensions() == 0)
             return std::nullopt;
         const UnitCube::Point from = view.cube.pointOf(best->config);
-        for (int i = 0; i < kTries; ++i)
+        for (int i = 0; i < kMutations; ++i)
             if (auto config = view.cube.configAt(mutated(from, view.rng));
                 config && view.fresh(view.space.hash(*config)))
                 return config;

@@ -6,15 +6,15 @@
 namespace tunesmith {
 namespace {
 
-constexpr int kTries = 200;              // with an index: then the rest is listed
-constexpr int kTriesWithoutIndex = 2000; // without one: then the space counts as exhausted
+constexpr int kDrawsWithIndex = 200;              // with an index: then the rest is listed
+constexpr int kDrawsWithoutIndex = 2000; // without one: then the space counts as exhausted
 constexpr std::uint64_t kListable = 1u << 22;
 
 } // namespace
 
 std::optional<Config> Unseen::draw(Rng& rng) {
     const bool listable = space_.indexed() && space_.indexed()->indexCount() <= kListable;
-    const int tries = listable ? kTries : kTriesWithoutIndex;
+    const int tries = listable ? kDrawsWithIndex : kDrawsWithoutIndex;
     for (int i = 0; i < tries; ++i)
         if (Config config = space_.sample(rng); mark(config))
             return config;

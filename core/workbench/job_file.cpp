@@ -53,6 +53,8 @@ private:
 
     Result<TuneJobsRequest> jobsOf(const toml::table& table) const {
         TuneJobsRequest request;
+        if (const toml::node* const both = table.contains(kProblem) ? table.get("job") : nullptr)
+            return at(both->source(), "a problem's own file has no [[job]]: name the file in a job of kind = \"problem\" in another one");
         if (table.contains(kProblem)) {
             TuneJob& job = request.jobs.emplace_back();
             job.kind = kProblem;

@@ -191,7 +191,7 @@ Status JobSession::followJob(Job& job, const JobRow& row) {
     if (job.state == Job::State::waiting && row.endedAt) {
         job.state = Job::State::elsewhere;
         job.result.state = row.state == JobState::cancelled ? "cancelled" : "done";
-        job.standing->onEnd(job.result.state, {});
+        job.standing->onEnd(job.result.state, {}, row.state == JobState::done ? readOutcomeSpec(row.detail) : JobOutcome());
     }
     if (job.state != Job::State::running)
         return {};

@@ -89,7 +89,7 @@ struct TunedJobs {
     std::vector<TunedJob> jobs;
     JobTimeline timeline; // its jobs are those above
     double bound = 0;     // seconds: the cores cannot do these stages sooner, nor can the longest job
-    std::map<std::string, double> utilisation; // of "core", "profile" and "device KEY"
+    std::map<std::string, double> utilisation; // of "core", "profile", "memory", "network" and "device KEY", of what was used
 };
 
 // A stop is no error: jobs say "queued". What fails is the job's own trouble.

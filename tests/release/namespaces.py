@@ -184,9 +184,9 @@ class Check:
     def expired_certificates(self):
         self.fails("listening with an expired certificate", "tracker", "--listen", f"{HERE}:0", *self.files.listening("expired"), "--token-file", self.place.folder / "right",
                    sentence="expired.pem: the certificate expired on")
-        self.files.certify("brief", 6)
+        self.files.certify("brief", 15)
         old = self.serve("old", "old", certificate="brief")
-        time.sleep(7)
+        time.sleep(16)
         said = self.fails("a server whose certificate has expired", "tune", MODEL, "--device", "old", "--tracker", self.address, *self.files.calling(), "--threads", 1, "--store",
                           self.place.folder / "old.db", sentence="the device old cannot be reached")
         if "serving" in old.errors():

@@ -27,7 +27,7 @@ QVector<TimelineJob> sample() {
     jobs[0].progress = 0.42;
     jobs[0].budgetLeft = "120 trials";
     jobs[0].bestMs = 14.2;
-    jobs[1].result = "26 → 18 kernels; wrote <i>out.onnx</i>";
+    jobs[1].result = "26 kernels → 18 kernels; wrote <i>out.onnx</i>";
     jobs[2].problem = "<b>model.onnx</b> cannot be read";
     return jobs;
 }
@@ -57,7 +57,7 @@ private slots:
         QCOMPARE(cell(panel, 0, JobsModel::budget), QString("120 trials"));
         QCOMPARE(cell(panel, 0, JobsModel::best), QString("14.2 ms"));
         QCOMPARE(cell(panel, 0, JobsModel::result), QString("–"));
-        QCOMPARE(cell(panel, 1, JobsModel::result), QString("26 → 18 kernels; wrote <i>out.onnx</i>"));
+        QCOMPARE(cell(panel, 1, JobsModel::result), QString("26 kernels → 18 kernels; wrote <i>out.onnx</i>"));
         QVERIFY(panel.rows().index(1, JobsModel::result).data(Qt::ToolTipRole).toString().contains("&lt;i&gt;"));
         QCOMPARE(cell(panel, 1, JobsModel::progress), QString("–"));
         QCOMPARE(cell(panel, 1, JobsModel::best), QString("–"));

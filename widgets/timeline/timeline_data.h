@@ -33,7 +33,7 @@ struct TimelineJob {
     double progress = std::numeric_limits<double>::quiet_NaN(); // of the whole budget, 0 to 1; NaN: not known
     QString budgetLeft; // "312 trials"
     double bestMs = std::numeric_limits<double>::quiet_NaN(); // so far; NaN: none yet
-    QString result; // what it came to, of one that tunes no model: "26 → 18 kernels"
+    QString result; // what it came to, of one that tunes no model: "26 kernels → 18 kernels"
 
     bool ended() const { return state == State::done || state == State::failed || state == State::cancelled; }
     bool operator==(const TimelineJob& other) const;

@@ -32,7 +32,7 @@ bool isConvolution(const Draft& draft, NodeNo node); // a Conv or a ConvTranspos
 
 // Which operand an operator maps element by element, with the others the same for all elements and the result of the same shape.
 std::optional<std::size_t> mappedOperand(const Draft& draft, NodeNo node);
-inline constexpr const char* kMaps = "f maps elements: an activation, a cast, or arithmetic with one number"; // that, as a rule's condition
+inline constexpr const char* kMapsElements = "f maps elements: an activation, a cast, or arithmetic with one number"; // that, as a rule's condition
 
 // Reshape, Flatten, Squeeze or Unsqueeze, of tensors that have elements.
 bool isReshape(const Draft& draft, NodeNo node);

@@ -17,7 +17,7 @@ ValueNo sampleData(SampleModel& model) { return model.input(model.shape(static_c
 // f(m(x)) = m(f(x)).
 WrittenRule down(bool transposes) {
     const std::string name = transposes ? "transpose" : "reshape";
-    return {{name + "-down", "f(" + name + "(x)) = " + name + "(f(x))", {kMaps, "only f reads what is moved"}, false},
+    return {{name + "-down", "f(" + name + "(x)) = " + name + "(f(x))", {kMapsElements, "only f reads what is moved"}, false},
             [transposes](const Draft& draft, NodeNo node) {
                 const auto mapped = mappedOperand(draft, node);
                 const ValueNo data = mapped ? draft.operand(node, *mapped) : kNone;
@@ -35,7 +35,7 @@ WrittenRule down(bool transposes) {
 // m(f(x)) = f(m(x)).
 WrittenRule up(bool transposes) {
     const std::string name = transposes ? "transpose" : "reshape";
-    return {{name + "-up", name + "(f(x)) = f(" + name + "(x))", {kMaps, "nobody else reads what f makes"}, false},
+    return {{name + "-up", name + "(f(x)) = f(" + name + "(x))", {kMapsElements, "nobody else reads what f makes"}, false},
             [transposes](const Draft& draft, NodeNo node) {
                 const ValueNo data = draft.operand(node, 0);
                 const NodeNo map = moves(draft, node, transposes) && isReadOnce(draft, data) ? plainMaker(draft, data) : kNone;

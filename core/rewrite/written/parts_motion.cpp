@@ -20,7 +20,7 @@ bool mapsLike(const Draft& draft, NodeNo a, NodeNo b) {
 }
 
 WrittenRule joinMaps() {
-    return {{"join-maps", "concat(f(a), f(b)) = f(concat(a, b)), of two and more", {kMaps, "nobody else reads what f makes"}, false},
+    return {{"join-maps", "concat(f(a), f(b)) = f(concat(a, b)), of two and more", {kMapsElements, "nobody else reads what f makes"}, false},
             [](const Draft& draft, NodeNo concat) {
                 if (!draft.is(concat, "Concat") || draft.node(concat).operands < 2)
                     return std::vector<ValueNo>();
@@ -59,7 +59,7 @@ WrittenRule joinMaps() {
 }
 
 WrittenRule mapParts() {
-    return {{"map-parts", "f(concat(a, b)) = concat(f(a), f(b)), of two and more", {kMaps, "only f reads the concat"}, false},
+    return {{"map-parts", "f(concat(a, b)) = concat(f(a), f(b)), of two and more", {kMapsElements, "only f reads the concat"}, false},
             [](const Draft& draft, NodeNo map) {
                 const auto mapped = mappedOperand(draft, map);
                 const ValueNo data = mapped ? draft.operand(map, *mapped) : kNone;
@@ -97,7 +97,7 @@ ValueNo sampleSplit(SampleModel& model, ValueNo value) {
 }
 
 WrittenRule splitFirst() {
-    return {{"split-before-map", "split(f(x)) = f(split(x)), for all parts", {kMaps, "nobody else reads what f makes"}, false},
+    return {{"split-before-map", "split(f(x)) = f(split(x)), for all parts", {kMapsElements, "nobody else reads what f makes"}, false},
             [](const Draft& draft, NodeNo split) {
                 std::vector<ValueNo> results;
                 const ValueNo data = draft.operand(split, 0);
@@ -134,7 +134,7 @@ std::vector<NodeNo> mapsOfParts(const Draft& draft, NodeNo split) {
 }
 
 WrittenRule mapFirst() {
-    return {{"map-before-split", "f(split(x)) = split(f(x)), of all parts", {kMaps, "every part is read by f only"}, false},
+    return {{"map-before-split", "f(split(x)) = split(f(x)), of all parts", {kMapsElements, "every part is read by f only"}, false},
             [](const Draft& draft, NodeNo split) {
                 std::vector<ValueNo> results;
                 for (const NodeNo map : mapsOfParts(draft, split))

@@ -145,6 +145,20 @@ private slots:
         QVERIFY(!scheduler.start(13).at(0).shares);
     }
 
+    // Also where the job has a quota of it: its only device builds while it measures, and a second one waits.
+    void lanesCountOnceInQuotas() {
+        Scheduler scheduler = schedulerOf({{"device", 2}, {"network", 20, true}});
+        const JobId job = scheduler.addJob({.name = "job", .most = {{"network", 3}}});
+        const auto add = [&](const char* kind, int lane) { return take(scheduler.addStage(job, StagePlan{.kind = kind, .uses = {{"device"}, {"network", 2}}, .after = {}, .lane = lane}, 0)); };
+        const StageId profile = add("profile", 0), build = add("build", 0), second = add("profile", 1);
+        QCOMPARE(begun(scheduler), (Ids{profile.value(), build.value()}));
+        scheduler.finish(profile, 1);
+        QVERIFY(begun(scheduler, 1).empty()); // the lane's build goes on
+        scheduler.finish(build, 2);
+        const auto started = scheduler.start(2);
+        QVERIFY(started.size() == 1 && started[0].stage == second && started[0].units.size() == 2 && started[0].units[1].empty()); // twenty, and yet only counted
+    }
+
     // A job that may have two of four cores gets no third one, and holds none from others.
     void quotas() {
         Scheduler scheduler = schedulerOf({{"core", 4}});

@@ -86,6 +86,10 @@ private slots:
         link("eth2", "up\n", "2500\n");
         link("eth3", "up\n", "many\n");
         QCOMPARE(fastest(), 2500);
+        QVERIFY(QDir(folder.path()).mkpath("wlan0/device")); // the others are of containers
+        QCOMPARE(fastest(), 300);
+        QVERIFY(QDir(folder.path()).mkpath("eth0/device")); // and this does not say
+        QCOMPARE(fastest(), 1000);
         QCOMPARE(linkMbit(folder.filePath("none").toStdString()), 1000);
         QVERIFY(linkMbit() > 0);
     }

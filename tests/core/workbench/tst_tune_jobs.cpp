@@ -153,6 +153,7 @@ timeout = 3
         QTest::newRow("a tuning has no alpha") << QByteArray("[[job]]\nalpha = 1.2\nmodel = 'mlp'") << "line 2: 'alpha' is no key of a job of kind tune";
         QTest::newRow("a problem without a file") << QByteArray("[[job]]\nkind = 'problem'") << "no file";
         QTest::newRow("alpha") << QByteArray("[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\nalpha = 0.9") << "a number from 1 to 10";
+        QTest::newRow("a problem with jobs") << QByteArray("problem = 'x'\n[[job]]\nmodel = 'mlp'") << "line 2: a problem's own file has no [[job]]";
         QTest::newRow("network") << QByteArray("[[job]]\nmodel = 'mlp'\nnetwork = 0.5") << "'network' is to be a whole number of 0 or more";
         QTest::newRow("memory") << QByteArray("[[job]]\nmodel = 'mlp'\nmemory = -4") << "'memory' is to be a whole number of 0 or more";
         QTest::newRow("kind is no text") << QByteArray("kind = 3\n[[job]]\nmodel = 'mlp'") << "'kind' is to be a text";
