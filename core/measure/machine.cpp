@@ -10,6 +10,7 @@
 #include "core/base/hash.h"
 #include "core/codegen/target.h"
 #include "core/measure/ceilings.h"
+#include "core/process/json_number.h"
 #include "core/process/measuring_lock.h"
 
 namespace tunesmith {
@@ -86,7 +87,7 @@ Result<ThreadCeilings> measureThreads(int threads) {
 }
 
 Result<Message> measureMachineVerb(const Message& request) {
-    const int threads = request.body.value("threads", 1);
+    const int threads = wholeNumber(request.body, "threads", 1);
     if (threads < 1 || threads > coreCount())
         return inputError("ceilings are measured for 1 to " + std::to_string(coreCount()) + " threads");
     TS_ASSIGN(const ThreadCeilings measured, measureThreads(threads));

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "core/process/json_number.h"
+
 namespace tunesmith {
 
 using nlohmann::json;
@@ -30,8 +32,8 @@ Result<Tensor> takeTensor(const Message& message, const json& entry) {
     static const char* const kBroken = "a tensor arrived damaged from the other process";
     try {
         const DType type = dtypeFromName(entry.at("type").get<std::string>());
-        const auto shape = entry.at("shape").get<Shape>();
-        const auto& blob = message.blobs.at(entry.at("blob").get<std::size_t>());
+        const auto shape = wholeNumbers<std::int64_t>(entry.at("shape"));
+        const auto& blob = message.blobs.at(wholeNumber<std::size_t>(entry.at("blob")));
         const auto count = checkedElementCount(shape);
         const auto size = byteSize(type);
         if (size == 0 || !count || blob.size() % size != 0 ||

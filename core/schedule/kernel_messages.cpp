@@ -5,20 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/hash.h"
+#include "core/process/json_number.h"
+#include "core/schedule/layout_json.h"
 
 namespace tunesmith {
 namespace {
-
-nlohmann::json toJson(const std::vector<loops::Layout>& layouts) {
-    nlohmann::json list = nlohmann::json::array();
-    for (const loops::Layout& layout : layouts) {
-        nlohmann::json axes = nlohmann::json::array();
-        for (const auto& axis : layout.axes())
-            axes.push_back({axis.dim, axis.divisor, axis.extent});
-        list.push_back(std::move(axes));
-    }
-    return list;
-}
 
 nlohmann::json toJson(const std::vector<WeightTransform>& transforms) {
     nlohmann::json list = nlohmann::json::array();
@@ -30,23 +21,12 @@ nlohmann::json toJson(const std::vector<WeightTransform>& transforms) {
 std::vector<WeightTransform> transformsFromJson(const nlohmann::json& list) {
     std::vector<WeightTransform> transforms;
     for (const auto& entry : list) {
-        const auto number = entry.get<unsigned>();
+        const auto number = wholeNumber<unsigned>(entry);
         if (number > static_cast<unsigned>(WeightTransform::winograd4))
             throw std::out_of_range("an unknown weight transform");
         transforms.push_back(static_cast<WeightTransform>(number));
     }
     return transforms;
-}
-
-std::vector<loops::Layout> layoutsFromJson(const nlohmann::json& list) {
-    std::vector<loops::Layout> layouts;
-    for (const auto& axes : list) {
-        std::vector<loops::Layout::Axis> made;
-        for (const auto& axis : axes)
-            made.push_back({axis.at(0).get<std::size_t>(), axis.at(1).get<std::int64_t>(), axis.at(2).get<std::int64_t>()});
-        layouts.emplace_back(std::move(made));
-    }
-    return layouts;
 }
 
 } // namespace
@@ -55,9 +35,9 @@ nlohmann::json KernelPackage::header() const {
     return {{"name", kernel.name},
             {"extents", kernel.phaseExtents},
             {"scratch", kernel.scratchBytes},
-            {"arguments", toJson(argumentLayouts)},
+            {"arguments", layoutsToJson(argumentLayouts)},
             {"transforms", toJson(argumentTransforms)},
-            {"outputs", toJson(outputLayouts)},
+            {"outputs", layoutsToJson(outputLayouts)},
             {"config", config},
             {"hash", hexHash(hash)}};
 }
@@ -66,8 +46,8 @@ Result<KernelPackage> KernelPackage::fromParts(const nlohmann::json& header, std
     KernelPackage package;
     try {
         package.kernel.name = header.at("name").get<std::string>();
-        package.kernel.phaseExtents = header.at("extents").get<std::vector<std::int64_t>>();
-        package.kernel.scratchBytes = header.at("scratch").get<std::vector<std::int64_t>>();
+        package.kernel.phaseExtents = wholeNumbers<std::int64_t>(header.at("extents"));
+        package.kernel.scratchBytes = wholeNumbers<std::int64_t>(header.at("scratch"));
         package.argumentLayouts = layoutsFromJson(header.at("arguments"));
         package.argumentTransforms = transformsFromJson(header.at("transforms"));
         package.outputLayouts = layoutsFromJson(header.at("outputs"));
@@ -99,7 +79,7 @@ std::uint64_t KernelPackage::computeHash() const {
     hasher.add(kernel.object.size()).bytes(kernel.object.data(), kernel.object.size());
     hasher.add(kernel.phaseExtents).add(kernel.scratchBytes);
     hasher.add(std::string_view(toJson(argumentTransforms).dump()));
-    hasher.add(std::string_view(toJson(argumentLayouts).dump())).add(std::string_view(toJson(outputLayouts).dump()));
+    hasher.add(std::string_view(layoutsToJson(argumentLayouts).dump())).add(std::string_view(layoutsToJson(outputLayouts).dump()));
     return hasher.value();
 }
 
@@ -117,7 +97,7 @@ Result<Target> targetFromJson(const nlohmann::json& body) {
     Target target;
     TS_ASSIGN(target.isa, isaFromName(body.value("isa", std::string())));
     target.tuneCpu = body.value("cpu", std::string());
-    target.threads = body.value("threads", 1);
+    target.threads = wholeNumber(body, "threads", 1);
     if (target.threads < 1)
         return inputError("a target needs at least one thread");
     return target;

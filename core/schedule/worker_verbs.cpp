@@ -7,6 +7,7 @@
 
 #include "core/measure/machine.h"
 #include "core/measure/timing.h"
+#include "core/process/json_number.h"
 #include "core/schedule/kernel_bench.h"
 #include "core/schedule/template.h"
 
@@ -67,7 +68,7 @@ Result<std::shared_ptr<const Workload>> Verbs::workloadOf(const Message& request
 
 Result<std::shared_ptr<const KernelCase>> Verbs::caseOf(const Message& request) {
     TS_ASSIGN(const auto workload, workloadOf(request));
-    const auto seed = request.body.value("seed", std::uint64_t(0));
+    const auto seed = wholeNumber(request.body, "seed", std::uint64_t(0));
     return cases_.get(request.body.value("workload", std::string()) + ":" + std::to_string(seed),
                       [&] { return KernelCase::make(*workload, seed); });
 }
@@ -152,7 +153,7 @@ Result<Message> Verbs::profile(const Message& request) {
     TS_ASSIGN(const auto kase, caseOf(request));
     TS_ASSIGN(const KernelPackage package, KernelPackage::fromParts(request.body.at("kernel"), request.blobs[1]));
     TS_ASSIGN(const auto kernel, BenchKernel::load(kase, package));
-    const int threads = request.body.value("threads", 1);
+    const int threads = wholeNumber(request.body, "threads", 1);
     TS_ASSIGN(const auto runner, runnerFor(threads));
     if (const std::string why = kernel->check(*runner); !why.empty())
         return wrongAnswer(why);
@@ -170,7 +171,7 @@ Result<Message> Verbs::compare(const Message& request) {
     if (headers.empty() || request.blobs.size() != headers.size() + 1)
         return internalError("a comparison without kernels");
     TS_ASSIGN(const auto kase, caseOf(request));
-    TS_ASSIGN(const auto runner, runnerFor(request.body.value("threads", 1)));
+    TS_ASSIGN(const auto runner, runnerFor(wholeNumber(request.body, "threads", 1)));
     std::vector<std::unique_ptr<BenchKernel>> kernels;
     std::vector<std::function<void()>> calls;
     for (std::size_t i = 0; i < headers.size(); ++i) {

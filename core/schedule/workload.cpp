@@ -12,6 +12,7 @@
 #include "core/ops/lower_node.h"
 #include "core/ops/raise_opset.h"
 #include "core/schedule/autotvm_template.h"
+#include "core/schedule/layout_json.h"
 
 namespace tunesmith {
 
@@ -23,27 +24,6 @@ namespace {
 bool isEmbedded(const Value& value) {
     constexpr std::int64_t kSmall = 8;
     return value.isConstant() && (!isFloat(value.constant.type()) || value.constant.count() <= kSmall || value.constant.rank() == 0);
-}
-
-Layout layoutFromJson(const nlohmann::json& json) {
-    std::vector<Layout::Axis> axes;
-    for (const auto& axis : json)
-        axes.push_back({axis.at(0).get<std::size_t>(), axis.at(1).get<std::int64_t>(), axis.at(2).get<std::int64_t>()});
-    return Layout(std::move(axes));
-}
-
-nlohmann::json layoutToJson(const Layout& layout) {
-    nlohmann::json json = nlohmann::json::array();
-    for (const auto& axis : layout.axes())
-        json.push_back({axis.dim, axis.divisor, axis.extent});
-    return json;
-}
-
-nlohmann::json layoutsToJson(const std::vector<Layout>& layouts) {
-    nlohmann::json json = nlohmann::json::array();
-    for (const Layout& layout : layouts)
-        json.push_back(layoutToJson(layout));
-    return json;
 }
 
 std::string dimsText(const Shape& shape, std::size_t from) {
@@ -145,10 +125,8 @@ Result<Workload> Workload::deserialize(std::string_view text) {
     Workload workload;
     TS_ASSIGN(workload.graph, importOnnxBytes({reinterpret_cast<const std::byte*>(onnx.data()), onnx.size()}, {}));
     try {
-        for (const auto& layout : header.at("inputs"))
-            workload.inputLayouts.push_back(layoutFromJson(layout));
-        for (const auto& layout : header.at("outputs"))
-            workload.outputLayouts.push_back(layoutFromJson(layout));
+        workload.inputLayouts = layoutsFromJson(header.at("inputs"));
+        workload.outputLayouts = layoutsFromJson(header.at("outputs"));
         workload.constantInputs = header.at("constant").get<std::vector<bool>>();
         TS_ASSIGN(workload.space, spaceKindFromName(header.value("space", "")));
     } catch (const nlohmann::json::exception&) {

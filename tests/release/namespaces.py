@@ -67,7 +67,7 @@ class Files:
         self.write("names", f"subjectAltName=IP:{HERE},IP:{THERE}\n")
         self.openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 30 -subj /CN=ca")
         self.openssl("req -newkey rsa:2048 -nodes -keyout own.key -out own.csr -subj /CN=own")
-        (folder / "ca.cnf").write_text("[ca]\ndefault_ca=d\n[d]\ndatabase=index\nnew_certs_dir=.\nserial=serial\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\nunique_subject=no\n")
+        (folder / "ca.cnf").write_text("[ca]\ndefault_ca=d\n[d]\ndatabase=index\nnew_certs_dir=.\nserial=serial\ndefault_md=sha256\nunique_subject=no\npolicy=p\n[p]\ncommonName=supplied\n")
         (folder / "index").touch()
         (folder / "serial").write_text("77\n")
         self.certify("good", 30 * 86400)

@@ -117,6 +117,12 @@ private slots:
         bent.body["kernel"] = 4;
         QVERIFY(!checkKernelReply(buildRequest(), bent).ok());
         const auto samples = [](std::vector<float> values) { return Message{{{"status", "ok"}}, {samplesToBlob(values)}}; };
+        for (const auto& [key, value] : {std::pair("transforms", "[3.3e74]"), {"transforms", "[-1]"}, {"extents", "[0.5]"}, {"extents", "[18446744073709551615]"}, {"scratch", "[1e300]"},
+                                         {"scratch", "[null]"}, {"outputs", "[[[0, 1e30, 2]]]"}, {"arguments", "[[[-1, 1, 2]]]"}, {"arguments", "[[[0, 1]]]"}}) {
+            bent = report.reply;
+            bent.body["kernel"][key] = Json::parse(value);
+            QVERIFY2(!checkKernelReply(buildRequest(), bent).ok(), value);
+        }
         QVERIFY(checkKernelReply(profileRequest(), samples({1.5F, 2})).ok());
         QVERIFY(!checkKernelReply(profileRequest(), samples({1, std::numeric_limits<float>::quiet_NaN()})).ok());
         QVERIFY(!checkKernelReply(profileRequest(), samples({-1})).ok());
