@@ -55,8 +55,8 @@ JobsRunner::JobsRunner(QObject* parent) : QObject(parent) {
     connect(&job_, &Job::finished, &poll_, &QTimer::stop);
 }
 
-void JobsRunner::start(const QString& file, const std::string& store) {
-    begin(tr("Running the jobs of %1").arg(QFileInfo(file).fileName()), [file = file.toStdString(), store](Feed& feed, const Work& work) -> Result<TuneJobsRequest> {
+void JobsRunner::start(const QString& file, const std::string& store, const DeviceChoice& offered) {
+    begin(tr("Running the jobs of %1").arg(QFileInfo(file).fileName()), offered, [file = file.toStdString(), store](Feed& feed, const Work& work) -> Result<TuneJobsRequest> {
         if (workFileKind(file) != WorkFile::sweep) {
             TS_ASSIGN(TuneJobsRequest request, readJobFile(file));
             request.store = store;
@@ -71,8 +71,8 @@ void JobsRunner::start(const QString& file, const std::string& store) {
     });
 }
 
-void JobsRunner::startWaiting(const std::string& store) {
-    begin(tr("Running the jobs that wait"), [store](Feed&, const Work&) -> Result<TuneJobsRequest> {
+void JobsRunner::startWaiting(const std::string& store, const DeviceChoice& offered) {
+    begin(tr("Running the jobs that wait"), offered, [store](Feed&, const Work&) -> Result<TuneJobsRequest> {
         TuneJobsRequest request;
         request.queued = true;
         request.store = store;
@@ -80,15 +80,16 @@ void JobsRunner::startWaiting(const std::string& store) {
     });
 }
 
-void JobsRunner::begin(const QString& what, Ask ask) {
+void JobsRunner::begin(const QString& what, const DeviceChoice& offered, Ask ask) {
     feed_ = std::make_shared<Feed>();
     clock_.invalidate();
     poll_.start();
     job_.start(
         what,
-        [ask = std::move(ask), feed = feed_](const Work& work) -> Result<TunedJobs> {
+        [ask = std::move(ask), offered, feed = feed_](const Work& work) -> Result<TunedJobs> {
             TS_ASSIGN(TuneJobsRequest request, ask(*feed, work));
             request.listener = feed.get();
+            request.offered = offered;
             return tuneJobs(request, work);
         },
         [this](const Result<TunedJobs>& result) {

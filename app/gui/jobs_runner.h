@@ -12,8 +12,9 @@ class JobsRunner : public QObject {
 public:
     explicit JobsRunner(QObject* parent = nullptr);
 
-    void start(const QString& file, const std::string& store); // of jobs or of a sweep; they go into the store
-    void startWaiting(const std::string& store);               // those that wait there
+    // Jobs on devices that name no tracker are given the one that is offered.
+    void start(const QString& file, const std::string& store, const DeviceChoice& offered); // of jobs or of a sweep; they go into the store
+    void startWaiting(const std::string& store, const DeviceChoice& offered);               // those that wait there
     void stop() { job_.stop(); }
     bool running() const { return job_.running(); }
     Job& job() { return job_; }
@@ -30,7 +31,7 @@ signals:
 private:
     class Feed;
     using Ask = std::function<Result<TuneJobsRequest>(Feed& feed, const Work& work)>;
-    void begin(const QString& what, Ask ask);
+    void begin(const QString& what, const DeviceChoice& offered, Ask ask);
     void drain();
     void notice(double seconds);
 

@@ -90,6 +90,11 @@ void MainWindow::connectPages() {
                [this] { showPage(Page::exportModule); });
     });
     connect(tune_, &TunePage::stateChanged, this, &MainWindow::refreshTitle);
+    tune_->follow(timeline_->devices());
+    connect(tune_, &TunePage::devicesWanted, this, [this] {
+        showPage(Page::timeline);
+        timeline_->showDevices();
+    });
     connect(timeline_, &TimelinePage::problem, this, &MainWindow::notifyError);
     connect(timeline_, &TimelinePage::done, this, [this](const QString& text) {
         notify(NoticeBar::Kind::info, text, tr("Show"), [this] { showPage(Page::timeline); });

@@ -9,6 +9,7 @@ namespace {
 const QString kRecent = QStringLiteral("recentFiles");
 const QString kTheme = QStringLiteral("theme");
 const QString kWheel = QStringLiteral("wheelZooms");
+const QString kTracker = QStringLiteral("tracker");
 const QStringList kThemes{QStringLiteral("system"), QStringLiteral("light"), QStringLiteral("dark")};
 
 } // namespace
@@ -48,6 +49,18 @@ bool wheelZooms() {
 }
 void setWheelZooms(bool zooms) {
     QSettings().setValue(kWheel, zooms);
+}
+
+TrackerChoice tracker() {
+    const QVariantMap stored = QSettings().value(kTracker).toMap();
+    const auto text = [&stored](const char* key) { return stored.value(QLatin1String(key)).toString(); };
+    return {text("address"), text("tokenFile"), text("authority"), stored.value(QStringLiteral("insecure")).toBool()};
+}
+void setTracker(const TrackerChoice& tracker) {
+    QSettings().setValue(kTracker, QVariantMap{{QStringLiteral("address"), tracker.address},
+                                               {QStringLiteral("tokenFile"), tracker.tokenFile},
+                                               {QStringLiteral("authority"), tracker.authority},
+                                               {QStringLiteral("insecure"), tracker.insecure}});
 }
 
 } // namespace tunesmith::settings

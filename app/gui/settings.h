@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include "widgets/base/theme.h"
+#include "widgets/devices/devices_panel.h"
 #include <QStringList>
 
 namespace tunesmith::settings {
@@ -19,5 +20,8 @@ Theme::Mode themeFromName(const QString& name, bool* known = nullptr); // "light
 
 bool wheelZooms();
 void setWheelZooms(bool zooms);
+
+TrackerChoice tracker(); // the last one that was asked
+void setTracker(const TrackerChoice& tracker);
 
 } // namespace tunesmith::settings

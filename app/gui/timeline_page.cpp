@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/timeline_page.h"
+#include "app/gui/devices_dock.h"
 #include "app/gui/icons.h"
 #include "app/gui/page_header.h"
 #include "app/gui/sweep_dock.h"
@@ -47,7 +48,7 @@ priority = 1            # goes first where both are ready
 
 TimelinePage::TimelinePage(std::string store, QWidget* parent)
     : DockedPage(QStringLiteral("timelinePage"), parent), store_(std::move(store)), headline_(new QLabel(this)), detail_(new QLabel(this)), middle_(new QStackedWidget(this)),
-      view_(new TimelineView(this)), past_(new TimelineView(this)), sessions_(new QComboBox(this)), totals_(new TimelineTotals(this)), panel_(new JobsPanel(this)), sweep_(new SweepDock(this)), loader_(store_) {
+      view_(new TimelineView(this)), past_(new TimelineView(this)), sessions_(new QComboBox(this)), totals_(new TimelineTotals(this)), panel_(new JobsPanel(this)), sweep_(new SweepDock(this)), devices_(new DevicesDock(this)), loader_(store_) {
     createActions();
     idle_ = new EmptyState(glyphIcon(Glyph::timeline), tr("Nothing has run yet"),
                            tr("The trial store has no session of jobs: run a file of jobs, which says which models to tune at a time, with which budgets and priorities. Here you then see which "
@@ -67,6 +68,7 @@ TimelinePage::TimelinePage(std::string store, QWidget* parent)
     addDock("jobs", tr("Jobs"), panel_, Qt::BottomDockWidgetArea);
     areaDock_ = addDock("area", tr("Selected area"), totals_, Qt::BottomDockWidgetArea, Place::tab);
     sweepDock_ = addDock("sweep", tr("Sweep"), sweep_, Qt::BottomDockWidgetArea, Place::tab);
+    devicesDock_ = addDock("devices", tr("Devices"), devices_, Qt::BottomDockWidgetArea, Place::tab);
     connectParts();
     connectSessions();
     connectSweep();
@@ -137,12 +139,12 @@ void TimelinePage::run(const QString& file) {
     if (running())
         return emit problem(tr("Jobs are running: stop them before others begin."));
     file_ = file;
-    runner_.start(file, store_);
+    runner_.start(file, store_, devices_->choice());
     begin(file == sampleFile_.fileName() ? tr("Sample jobs") : QFileInfo(file).fileName());
 }
 
 void TimelinePage::runWaiting() {
-    runner_.startWaiting(store_);
+    runner_.startWaiting(store_, devices_->choice());
     begin(tr("Waiting jobs"));
 }
 
@@ -284,6 +286,12 @@ void TimelinePage::saveSampleTo(const QString& path) {
     if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit())
         return emit problem(tr("%1 cannot be written: %2").arg(QDir::toNativeSeparators(path), file.errorString()));
     emit saved(tr("Saved %1.").arg(QDir::toNativeSeparators(path)));
+}
+
+void TimelinePage::showDevices() {
+    devicesDock_->show();
+    devicesDock_->raise();
+    devices_->setFocus();
 }
 
 void TimelinePage::sizeDocks() {

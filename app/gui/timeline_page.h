@@ -12,6 +12,7 @@ class QStackedWidget;
 
 namespace tunesmith {
 
+class DevicesDock;
 class EmptyState;
 class JobsPanel;
 class SweepDock;
@@ -33,6 +34,7 @@ public:
     TimelineView* view() const { return past() ? past_ : view_; } // that is shown
     QComboBox* sessions() const { return sessions_; }
     SweepDock* sweep() const { return sweep_; }
+    DevicesDock* devices() const { return devices_; }
     JobsPanel* jobsPanel() const { return panel_; }
     QString headline() const;
     QString detail() const;
@@ -49,6 +51,7 @@ public slots:
     void chooseSampleFile();
     void saveSampleTo(const QString& path);
     void chooseSweepExport();
+    void showDevices(); // brings their dock up
 
 signals:
     void problem(const QString& text);
@@ -104,7 +107,8 @@ private:
     TimelineTotals* totals_;
     JobsPanel* panel_;
     SweepDock* sweep_;
-    QDockWidget *areaDock_ = nullptr, *sweepDock_ = nullptr;
+    DevicesDock* devices_;
+    QDockWidget *areaDock_ = nullptr, *sweepDock_ = nullptr, *devicesDock_ = nullptr;
     QTimer clock_; // the time that runs on while no stage ends
     SessionLoader loader_;
     Job writing_, changing_;

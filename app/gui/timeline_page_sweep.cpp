@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The sweep in its dock.
+#include "app/gui/devices_dock.h"
 #include "app/gui/sweep_dock.h"
 #include "app/gui/timeline_page.h"
 #include <QDockWidget>
@@ -30,7 +31,7 @@ QList<Job*> TimelinePage::jobs() {
 }
 
 QList<Job*> TimelinePage::quietJobs() {
-    return loader_.quiet() + sweep_->quietJobs();
+    return loader_.quiet() + sweep_->quietJobs() + devices_->quietJobs();
 }
 
 void TimelinePage::chooseSweepExport() {

@@ -13,6 +13,7 @@ class QStackedWidget;
 namespace tunesmith {
 
 class BudgetForm;
+class DevicesDock;
 class KernelDock;
 class PredictedMeasuredPlot;
 class RooflinePlot;
@@ -31,6 +32,7 @@ public:
     ~TunePage() override;
 
     void showModel(const OpenModelPtr& model); // null: none
+    void follow(DevicesDock* devices);         // whose machines are there to choose from
     State state() const { return state_; }
     bool running() const { return state_ != State::idle; }
     int threads() const;
@@ -51,6 +53,7 @@ signals:
     void tuned(const QString& text, bool faster); // a run ended by itself or was stopped; what was reached
     void stateChanged();
     void historyShown();
+    void devicesWanted(); // a person looks for machines to tune on
 
 protected:
     void sizeDocks() override;
@@ -102,6 +105,7 @@ private:
     QComboBox* runBox_;
     WorkloadTable* table_;
     BudgetForm* budget_;
+    DevicesDock* devices_ = nullptr;
     ConvergencePlot* convergence_;
     PredictedMeasuredPlot* predicted_;
     RooflinePlot* roofline_;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The part of TunePage that runs the tuner and shows what it reports.
+#include "app/gui/devices_dock.h"
 #include "app/gui/space_dock.h"
 #include "app/gui/strategy_dock.h"
 #include "app/gui/tune_page.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/tune/budget_form.h"
 #include "widgets/tune/predicted_plot.h"
 #include "widgets/tune/workload_table.h"
@@ -11,8 +13,13 @@
 namespace tunesmith {
 namespace {
 
-TuneRequest requestOf(const BudgetChoice& choice) {
+TuneRequest requestOf(const BudgetChoice& choice, const DevicesDock* devices) {
     TuneRequest request;
+    if (devices && !choice.device.isEmpty()) {
+        request.device = devices->choice();
+        request.device->key = choice.device.toStdString();
+        request.device->devices = choice.devices;
+    }
     request.strategy = choice.strategy.toStdString();
     request.space = choice.space.toStdString();
     request.threads = choice.threads;
@@ -26,7 +33,23 @@ TuneRequest requestOf(const BudgetChoice& choice) {
     return request;
 }
 
+DeviceOption optionOf(const DeviceKey& key) {
+    return {key.key, key.devices == 1 ? oneLine(key.key) : TunePage::tr("%1 (devices: %2)").arg(oneLine(key.key)).arg(key.devices),
+            TunePage::tr("Of these devices %1 can be had now; a tuning waits for one").arg(key.free), key.threads};
+}
+
 } // namespace
+
+void TunePage::follow(DevicesDock* devices) {
+    devices_ = devices;
+    connect(devices, &DevicesDock::keysChanged, this, [this] {
+        QVector<DeviceOption> options;
+        for (const DeviceKey& key : devices_->keys())
+            options.push_back(optionOf(key));
+        budget_->setDevices(options);
+    });
+    connect(budget_, &BudgetForm::devicesWanted, this, &TunePage::devicesWanted);
+}
 
 void TunePage::connectRunner() {
     connect(&runner_, &TuneRunner::legStarted, this, &TunePage::beginLeg);
@@ -86,7 +109,7 @@ void TunePage::resume() {
 void TunePage::launch(std::optional<std::int64_t> resume) {
     history_.stop();
     roof_.stop();
-    TuneRequest request = requestOf(budget_->choice());
+    TuneRequest request = requestOf(budget_->choice(), devices_);
     request.store = store_;
     request.resume = resume;
     if (resume)

@@ -70,6 +70,16 @@ void applyRemote(const DeviceChoice& remote, DeviceChoice& device) {
     device.files.insecure |= remote.files.insecure;
 }
 
+void applyOffer(const DeviceChoice& offered, DeviceChoice& device) {
+    if (!device.tracker.empty() && device.tracker != offered.tracker)
+        return;
+    const auto fill = [](std::string& value, const std::string& by) { value = value.empty() ? by : value; };
+    fill(device.tracker, offered.tracker);
+    fill(device.files.token, offered.files.token);
+    fill(device.files.ca, offered.files.ca);
+    device.files.insecure |= offered.files.insecure;
+}
+
 using StoredJobs = std::vector<std::pair<StoredJobId, TuneJob>>;
 
 // Jobs that are new, then those that wait in the store.
@@ -100,8 +110,10 @@ Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work) {
         return inputError("policy '" + request.policy + "' disturbs every measurement: it is there for simulations only");
     TS_ASSIGN(const std::shared_ptr<Store> store, openStore(request.store, StoreMode::readWrite));
     TS_ASSIGN(StoredJobs jobs, gather(request, *store, work));
-    for (auto& [id, job] : jobs)
+    for (auto& [id, job] : jobs) {
         applyRemote(request.remote, job.device);
+        applyOffer(request.offered, job.device);
+    }
     if (jobs.empty())
         return TunedJobs();
     TS_ASSIGN(const auto session, JobSession::begin(store, request));

@@ -9,9 +9,13 @@
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QThread>
+#include <QToolButton>
 
 namespace tunesmith {
 namespace {
+
+constexpr int kThreadsRole = Qt::UserRole + 1; // of a device
+constexpr int kMostDevices = 64;
 
 // The choice stays where it is still offered.
 void fill(QComboBox* box, const QVector<StrategyChoice>& choices) {
@@ -34,7 +38,7 @@ void choose(QComboBox* box, const QString& key) {
 
 BudgetForm::BudgetForm(QWidget* parent)
     : QWidget(parent), kind_(new QComboBox(this)), strategy_(new QComboBox(this)),
-      space_(new QComboBox(this)), amount_(new QSpinBox(this)), threads_(new QSpinBox(this)), seed_(new QLineEdit(this)),
+      space_(new QComboBox(this)), device_(new QComboBox(this)), amount_(new QSpinBox(this)), threads_(new QSpinBox(this)), devices_(new QSpinBox(this)), seed_(new QLineEdit(this)),
       help_(new QLabel(this)) {
     kind_->addItems({tr("Trials per workload"), tr("Trials in total"), tr("Time")});
     kind_->setToolTip(tr("What limits the tuning (--trials-per-workload, --trials, --time)"));
@@ -56,6 +60,7 @@ BudgetForm::BudgetForm(QWidget* parent)
     form->addRow(tr("&Strategy:"), strategy_);
     form->addRow(QString(), help_);
     form->addRow(tr("S&pace:"), space_);
+    form->addRow(tr("&On:"), createPlace());
     form->addRow(tr("&Threads:"), threads_);
     form->addRow(tr("S&eed:"), seed_);
     if (auto* label = qobject_cast<QLabel*>(form->labelForField(budget)))
@@ -67,15 +72,40 @@ BudgetForm::BudgetForm(QWidget* parent)
     threads_->setAccessibleName(tr("Threads"));
     seed_->setAccessibleName(tr("Seed"));
     kindChanged();
+    setDevices({});
     connect(kind_, &QComboBox::currentIndexChanged, this, &BudgetForm::kindChanged);
     connect(strategy_, &QComboBox::currentIndexChanged, this, [this](int index) {
         help_->setText(strategy_->itemData(index, Qt::ToolTipRole).toString());
         emit changed();
     });
     connect(space_, &QComboBox::currentIndexChanged, this, &BudgetForm::changed);
-    for (auto* spin : {amount_, threads_})
+    connect(device_, &QComboBox::currentIndexChanged, this, &BudgetForm::placeChanged);
+    for (auto* spin : {amount_, threads_, devices_})
         connect(spin, &QSpinBox::valueChanged, this, &BudgetForm::changed);
     connect(seed_, &QLineEdit::textChanged, this, &BudgetForm::changed);
+}
+
+QWidget* BudgetForm::createPlace() {
+    auto* place = new QWidget(this);
+    auto* row = new QHBoxLayout(place);
+    row->setContentsMargins(0, 0, 0, 0);
+    device_->setToolTip(tr("Where kernels are built and measured (--device)"));
+    device_->setAccessibleName(tr("Machine"));
+    devices_->setRange(1, kMostDevices);
+    devices_->setPrefix(tr("at most "));
+    devices_->setToolTip(tr("Workloads are divided between so many devices (--devices)"));
+    devices_->setAccessibleName(tr("Most devices at a time"));
+    auto* more = new QToolButton(this);
+    more->setText(tr("…"));
+    more->setToolTip(tr("Devices that a tracker lends"));
+    more->setAccessibleName(more->toolTip());
+    more->setFocusPolicy(Qt::TabFocus);
+    connect(more, &QToolButton::clicked, this, &BudgetForm::devicesWanted);
+    row->addWidget(device_, 2);
+    row->addWidget(devices_, 1);
+    row->addWidget(more);
+    place->setFocusProxy(device_);
+    return place;
 }
 
 void BudgetForm::kindChanged() {
@@ -104,14 +134,40 @@ void BudgetForm::setSpaces(const QVector<StrategyChoice>& spaces) {
 }
 
 void BudgetForm::setMaximumThreads(int threads) {
+    machineThreads_ = threads;
+    placeChanged();
+}
+
+// What was chosen stays chosen where it is still there.
+void BudgetForm::setDevices(const QVector<DeviceOption>& devices) {
+    const QString before = device_->currentData().toString();
+    {
+        const QSignalBlocker quiet(device_);
+        device_->clear();
+        device_->addItem(tr("This machine"), QString());
+        for (const DeviceOption& device : devices) {
+            device_->addItem(device.name, device.key);
+            device_->setItemData(device_->count() - 1, device.help, Qt::ToolTipRole);
+            device_->setItemData(device_->count() - 1, device.threads, kThreadsRole);
+        }
+        device_->setCurrentIndex(std::max(0, device_->findData(before)));
+    }
+    placeChanged();
+}
+
+void BudgetForm::placeChanged() {
+    const bool here = device_->currentIndex() <= 0;
+    const int threads = here ? machineThreads_ : device_->currentData(kThreadsRole).toInt();
+    devices_->setVisible(!here);
     threads_->setRange(threads > 1 ? 0 : 1, std::max(1, threads));
     threads_->setSpecialValueText(threads > 1 ? tr("1, then %1").arg(threads) : QString());
+    emit changed();
 }
 
 BudgetChoice BudgetForm::choice() const {
     return {static_cast<BudgetKind>(kind_->currentIndex()), amount_->value(),
             strategy_->currentData().toString(), threads_->value(), seed_->text().toULongLong(),
-            space_->currentData().toString()};
+            space_->currentData().toString(), device_->currentData().toString(), devices_->value()};
 }
 
 void BudgetForm::setChoice(const BudgetChoice& choice) {
@@ -120,6 +176,8 @@ void BudgetForm::setChoice(const BudgetChoice& choice) {
     amount_->setValue(choice.amount);
     choose(strategy_, choice.strategy);
     choose(space_, choice.space);
+    choose(device_, choice.device);
+    devices_->setValue(choice.devices);
     threads_->setValue(choice.threads);
     seed_->setText(QString::number(choice.seed));
 }

@@ -19,6 +19,8 @@ struct BudgetChoice {
     int threads = 1; // 0: for one and then for the maximum
     quint64 seed = 1;
     QString space; // key
+    QString device;  // key; empty: this machine
+    int devices = 1; // most of them at a time
     bool operator==(const BudgetChoice&) const = default;
 };
 
@@ -26,7 +28,12 @@ struct StrategyChoice { // or a space's
     QString key, name, help;
 };
 
-// How much to spend on tuning and how. Always holds a valid choice.
+struct DeviceOption { // machines of one key that a tracker lends
+    QString key, name, help;
+    int threads = 1; // most
+};
+
+// How much to spend on tuning, how and where. Always holds a valid choice.
 class BudgetForm : public QWidget {
     Q_OBJECT
 public:
@@ -34,22 +41,27 @@ public:
 
     void setStrategies(const QVector<StrategyChoice>& strategies);
     void setSpaces(const QVector<StrategyChoice>& spaces); // whose schedules are searched
-    void setMaximumThreads(int threads);
+    void setMaximumThreads(int threads); // of this machine
+    void setDevices(const QVector<DeviceOption>& devices); // beside this machine
     BudgetChoice choice() const;
     void setChoice(const BudgetChoice& choice);
 
 signals:
     void changed();
+    void devicesWanted(); // a person asks for other machines
 
 private:
+    QWidget* createPlace();
     void kindChanged();
+    void placeChanged();
 
-    QComboBox *kind_, *strategy_, *space_;
-    QSpinBox *amount_, *threads_;
+    QComboBox *kind_, *strategy_, *space_, *device_;
+    QSpinBox *amount_, *threads_, *devices_;
     QLineEdit* seed_;
     QLabel* help_;
     int remembered_[3] = {64, 1000, 300}; // amount of each kind
     BudgetKind shown_ = BudgetKind::trialsPerWorkload;
+    int machineThreads_ = 1;
 };
 
 } // namespace tunesmith
