@@ -9,6 +9,7 @@
 #include "widgets/tune/predicted_plot.h"
 #include "widgets/tune/workload_table.h"
 #include <QLabel>
+#include <algorithm>
 
 namespace tunesmith {
 namespace {
@@ -43,8 +44,12 @@ DeviceOption optionOf(const DeviceKey& key) {
 void TunePage::follow(DevicesDock* devices) {
     devices_ = devices;
     connect(devices, &DevicesDock::keysChanged, this, [this] {
+        QVector<DeviceKey> keys = devices_->keys();
+        const BudgetChoice chosen = budget_->choice();
+        if (devices_->connected() && !chosen.device.isEmpty() && std::ranges::find(keys, chosen.device, &DeviceKey::key) == keys.end())
+            keys.push_back({chosen.device, 0, 0, std::max(1, chosen.threads)}); // it may come back; until then a tuning waits
         QVector<DeviceOption> options;
-        for (const DeviceKey& key : devices_->keys())
+        for (const DeviceKey& key : keys)
             options.push_back(optionOf(key));
         budget_->setDevices(options);
     });

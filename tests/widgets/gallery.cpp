@@ -6,6 +6,7 @@
 #include "widgets/base/notice_bar.h"
 #include "widgets/base/status_progress.h"
 #include "widgets/base/theme.h"
+#include "widgets/devices/devices_panel.h"
 #include "widgets/export/export_form.h"
 #include "widgets/graph/graph_view.h"
 #include "widgets/optimize/cost_plot.h"
@@ -121,6 +122,21 @@ QWidget* workloadPage() {
     return split;
 }
 
+QWidget* devicesPanel() {
+    auto* panel = new DevicesPanel;
+    panel->setTracker({QStringLiteral("lab.example:9290"), QStringLiteral("token"), QStringLiteral("lab.pem"), false});
+    panel->setState(DevicesPanel::State::on);
+    DeviceEntry free{QStringLiteral("10.0.0.7:9300"), QStringLiteral("epyc, avx512"), QStringLiteral("rack 1"), QStringLiteral("AMD EPYC 9354"), 32, 96, 3300, 390, {}, 0, 0};
+    DeviceEntry taken = free;
+    taken.key = QStringLiteral("10.0.0.8:9300");
+    taken.name = QStringLiteral("rack 2");
+    taken.client = QStringLiteral("mia@desk:4711/job-3");
+    taken.priority = 2;
+    taken.seconds = 754;
+    panel->setDevices({free, taken}, {{QStringLiteral("ben@desk:99"), QStringLiteral("epyc"), 0, 12}});
+    return panel;
+}
+
 QWidget* timelinePage(TimelineView*& view) {
     auto* split = new QSplitter(Qt::Vertical);
     view = new TimelineView;
@@ -133,9 +149,9 @@ QWidget* timelinePage(TimelineView*& view) {
     auto* jobs = new JobsPanel;
     jobs->setJobs(sample.jobs);
     jobs->setCurrent(sample.jobs[2].key);
-    for (QWidget* widget : std::initializer_list<QWidget*>{view, totals, jobs})
+    for (QWidget* widget : std::initializer_list<QWidget*>{view, totals, jobs, devicesPanel()})
         split->addWidget(widget);
-    split->setSizes({330, 200, 200});
+    split->setSizes({330, 200, 200, 200});
     return split;
 }
 

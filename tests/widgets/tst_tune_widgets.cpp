@@ -335,6 +335,30 @@ private slots:
         QVERIFY(spy.count() >= 1);
     }
 
+    void devicesAreThereBesideThisMachine() {
+        BudgetForm form;
+        form.setMaximumThreads(2);
+        const auto threads = [&form] { return form.findChildren<QSpinBox*>()[1]->maximum(); };
+        BudgetChoice wanted = form.choice();
+        QVERIFY(wanted.device.isEmpty() && threads() == 2);
+        wanted.device = QStringLiteral("lab");
+        form.setChoice(wanted);
+        QVERIFY(form.choice().device.isEmpty()); // there is none
+        form.setDevices({{QStringLiteral("pi"), QStringLiteral("Pi"), QStringLiteral("one")}, {QStringLiteral("lab"), QStringLiteral("Lab"), QStringLiteral("two"), 32}});
+        QVERIFY(form.choice().device.isEmpty()); // and nobody chose one
+        wanted.devices = 3;
+        wanted.threads = 24;
+        form.setChoice(wanted);
+        QVERIFY(form.choice() == wanted && threads() == 32);
+        form.setDevices({{QStringLiteral("lab"), QStringLiteral("Lab"), QStringLiteral("two"), 32}}); // in another place
+        QVERIFY(form.choice() == wanted);
+        form.setDevices({});
+        QVERIFY(form.choice().device.isEmpty() && form.choice().threads == 2);
+        QSignalSpy asked(&form, &BudgetForm::devicesWanted);
+        form.findChild<QToolButton*>()->click();
+        QCOMPARE(asked.count(), 1);
+    }
+
     void budgetRemembersTheAmountOfEachKind() {
         BudgetForm form;
         QVERIFY(form.choice().strategy.isEmpty());

@@ -2,12 +2,15 @@
 #include "widgets/base/empty_state.h"
 #include "widgets/base/theme.h"
 #include <QAction>
+#include <QHBoxLayout>
 #include <QIcon>
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
 
 namespace tunesmith {
+
+constexpr int kLineLength = 100; // characters; longer ones read badly
 
 EmptyState::EmptyState(const QIcon& icon, const QString& title, const QString& sentence, QWidget* parent)
     : QWidget(parent), heading_(new QLabel(this)), text_(new QLabel(this)), button_(new QPushButton(this)) {
@@ -21,6 +24,7 @@ EmptyState::EmptyState(const QIcon& icon, const QString& title, const QString& s
     text_->setWordWrap(true);
     text_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred); // long words must not widen the window
     text_->setAlignment(Qt::AlignHCenter);
+    text_->setMaximumWidth(fontMetrics().averageCharWidth() * kLineLength);
     text_->setForegroundRole(QPalette::PlaceholderText);
     button_->setObjectName(QStringLiteral("action"));
     button_->setDefault(true);
@@ -30,7 +34,11 @@ EmptyState::EmptyState(const QIcon& icon, const QString& title, const QString& s
     column->addStretch(2);
     column->addWidget(picture, 0, Qt::AlignHCenter);
     column->addWidget(heading_, 0, Qt::AlignHCenter);
-    column->addWidget(text_);
+    auto* line = new QHBoxLayout; // keeps a text that may be narrower than its room in the middle
+    line->addStretch(1);
+    line->addWidget(text_, 1000);
+    line->addStretch(1);
+    column->addLayout(line);
     column->addWidget(button_, 0, Qt::AlignHCenter);
     picture->setVisible(!icon.isNull());
     column->addStretch(3);

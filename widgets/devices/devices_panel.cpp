@@ -98,7 +98,7 @@ DevicesPanel::DevicesPanel(QWidget* parent)
 
 QWidget* DevicesPanel::createForm() {
     auto* left = new QWidget(this);
-    left->setFixedWidth(fontMetrics().averageCharWidth() * 52);
+    left->setFixedWidth(fontMetrics().averageCharWidth() * 60);
     auto* form = new QFormLayout(left);
     form->setContentsMargins(10, 6, 12, 6);
     address_->setPlaceholderText(tr("HOST:9290"));

@@ -176,7 +176,7 @@ void BudgetForm::setChoice(const BudgetChoice& choice) {
     amount_->setValue(choice.amount);
     choose(strategy_, choice.strategy);
     choose(space_, choice.space);
-    choose(device_, choice.device);
+    choose(device_, choice.device); // before the threads, of which it may have more
     devices_->setValue(choice.devices);
     threads_->setValue(choice.threads);
     seed_->setText(QString::number(choice.seed));

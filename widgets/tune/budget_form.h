@@ -19,8 +19,8 @@ struct BudgetChoice {
     int threads = 1; // 0: for one and then for the maximum
     quint64 seed = 1;
     QString space; // key
-    QString device;  // key; empty: this machine
-    int devices = 1; // most of them at a time
+    QString device = {}; // key; empty: this machine
+    int devices = 1;     // most of them at a time
     bool operator==(const BudgetChoice&) const = default;
 };
 
