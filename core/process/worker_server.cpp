@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <new>
 #include <poll.h>
 #include <sched.h>
@@ -27,6 +28,7 @@ namespace {
 
 constexpr int kParentCheckMilliseconds = 1000;
 constexpr int kBadStream = 3, kNotConfined = 4;
+constexpr rlim_t kReserved = rlim_t(1) << 30, kReservedPerProcessor = rlim_t(128) << 20; // addresses that stacks and the C library's heaps hold and do not fill
 
 [[noreturn]] void dieWithGroup() {
     if (::getpgrp() == ::getpid())
@@ -55,7 +57,13 @@ long long takeNumber(const char* name) {
     return value;
 }
 
-void applyLimits(long long memory, int niceness) {
+rlim_t mappedNow() {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void applyLimits(long long memory, int niceness, bool confined) {
     // Candidates crash by the hundred. 1 instead of 0: the value by which the kernel also spares a piped core
     // handler.
     const rlimit core{1, 1};
@@ -63,6 +71,11 @@ void applyLimits(long long memory, int niceness) {
     if (memory > 0 && !TS_SANITIZED) { // the shadow memory of a sanitizer is terabytes of private data
         const rlimit data{static_cast<rlim_t>(memory), static_cast<rlim_t>(memory)};
         ::setrlimit(RLIMIT_DATA, &data);
+        // Pages that were filled and are only read since are no data.
+        const rlim_t addresses = mappedNow() + data.rlim_cur + kReserved + kReservedPerProcessor * std::thread::hardware_concurrency();
+        const rlimit all{addresses, addresses};
+        if (confined)
+            ::setrlimit(RLIMIT_AS, &all);
     }
     if (niceness != 0)
         ::setpriority(PRIO_PROCESS, 0, niceness);
@@ -136,7 +149,7 @@ int serveWorker(const std::map<std::string, Handler>& handlers) {
         return 2;
     }
     std::setvbuf(stdout, nullptr, _IOLBF, 4096); // what a candidate printed must survive its crash
-    applyLimits(memory, niceness);
+    applyLimits(memory, niceness, confined);
     if (confined)
         if (const Status done = confineProcess(); !done.ok()) {
             std::fprintf(stderr, "worker: %s\n", done.error().message.c_str());

@@ -7,10 +7,12 @@
 #include <thread>
 #include <unistd.h>
 
+#include "core/base/log.h"
 #include "core/executors/device_server.h"
 #include "core/executors/mock_executor.h"
 #include "core/executors/tracker.h"
 #include "core/measure/machine.h"
+#include "core/process/confinement.h"
 #include "core/workbench/machine.h"
 #include "core/workbench/remote_device.h"
 
@@ -141,6 +143,8 @@ Status serveDevice(const ServerRequest& request, const Listening& listening, con
     TS_ASSIGN(options.device, deviceOf(request, work));
     options.worker.memoryLimit = options.device.memory;
     options.worker.confined = true;
+    if (const std::string gap = confinementGap(); !gap.empty() && !request.mock)
+        logMessage(LogLevel::warning, gap);
     if (request.mock)
         options.makeExecutor = mockFactory(*request.mock, options.device.machine);
     TS_ASSIGN(const auto server, DeviceServer::start(std::move(options)));

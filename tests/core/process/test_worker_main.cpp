@@ -10,12 +10,20 @@
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
+#include <fcntl.h>
 #include <fstream>
+#include <linux/fs.h>
 #include <new>
 #include <spawn.h>
 #include <stdexcept>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <thread>
 #include <unistd.h>
 
@@ -129,6 +137,69 @@ Result<Message> attempts(const Message& request) {
     std::thread([&] { ran = true; }).join();
     can["have threads"] = ran;
     can["read a file"] = std::ifstream("/proc/self/stat").is_open();
+    can["read about processors"] = std::ifstream("/proc/cpuinfo").is_open() && std::ifstream("/sys/devices/system/cpu/online").is_open();
+    return Message{std::move(can), {}};
+}
+
+int withAttribute(const char* file) { return ::setxattr(file, "user.tunesmith", "1", 1, 0); }
+
+int openBelow(const std::string& file, std::uint64_t flags) {
+    struct {
+        std::uint64_t flags, mode = 0, resolve = 0;
+    } how{flags};
+    return static_cast<int>(::syscall(__NR_openat2, AT_FDCWD, file.c_str(), &how, sizeof how));
+}
+
+// What it would do to a file of the user's, and to the folder that it is in.
+Result<Message> attemptsOnFile(const Message& request) {
+    const std::string folder = request.body.value("folder", std::string()), file = folder + "/file", other = folder + "/other";
+    const char *const name = file.c_str(), *const second = other.c_str();
+    const timespec times[2] = {{1, 0}, {1, 0}};
+    const int reading = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    int flags = 0;
+    nlohmann::json can;
+    can["read it"] = ::open(name, O_RDONLY) >= 0;
+    can["read it by another way"] = std::ifstream("/proc/self/root" + file).is_open();
+    can["list its folder"] = ::opendir(folder.c_str()) != nullptr;
+    can["open it to write"] = ::open(name, O_WRONLY) >= 0 || ::open(name, O_RDWR) >= 0 || ::openat(AT_FDCWD, name, O_WRONLY | O_APPEND) >= 0;
+    can["open it to write with openat2"] = openBelow(file, O_RDWR) >= 0;
+    can["change its rights"] = ::chmod(name, 0644) == 0 || ::fchmodat(AT_FDCWD, name, 0644, 0) == 0;
+    can["change its owner"] = ::chown(name, ::getuid(), ::getgid()) == 0 || ::lchown(name, ::getuid(), ::getgid()) == 0;
+    can["change its times"] = ::utimensat(AT_FDCWD, name, times, 0) == 0;
+    can["change its attributes"] = withAttribute(name) == 0 || errno == ENOTSUP; // of a file system without such
+    can["link it"] = ::link(name, second) == 0;
+    can["link to it"] = ::symlink(name, (other + "-symbolic").c_str()) == 0;
+    can["rename it"] = ::rename(name, second) == 0 && ::rename(second, name) == 0;
+    can["make a file"] = ::open((other + "-new").c_str(), O_WRONLY | O_CREAT, 0600) >= 0;
+    can["make a file that is only read"] = ::open((other + "-read").c_str(), O_RDONLY | O_CREAT, 0600) >= 0;
+    can["make a folder"] = ::mkdir((other + "-folder").c_str(), 0700) == 0;
+    can["make a pipe"] = ::mkfifo((other + "-pipe").c_str(), 0600) == 0;
+    can["cut it off"] = ::truncate(name, 3) == 0;
+    can["cut it off by opening"] = ::open(name, O_RDONLY | O_TRUNC) >= 0;
+    can["remove it"] = ::unlink(name) == 0;
+    can["ask what a descriptor is"] = reading >= 0 && ::ioctl(reading, FIONREAD, &flags) == 0;
+    can["use flags of files"] = reading >= 0 && (::ioctl(reading, FS_IOC_GETFLAGS, &flags) == 0 || errno == ENOTSUP || errno == EOPNOTSUPP);
+    can["ask for signals to others"] = ::fcntl(3, F_SETOWN, ::getppid()) == 0;
+    return Message{std::move(can), {}};
+}
+
+// Memory that the limit of data does not count.
+Result<Message> attemptsOnMemory(const Message& request) {
+    constexpr std::size_t kSize = std::size_t(1) << 20;
+    const auto map = [](std::size_t size, int flags) { return ::mmap(nullptr, size, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0); };
+    nlohmann::json can;
+    can["share"] = map(kSize, MAP_SHARED) != MAP_FAILED;
+    can["grow like a stack"] = map(kSize, MAP_PRIVATE | MAP_GROWSDOWN) != MAP_FAILED;
+    can["have a file in memory"] = ::memfd_create("x", 0) >= 0;
+    const int segment = ::shmget(IPC_PRIVATE, kSize, IPC_CREAT | 0600);
+    can["have a segment"] = segment >= 0;
+    ::shmctl(segment, IPC_RMID, nullptr);
+    can["allocate"] = map(kSize, MAP_PRIVATE) != MAP_FAILED;
+    std::size_t hidden = 0;
+    const std::size_t wanted = request.body.value("bytes", std::size_t(0)), piece = wanted / 16;
+    for (void* pages; hidden < wanted && (pages = map(piece, MAP_PRIVATE)) != MAP_FAILED; hidden += piece)
+        ::mprotect(pages, piece, PROT_READ); // no longer data
+    can["hide as much as asked"] = hidden >= wanted;
     return Message{std::move(can), {}};
 }
 
@@ -174,6 +245,8 @@ std::map<std::string, Handler> handlers() {
         {"close-socket", closeSocket},
         {"about", about},
         {"attempts", attempts},
+        {"attempts-on-file", attemptsOnFile},
+        {"attempts-on-memory", attemptsOnMemory},
         {"hold-lock", holdLock},
     };
 }
