@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/executors/access.h"
+
 namespace tunesmith {
 namespace {
 
@@ -27,8 +29,8 @@ Status checkWish(const LeaseWish& wish) {
 
 } // namespace
 
-LeaseBook::Device* LeaseBook::find(const std::string& id) {
-    const auto found = std::ranges::find(devices_, id, &Device::id);
+LeaseBook::Device* LeaseBook::find(const std::string& secret) {
+    const auto found = std::ranges::find_if(devices_, [&](const Device& device) { return sameSecret(device.secret, secret); });
     return found == devices_.end() ? nullptr : &*found;
 }
 
@@ -138,7 +140,7 @@ LeaseBook::Device* LeaseBook::toGiveBack(const Waiter& waiter, Holdings& had, Ti
     return best;
 }
 
-Result<std::string> LeaseBook::add(const DeviceInfo& device, const std::optional<Lease>& serving, Time now) {
+Result<LeaseBook::Added> LeaseBook::add(const DeviceInfo& device, const std::optional<Lease>& serving, Time now) {
     TS_TRY(checkDevice(device));
     if (serving) {
         TS_TRY(checkName(serving->id, "a lease"));
@@ -147,21 +149,21 @@ Result<std::string> LeaseBook::add(const DeviceInfo& device, const std::optional
     std::erase_if(devices_, [&](const Device& known) { return known.info.address == device.address; }); // it was restarted
     if (devices_.size() >= kMostDevices)
         return unsupportedError("the tracker knows " + std::to_string(kMostDevices) + " devices and takes no more");
-    devices_.push_back({newSecret_(), device, now, now, {}});
+    devices_.push_back({newSecret_(), newSecret_(), device, now, now, {}});
     if (serving && !holderOf(serving->id))
         devices_.back().held = Held{*serving, true, false};
-    const std::string id = devices_.back().id;
+    const Added added{devices_.back().secret, devices_.back().id};
     settle(now);
-    return id;
+    return added;
 }
 
-void LeaseBook::remove(const std::string& device) {
-    std::erase_if(devices_, [&](const Device& known) { return known.id == device; });
+void LeaseBook::remove(const std::string& secret) {
+    std::erase_if(devices_, [&](const Device& known) { return sameSecret(known.secret, secret); });
 }
 
-LeaseBook::BeatAnswer LeaseBook::beat(const std::string& id, const std::string& lease, Time now) {
+LeaseBook::BeatAnswer LeaseBook::beat(const std::string& secret, const std::string& lease, Time now) {
     expire(now);
-    Device* const device = find(id);
+    Device* const device = find(secret);
     if (!device)
         return {};
     device->lastBeat = now;
@@ -172,9 +174,9 @@ LeaseBook::BeatAnswer LeaseBook::beat(const std::string& id, const std::string& 
     return {true, !lease.empty() && !ours, ours && device->held->wanted};
 }
 
-std::optional<Lease> LeaseBook::confirm(const std::string& id, const std::string& lease, Time now) {
+std::optional<Lease> LeaseBook::confirm(const std::string& secret, const std::string& lease, Time now) {
     expire(now);
-    Device* const device = find(id);
+    Device* const device = find(secret);
     if (!device || !device->held || device->held->lease.id != lease || device->held->opened)
         return std::nullopt;
     device->held->opened = true;

@@ -46,16 +46,20 @@ public:
     using NewSecret = std::function<std::string()>;
     LeaseBook(LeaseTiming timing, NewSecret newSecret) : timing_(timing), newSecret_(std::move(newSecret)) {}
 
-    // Gives the device's id. `serving`: the lease that it is serving, from a tracker that is no more.
-    Result<std::string> add(const DeviceInfo& device, const std::optional<Lease>& serving, Time now);
-    void remove(const std::string& device);
+    struct Added {
+        std::string secret; // of its server, by which it is known from now on
+        std::string id;     // for everybody: to be avoided by, and for nothing else
+    };
+    // `serving`: the lease that it is serving, from a tracker that is no more.
+    Result<Added> add(const DeviceInfo& device, const std::optional<Lease>& serving, Time now);
+    void remove(const std::string& secret);
     struct BeatAnswer {
         bool known = false; // else it has to be added again
         bool revoked = false; // the lease that it serves is not one of this book
         bool wanted = false;  // somebody else's turn
     };
-    BeatAnswer beat(const std::string& device, const std::string& lease, Time now);
-    std::optional<Lease> confirm(const std::string& device, const std::string& lease, Time now);
+    BeatAnswer beat(const std::string& secret, const std::string& lease, Time now);
+    std::optional<Lease> confirm(const std::string& secret, const std::string& lease, Time now);
 
     struct Answer {
         std::optional<Lease> lease = {};
@@ -85,7 +89,7 @@ private:
         bool opened = false, wanted = false;
     };
     struct Device {
-        std::string id;
+        std::string secret, id;
         DeviceInfo info;
         Time lastBeat, since; // since: of the lease, or of being free
         std::optional<Held> held;
@@ -107,7 +111,7 @@ private:
     Device* toGiveBack(const Waiter& waiter, Holdings& had, Time now);
     std::vector<Waiter*> inOrder(Time now);
     long long rank(const Waiter& waiter, Time now) const; // priority with what waiting adds
-    Device* find(const std::string& id);
+    Device* find(const std::string& secret);
     Device* holderOf(const std::string& lease);
     static bool suits(const Device& device, const LeaseWish& wish);
 

@@ -21,34 +21,34 @@ Registration::~Registration() {
     wake_.notify_all();
     if (thread_.joinable())
         thread_.join();
-    if (!id_.empty())
-        static_cast<void>(tracker_->leave(id_).ok());
+    if (!secret_.empty())
+        static_cast<void>(tracker_->leave(secret_).ok());
 }
 
 Status Registration::registerAgain() {
-    auto id = tracker_->add(device_, serving_);
-    if (!id.ok()) {
+    auto secret = tracker_->add(device_, serving_);
+    if (!secret.ok()) {
         if (!lostTold_)
-            logMessage(LogLevel::warning, id.error().message + "; trying again");
+            logMessage(LogLevel::warning, secret.error().message + "; trying again");
         lostTold_ = true;
-        return id.error();
+        return secret.error();
     }
     if (lostTold_)
         logMessage(LogLevel::info, "the tracker knows this device again");
     lostTold_ = false;
-    id_ = std::move(*id);
+    secret_ = std::move(*secret);
     return {};
 }
 
 void Registration::beatOnce() {
     const std::lock_guard lock(talking_);
-    if (id_.empty() && !registerAgain().ok())
+    if (secret_.empty() && !registerAgain().ok())
         return;
-    const auto answer = tracker_->beat(id_, serving_ ? serving_->id : std::string());
+    const auto answer = tracker_->beat(secret_, serving_ ? serving_->id : std::string());
     if (!answer.ok())
         return;
     if (!answer->known) {
-        id_.clear();
+        secret_.clear();
         static_cast<void>(registerAgain().ok());
         return;
     }
@@ -74,9 +74,9 @@ Result<std::optional<Lease>> Registration::begin(const std::string& lease) {
     const std::lock_guard lock(talking_);
     if (serving_)
         return ioError("this device still serves another client");
-    if (id_.empty())
+    if (secret_.empty())
         return ioError("this device has no tracker at present");
-    TS_ASSIGN(auto confirmed, tracker_->confirm(id_, lease));
+    TS_ASSIGN(auto confirmed, tracker_->confirm(secret_, lease));
     revoked_ = wanted_ = false;
     serving_ = confirmed;
     return confirmed;

@@ -37,7 +37,7 @@ private:
     const LeaseTiming timing_;
     std::atomic<bool> revoked_ = false, wanted_ = false;
     std::mutex talking_; // guards what follows, during calls to the tracker, too
-    std::string id_;     // empty: not registered
+    std::string secret_; // empty: not registered
     std::optional<Lease> serving_;
     bool lostTold_ = false;
     std::mutex mutex_; // guards what follows

@@ -43,17 +43,18 @@ struct Tracker::Impl final : remote::Tracker::Service {
             std::optional<Lease> serving;
             if (request->has_served())
                 serving = Lease{request->served().lease(), request->served().client(), request->served().priority()};
-            TS_ASSIGN(*answer->mutable_device_id(), book.add(device, serving, now));
+            TS_ASSIGN(const LeaseBook::Added added, book.add(device, serving, now));
+            answer->set_device_secret(added.secret);
             logMessage(LogLevel::info, "device " + device.name + " at " + device.address);
             return {};
         });
     }
     grpc::Status Leave(ServerContext* context, const remote::Leaving* request, remote::Nothing*) override {
-        return serve(*context, *request, [&](auto) -> Status { return book.remove(request->device_id()), Status(); });
+        return serve(*context, *request, [&](auto) -> Status { return book.remove(request->device_secret()), Status(); });
     }
     grpc::Status SendBeat(ServerContext* context, const remote::Beat* request, remote::BeatAnswer* answer) override {
         return serve(*context, *request, [&](auto now) -> Status {
-            const LeaseBook::BeatAnswer made = book.beat(request->device_id(), request->lease(), now);
+            const LeaseBook::BeatAnswer made = book.beat(request->device_secret(), request->lease(), now);
             answer->set_known(made.known);
             answer->set_revoked(made.revoked);
             answer->set_wanted(made.wanted);
@@ -62,7 +63,7 @@ struct Tracker::Impl final : remote::Tracker::Service {
     }
     grpc::Status Confirm(ServerContext* context, const remote::Confirmation* request, remote::Confirmed* answer) override {
         return serve(*context, *request, [&](auto now) -> Status {
-            const auto lease = book.confirm(request->device_id(), request->lease(), now);
+            const auto lease = book.confirm(request->device_secret(), request->lease(), now);
             answer->set_valid(lease.has_value());
             answer->set_client(lease ? lease->client : std::string());
             answer->set_priority(lease ? lease->priority : 0);

@@ -43,27 +43,27 @@ Result<std::string> TrackerClient::add(const DeviceInfo& device, const std::opti
         request.mutable_served()->set_priority(serving->priority);
     }
     TS_ASSIGN(const remote::Registered answer, impl_->call(&remote::Tracker::Stub::Register, request));
-    return answer.device_id();
+    return answer.device_secret();
 }
 
-Status TrackerClient::leave(const std::string& device) {
+Status TrackerClient::leave(const std::string& secret) {
     remote::Leaving request;
-    request.set_device_id(device);
+    request.set_device_secret(secret);
     const auto answer = impl_->call(&remote::Tracker::Stub::Leave, request);
     return answer.ok() ? Status() : answer.error();
 }
 
-Result<LeaseBook::BeatAnswer> TrackerClient::beat(const std::string& device, const std::string& lease) {
+Result<LeaseBook::BeatAnswer> TrackerClient::beat(const std::string& secret, const std::string& lease) {
     remote::Beat request;
-    request.set_device_id(device);
+    request.set_device_secret(secret);
     request.set_lease(lease);
     TS_ASSIGN(const remote::BeatAnswer answer, impl_->call(&remote::Tracker::Stub::SendBeat, request));
     return LeaseBook::BeatAnswer{answer.known(), answer.revoked(), answer.wanted()};
 }
 
-Result<std::optional<Lease>> TrackerClient::confirm(const std::string& device, const std::string& lease) {
+Result<std::optional<Lease>> TrackerClient::confirm(const std::string& secret, const std::string& lease) {
     remote::Confirmation request;
-    request.set_device_id(device);
+    request.set_device_secret(secret);
     request.set_lease(lease);
     TS_ASSIGN(const remote::Confirmed answer, impl_->call(&remote::Tracker::Stub::Confirm, request));
     return answer.valid() ? std::optional(Lease{lease, answer.client(), answer.priority()}) : std::nullopt;

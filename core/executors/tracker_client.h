@@ -17,11 +17,11 @@ public:
     static Result<std::unique_ptr<TrackerClient>> make(const std::string& address, const Access& access);
     ~TrackerClient();
 
-    // Of servers.
+    // Of servers: the secret that add() gives is a device's name in the other calls.
     Result<std::string> add(const DeviceInfo& device, const std::optional<Lease>& serving);
-    Status leave(const std::string& device);
-    Result<LeaseBook::BeatAnswer> beat(const std::string& device, const std::string& lease);
-    Result<std::optional<Lease>> confirm(const std::string& device, const std::string& lease);
+    Status leave(const std::string& secret);
+    Result<LeaseBook::BeatAnswer> beat(const std::string& secret, const std::string& lease);
+    Result<std::optional<Lease>> confirm(const std::string& secret, const std::string& lease);
 
     // Of clients.
     Result<LeaseBook::Answer> ask(const LeaseWish& wish);

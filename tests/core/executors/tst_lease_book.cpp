@@ -18,17 +18,26 @@ namespace {
 struct Desk {
     explicit Desk(LeaseTiming given = {}) : timing(given), book(given, [this] { return "s" + std::to_string(++secrets); }) {}
 
-    std::string add(const std::string& name, const std::string& key = "cpu") { return take(book.add(testDevice(name, key), {}, now)); }
+    // Its id.
+    std::string add(const std::string& name, const std::string& key = "cpu", const std::optional<Lease>& serving = {}) {
+        const LeaseBook::Added added = take(book.add(testDevice(name, key), serving, now));
+        secretOf[added.id] = added.secret;
+        return added.id;
+    }
+    // As the server of the device with the id.
+    LeaseBook::BeatAnswer beat(const std::string& id, const std::string& lease) { return book.beat(secretOf.at(id), lease, now); }
+    std::optional<Lease> confirm(const std::string& id, const std::string& lease) { return book.confirm(secretOf.at(id), lease, now); }
     LeaseBook::Answer ask(const std::string& who, int priority = 0, const std::string& key = "cpu") {
         return take(book.ask({who, who, key, {}, priority, {}}, now));
     }
     std::string open(const LeaseBook::Answer& answer) {
-        book.confirm(answer.device, answer.lease->id, now);
+        confirm(answer.device, answer.lease->id);
         return answer.lease->id;
     }
     void pass(milliseconds time) { now += time; }
 
     int secrets = 0;
+    std::map<std::string, std::string> secretOf; // by id
     LeaseTiming timing;
     LeaseBook book;
     LeaseBook::Time now{};
@@ -70,7 +79,7 @@ private slots:
         const std::map<std::string, int> wishes{{"low", -1}, {"first", 0}, {"second", 0}, {"high", 5}};
         std::vector<std::string> order;
         for (std::size_t i = 0; i < wishes.size(); ++i) {
-            desk.book.beat(device, {}, desk.now); // given back
+            desk.beat(device, {}); // given back
             for (const auto& [who, priority] : wishes)
                 if (std::ranges::find(order, who) == order.end())
                     if (const auto answer = desk.ask(who, priority); answer.lease) {
@@ -86,22 +95,39 @@ private slots:
         const std::string a = desk.add("a"), b = desk.add("b");
         const auto granted = desk.ask("x");
         QCOMPARE(granted.device, a);
-        QVERIFY(!desk.book.confirm(b, granted.lease->id, desk.now));
-        QVERIFY(!desk.book.confirm(a, "made up", desk.now));
-        QCOMPARE(desk.book.confirm(a, granted.lease->id, desk.now)->client, std::string("x"));
-        QVERIFY(!desk.book.confirm(a, granted.lease->id, desk.now));
+        QVERIFY(!desk.confirm(b, granted.lease->id));
+        QVERIFY(!desk.confirm(a, "made up"));
+        QCOMPARE(desk.confirm(a, granted.lease->id)->client, std::string("x"));
+        QVERIFY(!desk.confirm(a, granted.lease->id));
+    }
+
+    void whatClientsKnowOfADeviceSaysNothingInItsName() {
+        Desk desk;
+        const std::string a = desk.add("a");
+        const auto granted = desk.ask("x");
+        QCOMPARE(granted.device, a);
+        QVERIFY(!desk.book.confirm(granted.device, granted.lease->id, desk.now));
+        const std::string lease = desk.open(granted);
+        for (const std::string& said : {std::string(), lease})
+            QVERIFY(!desk.book.beat(granted.device, said, desk.now).known);
+        desk.book.remove(granted.device);
+        QCOMPARE(desk.book.devices(desk.now).at(0).lease->id, lease);
+        QVERIFY(desk.beat(a, lease).known && !desk.ask("y").lease);
+        QCOMPARE(take(desk.book.ask({"z", "z", "cpu", {}, 0, {a}}, desk.now)).devices, std::size_t(0)); // it can be avoided
+        desk.book.remove(desk.secretOf.at(a));
+        QVERIFY(desk.book.devices(desk.now).empty());
     }
 
     void whatIsNotFetchedIsGivenToTheNext() {
         Desk desk;
-        desk.add("a");
+        const std::string a = desk.add("a");
         desk.ask("x");
         QVERIFY(!desk.ask("y").lease);
         desk.pass(desk.timing.opened - milliseconds(1000));
-        desk.book.beat("s1", {}, desk.now);
+        desk.beat(a, {});
         QVERIFY(!desk.ask("y").lease);
         desk.pass(milliseconds(1001));
-        desk.book.beat("s1", {}, desk.now);
+        desk.beat(a, {});
         QVERIFY(desk.ask("y").lease);
     }
 
@@ -110,10 +136,10 @@ private slots:
         const std::string a = desk.add("a");
         const std::string lease = desk.open(desk.ask("x"));
         desk.pass(desk.timing.lost);
-        QVERIFY(desk.book.beat(a, lease, desk.now).known);
+        QVERIFY(desk.beat(a, lease).known);
         desk.pass(desk.timing.lost + milliseconds(1));
         QVERIFY(desk.book.devices(desk.now).empty());
-        QVERIFY(!desk.book.beat(a, lease, desk.now).known);
+        QVERIFY(!desk.beat(a, lease).known);
     }
 
     void clientsThatDoNotAskAnyMoreAreForgotten() {
@@ -123,28 +149,28 @@ private slots:
         desk.ask("gone", 9);
         for (int i = 0; i < 6; ++i) {
             desk.pass(seconds(1));
-            desk.book.beat(a, lease, desk.now);
+            desk.beat(a, lease);
             desk.ask("here", 0);
         }
-        desk.book.beat(a, {}, desk.now);
+        desk.beat(a, {});
         QVERIFY(desk.ask("here", 0).lease);
     }
 
     void aNewTrackerTakesOverWhatIsServed() {
         Desk desk;
-        const std::string a = take(desk.book.add(testDevice("a"), Lease{"old", "x", 3}, desk.now));
+        const std::string a = desk.add("a", "cpu", Lease{"old", "x", 3});
         QVERIFY(!desk.ask("y").lease);
-        QVERIFY(!desk.book.beat(a, "old", desk.now).revoked);
+        QVERIFY(!desk.beat(a, "old").revoked);
         QCOMPARE(desk.book.devices(desk.now).at(0).lease->client, std::string("x"));
-        desk.book.beat(a, {}, desk.now);
+        desk.beat(a, {});
         QVERIFY(desk.ask("y").lease);
     }
 
     void whoServesALeaseOfNobodyIsTold() {
         Desk desk;
         const std::string a = desk.add("a");
-        QVERIFY(desk.book.beat(a, "unheard of", desk.now).revoked);
-        QVERIFY(!desk.book.beat(a, {}, desk.now).revoked);
+        QVERIFY(desk.beat(a, "unheard of").revoked);
+        QVERIFY(!desk.beat(a, {}).revoked);
     }
 
     void aRestartedServerReplacesItself() {
@@ -168,7 +194,7 @@ private slots:
         Desk desk;
         const std::string a = desk.add("a");
         const std::string lease = desk.open(desk.ask("x"));
-        const auto wanted = [&] { return desk.book.beat(a, lease, desk.now).wanted; };
+        const auto wanted = [&] { return desk.beat(a, lease).wanted; };
         desk.pass(desk.timing.least);
         QVERIFY(!wanted());
         desk.ask("lower", -1);
@@ -178,7 +204,7 @@ private slots:
         for (auto left = desk.timing.turn; left.count() > 0; left -= milliseconds(1000)) {
             desk.pass(milliseconds(1000));
             desk.ask("equal", 0);
-            desk.book.beat(a, lease, desk.now);
+            desk.beat(a, lease);
         }
         QVERIFY(wanted());
         desk.book.withdraw("equal");
@@ -202,7 +228,7 @@ private slots:
         const auto wanted = [&] {
             std::vector<std::string> devices;
             for (const auto& [device, lease] : leases)
-                if (desk.book.beat(device, lease, desk.now).wanted)
+                if (desk.beat(device, lease).wanted)
                     devices.push_back(device);
             return devices;
         };
@@ -221,12 +247,12 @@ private slots:
         pass(seconds(1), {{"l5", "large"}, {"s1", "small"}});
         QCOMPARE(wanted().size(), std::size_t(1));
         const std::string given = wanted().front();
-        desk.book.beat(given, leases[given] = "", desk.now);
+        desk.beat(given, leases[given] = "");
         QVERIFY(!ask("l5", "large") && ask("s1", "small")); // who has none, although the other one has waited longer
         pass(seconds(40), {{"l5", "large"}, {"s2", "small"}});
         QCOMPARE(wanted().size(), std::size_t(1)); // two and two then
         const std::string second = wanted().front();
-        desk.book.beat(second, leases[second] = "", desk.now);
+        desk.beat(second, leases[second] = "");
         QVERIFY(ask("s2", "small"));
         pass(seconds(40), {{"l5", "large"}, {"s3", "small"}});
         QVERIFY(wanted().empty());
@@ -285,12 +311,12 @@ private slots:
                 for (const auto& [name, client] : clients)
                     if (client.held && client.held->device == id)
                         lease = client.held->lease->id;
-                QVERIFY(!desk.book.beat(id, lease, desk.now).revoked);
+                QVERIFY(!desk.beat(id, lease).revoked);
             }
             for (auto& [name, client] : clients)
                 if (!client.held)
                     if (const auto answer = desk.ask(name + "-" + std::to_string(client.served), client.priority); answer.lease) {
-                        QVERIFY(desk.book.confirm(answer.device, answer.lease->id, desk.now));
+                        QVERIFY(desk.confirm(answer.device, answer.lease->id));
                         client.held = answer;
                         client.left = seconds(1 + static_cast<int>(rng.below(10)));
                         ++client.served;

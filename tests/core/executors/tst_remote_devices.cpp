@@ -285,6 +285,24 @@ private slots:
         QVERIFY(!RemoteSession::open({grant, {}, {}, newSecret(), quickTiming()}, {}).ok()); // used up
     }
 
+    // What a client is told of its device is nothing to speak for the device with.
+    void onlyAServerSpeaksForItsDevice() {
+        Cluster cluster;
+        cluster.addMock("a");
+        const auto tracker = take(TrackerClient::make(cluster.tracker->address(), {}));
+        const LeaseBook::Answer grant = take(tracker->ask({"ticket", "x", "cpu"}));
+        QVERIFY(!take(tracker->confirm(grant.device, grant.lease->id)));
+        const auto session = take(RemoteSession::open({grant, {}, {}, newSecret(), quickTiming()}, {}));
+        for (const std::string& lease : {std::string(), std::string("another"), grant.lease->id})
+            QVERIFY(!take(tracker->beat(grant.device, lease)).known);
+        QVERIFY(tracker->leave(grant.device).ok()); // of nobody
+        QTest::qWait(300);
+        const auto devices = take(tracker->list()).devices;
+        QVERIFY(devices.size() == 1 && devices[0].client == "x");
+        QVERIFY(take(session->exchange(mockBuild(), 1, std::chrono::seconds(5), {}, {})).replied());
+        QVERIFY(!take(tracker->ask({"other", "y", "cpu"})).lease);
+    }
+
     void refusedRequestsDoNotCostTheDevice() {
         Cluster cluster;
         cluster.addMock("a");
