@@ -120,7 +120,7 @@ void addServer(CLI::App& app, Session& session) {
     command.add_option("--name", request->name, "Name for people (default: the machine's)");
     command.add_option("--cores", request->cores, "The only cores to use, such as 0-3,6");
     session.addThreads(command);
-    command.add_option("--memory", request->memoryGb, "GiB that a worker may use (default: three quarters of the machine's)")->check(CLI::PositiveNumber);
+    command.add_option("--memory", request->memoryGb, "GiB that its workers may use together (default: three quarters of the machine's, or of its control group's)")->check(CLI::PositiveNumber);
     CLI::Option* mocked = command.add_flag("--mock", *isMock, "Build and measure nothing, make times up: for tests");
     command.add_option("--build-ms", mock->buildMs, "How long a build then takes")->check(CLI::Range(0.0, 1e6))->needs(mocked);
     command.add_option("--profile-ms", mock->profileMs, "How long a measurement then takes")->check(CLI::Range(0.0, 1e6))->needs(mocked);

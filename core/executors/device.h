@@ -18,7 +18,7 @@ struct DeviceInfo {
     std::string isa = {};
     std::string tuneCpu = {};
     int threads = 1;          // most that a kernel may use
-    std::uint64_t memory = 0; // bytes that a worker may use; 0: no limit
+    std::uint64_t memory = 0; // bytes that its workers may use together; 0: no limit
     MachineRow machine = {};
     bool mock = false; // times are made up
 

@@ -31,6 +31,13 @@ Result<std::unique_ptr<KernelExecutor>> startWorkers(const KernelWorkerOptions& 
     return std::unique_ptr<KernelExecutor>(std::move(workers));
 }
 
+// Of what is there for all workers: a half to measure, which takes tensors, the other one to build, which takes compilers.
+void shareMemory(KernelWorkerOptions& limits) {
+    const std::uint64_t half = limits.worker.memoryLimit / 2;
+    limits.worker.memoryLimit = half;
+    limits.builderMemory = half / static_cast<std::uint64_t>(std::max(1, limits.builders));
+}
+
 } // namespace
 
 struct DeviceServer::Impl final : remote::Executor::Service {
@@ -72,6 +79,7 @@ struct DeviceServer::Impl final : remote::Executor::Service {
             return {StatusCode::PERMISSION_DENIED, "a lease that the tracker has not given for this device"};
         KernelWorkerOptions limits = limitsFromWire(*request, options.device);
         limits.worker = options.worker;
+        shareMemory(limits);
         auto executor = options.makeExecutor(limits);
         if (!executor.ok()) {
             logMessage(LogLevel::error, "no client can be served: " + executor.error().message);

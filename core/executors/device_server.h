@@ -18,7 +18,7 @@ struct DeviceServerOptions {
     std::string tracker;
     Access access = {};
     DeviceInfo device; // all but its address
-    WorkerOptions worker = {};
+    WorkerOptions worker = {}; // its limit of memory is that of all workers together
     ExecutorFactory makeExecutor = {}; // empty: KernelWorkers
     LeaseTiming timing = {};
 };

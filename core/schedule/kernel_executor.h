@@ -17,6 +17,7 @@ struct KernelWorkerOptions {
     double prepareSeconds = 120; // of the reference result, once per workload
     double measureMs = 20;      // of samples per candidate
     std::uint64_t seed = 0;     // of the inputs that kernels are checked and timed with
+    std::uint64_t builderMemory = 0; // bytes of each builder's private data; 0: the worker's own limit
 };
 
 // Where candidates are built and measured: in workers of this machine (KernelWorkers), or by the server of another one. The

@@ -32,7 +32,10 @@ Result<std::unique_ptr<KernelWorkers>> KernelWorkers::start(KernelWorkerOptions 
     TS_ASSIGN(MeasuringLock lock, MeasuringLock::open());
     std::unique_ptr<KernelWorkers> workers(new KernelWorkers(std::move(options), std::move(lock)));
     const auto builders = static_cast<std::size_t>(std::max(1, workers->options_.builders));
-    TS_ASSIGN(workers->builders_, WorkerPool::start(workers->options_.worker, builders));
+    WorkerOptions builder = workers->options_.worker;
+    if (workers->options_.builderMemory > 0)
+        builder.memoryLimit = workers->options_.builderMemory;
+    TS_ASSIGN(workers->builders_, WorkerPool::start(builder, builders));
     TS_ASSIGN(workers->profiler_, WorkerClient::start(workers->options_.worker));
     return workers;
 }

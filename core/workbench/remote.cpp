@@ -12,6 +12,7 @@
 #include "core/executors/mock_executor.h"
 #include "core/executors/tracker.h"
 #include "core/measure/machine.h"
+#include "core/measure/memory.h"
 #include "core/process/confinement.h"
 #include "core/workbench/machine.h"
 #include "core/workbench/remote_device.h"
@@ -19,7 +20,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr double kGiB = 1 << 30;
+constexpr double kGiB = 1 << 30, kMiB = 1 << 20;
 
 void waitForStop(const StopToken& stop) {
     while (!stop.stopRequested())
@@ -87,8 +88,7 @@ Result<DeviceInfo> deviceOf(const ServerRequest& request, const Work& work) {
     device.isa = isaName(target.isa);
     device.tuneCpu = target.tuneCpu;
     device.threads = threads;
-    const double most = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-    device.memory = static_cast<std::uint64_t>(request.memoryGb > 0 ? request.memoryGb * kGiB : most * 3 / 4);
+    device.memory = static_cast<std::uint64_t>(request.memoryGb > 0 ? request.memoryGb * kGiB : usableMemoryMb() * kMiB);
     device.machine = std::move(machine);
     device.mock = request.mock.has_value();
     return device;

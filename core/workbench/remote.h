@@ -46,7 +46,7 @@ struct ServerRequest {
     std::string name = {};  // for people; empty: the host's
     std::string cores = {}; // "0-3,6": the only ones that are used; empty: all
     int threads = 0;        // most of a kernel; 0: as many as there are cores
-    double memoryGb = 0;    // of a worker; 0: three quarters of the machine's
+    double memoryGb = 0;    // of its workers together; 0: three quarters of the machine's, or of its control group's
     std::string store = {}; // keeps the machine's measured ceilings
     struct Mock {
         double buildMs = 10, profileMs = 20;

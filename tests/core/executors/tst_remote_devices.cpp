@@ -303,6 +303,28 @@ private slots:
         QVERIFY(!take(tracker->ask({"other", "y", "cpu"})).lease);
     }
 
+    void workersShareTheMemory() {
+        Cluster cluster;
+        std::mutex mutex;
+        KernelWorkerOptions given;
+        DeviceServerOptions options = cluster.serverOptions("a");
+        options.device.machine.cores = 4;
+        options.worker.memoryLimit = std::uint64_t(8) << 30;
+        options.makeExecutor = [&](const KernelWorkerOptions& limits) -> Result<std::unique_ptr<KernelExecutor>> {
+            const std::lock_guard lock(mutex);
+            given = limits;
+            return std::unique_ptr<KernelExecutor>(std::make_unique<MockExecutor>(MockOptions{}, limits));
+        };
+        cluster.add(std::move(options));
+        RemoteOptions asked = cluster.clientOptions("x");
+        asked.limits.builders = 100;
+        QVERIFY(take(RemoteExecutor::connect(std::move(asked), {}))->build(mockBuild(), {}).replied());
+        const std::lock_guard lock(mutex);
+        QCOMPARE(given.builders, 4);
+        QCOMPARE(given.worker.memoryLimit, std::uint64_t(4) << 30);
+        QCOMPARE(given.builderMemory, std::uint64_t(1) << 30);
+    }
+
     void refusedRequestsDoNotCostTheDevice() {
         Cluster cluster;
         cluster.addMock("a");
