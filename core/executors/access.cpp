@@ -6,6 +6,9 @@
 #include <charconv>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,6 +105,18 @@ Status checkAddress(const std::string& address) {
 bool isLoopback(const std::string& address) {
     const std::string host = hostOf(address);
     return host == "localhost" || host == "::1" || (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos);
+}
+
+bool isWildcard(const std::string& address) {
+    addrinfo hints{}, *found = nullptr;
+    hints.ai_flags = AI_NUMERICHOST;
+    if (::getaddrinfo(hostOf(address).c_str(), nullptr, &hints, &found) != 0)
+        return false;
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
+    if (found->ai_family == AF_INET)
+        return reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr.s_addr == INADDR_ANY;
+    const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(found->ai_addr)->sin6_addr;
+    return IN6_IS_ADDR_UNSPECIFIED(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr32[3] == 0);
 }
 
 Status checkListening(const Access& access, const std::string& address) {

@@ -24,6 +24,7 @@ struct Access {
 Result<Access> readAccess(const AccessFiles& files);
 
 bool isLoopback(const std::string& address); // HOST:PORT
+bool isWildcard(const std::string& address); // to listen at all addresses of this machine; none to call
 Status checkAddress(const std::string& address); // that it is HOST:PORT
 // Whether it may be listened at, or called, with what there is.
 Status checkListening(const Access& access, const std::string& address);

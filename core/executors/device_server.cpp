@@ -202,6 +202,8 @@ Result<std::unique_ptr<DeviceServer>> DeviceServer::start(DeviceServerOptions op
     const std::string& bound = server->address();
     own.device.address = own.advertised.empty() ? bound : own.advertised + bound.substr(bound.rfind(':'));
     TS_TRY(checkDevice(own.device));
+    if (isWildcard(own.device.address))
+        return inputError("clients reach no machine at " + own.device.address + "; say with --advertise HOST by which name or address they reach this one");
     TS_ASSIGN(server->impl_->registration, Registration::start(std::move(tracker), own.device, own.timing));
     server->impl_->ready = true;
     return server;

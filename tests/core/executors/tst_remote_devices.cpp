@@ -325,6 +325,34 @@ private slots:
         QCOMPARE(given.builderMemory, std::uint64_t(1) << 30);
     }
 
+    void allAddressesAreNone_data() {
+        QTest::addColumn<QString>("listen");
+        QTest::addColumn<QString>("advertised");
+        QTest::addColumn<bool>("good");
+        QTest::newRow("all") << "0.0.0.0:0" << "" << false;
+        QTest::newRow("all of IPv6") << "[::]:0" << "" << false;
+        QTest::newRow("all are advertised") << "127.0.0.1:0" << "0.0.0.0" << false;
+        QTest::newRow("all, with a name") << "0.0.0.0:0" << "localhost" << true;
+        QTest::newRow("one") << "127.0.0.1:0" << "" << true;
+    }
+    void allAddressesAreNone() {
+        QFETCH(QString, listen);
+        QFETCH(QString, advertised);
+        QFETCH(bool, good);
+        Cluster cluster;
+        DeviceServerOptions options = cluster.serverOptions("a");
+        options.listen = listen.toStdString();
+        options.advertised = advertised.toStdString();
+        options.access.insecure = true;
+        options.makeExecutor = [](const KernelWorkerOptions& limits) -> Result<std::unique_ptr<KernelExecutor>> { return std::unique_ptr<KernelExecutor>(std::make_unique<MockExecutor>(MockOptions{}, limits)); };
+        const auto server = DeviceServer::start(std::move(options));
+        QCOMPARE(server.ok(), good);
+        if (!good)
+            QVERIFY2(server.error().message.find("--advertise HOST") != std::string::npos, server.error().message.c_str());
+        else
+            QVERIFY(cluster.connect("x")->build(mockBuild(), {}).replied());
+    }
+
     void refusedRequestsDoNotCostTheDevice() {
         Cluster cluster;
         cluster.addMock("a");

@@ -318,6 +318,13 @@ private slots:
         QVERIFY(checkListening(access, text).ok() && checkCalling(access, text).ok());
     }
 
+    void wildcards() {
+        for (const char* all : {"0.0.0.0:1", "[::]:1", "[::0]:0", "0:1", "[::ffff:0.0.0.0]:1"})
+            QVERIFY2(isWildcard(all), all);
+        for (const char* one : {"127.0.0.1:1", "[::1]:1", "localhost:1", "10.0.0.0:1", "[::ffff:10.0.0.1]:1", "host.example.org:1"})
+            QVERIFY2(!isWildcard(one), one);
+    }
+
     void addresses() {
         for (const char* bad : {"", "host", ":1", "host:", "host:x", "host:65536", "host:-1", "host:1x"})
             QVERIFY2(!checkAddress(bad).ok(), bad);
