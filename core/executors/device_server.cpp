@@ -45,19 +45,45 @@ struct DeviceServer::Impl final : remote::Executor::Service {
     struct Guest {
         struct Call {
             const ServerContext* context;
+            std::uint64_t number; // its client's
             StopSource stop;
+        };
+        struct Answer { // on its way
+            std::uint64_t number;
+            steady_clock::time_point until;
         };
         std::string lease; // the secret
         StopSource stop;
         std::mutex mutex; // guards what follows
         std::unique_ptr<DeviceSession> session; // while there are calls, and until the client goes
         std::list<Call> calls;
+        std::vector<Answer> answers;
+        bool over = false; // its turn, long since: no further calls
 
         void stopAbandonedCalls() {
             const std::lock_guard lock(mutex);
             for (Call& call : calls)
                 if (call.context->IsCancelled())
                     call.stop.requestStop();
+        }
+        // The calls that it may still expect an answer to.
+        void name(remote::SessionEvent& event) {
+            const std::lock_guard lock(mutex);
+            std::erase_if(answers, [](const Answer& answer) { return answer.until < steady_clock::now(); });
+            for (const Call& call : calls)
+                event.add_calls(call.number);
+            for (const Answer& answer : answers)
+                event.add_calls(answer.number);
+        }
+        void end(std::list<Call>::iterator call, std::size_t bytes) {
+            const std::lock_guard lock(mutex);
+            answers.push_back({call->number, steady_clock::now() + longestWay(bytes)});
+            calls.erase(call);
+        }
+        bool mustGo(bool overdue) {
+            const std::lock_guard lock(mutex);
+            over = overdue;
+            return overdue && calls.empty();
         }
     };
 
@@ -109,6 +135,7 @@ struct DeviceServer::Impl final : remote::Executor::Service {
             if (turnOver != toldTurn || steady_clock::now() >= nextEvent) {
                 remote::SessionEvent event;
                 event.set_turn_over(turnOver);
+                current.name(event);
                 if (!events.Write(event))
                     return;
                 toldTurn = turnOver;
@@ -139,7 +166,7 @@ struct DeviceServer::Impl final : remote::Executor::Service {
         const auto current = guestNow();
         if (!current || !sameSecret(current->lease, request->lease()))
             return {StatusCode::PERMISSION_DENIED, "a request without the lease of this device"};
-        const auto call = enter(*current, *context);
+        const auto call = enter(*current, *context, request->call());
         if (!call)
             return {StatusCode::UNAVAILABLE, "this client has " + std::to_string(kMostCalls) + " calls under way, or is going"};
         Status done;
@@ -148,16 +175,15 @@ struct DeviceServer::Impl final : remote::Executor::Service {
         } catch (const std::exception& error) {
             done = internalError(error.what());
         }
-        const std::lock_guard lock(current->mutex);
-        current->calls.erase(*call);
+        current->end(*call, reply->ByteSizeLong());
         return done.ok() ? grpc::Status::OK : toStatus(done.error());
     }
 
-    static std::optional<std::list<Guest::Call>::iterator> enter(Guest& current, const ServerContext& context) {
+    static std::optional<std::list<Guest::Call>::iterator> enter(Guest& current, const ServerContext& context, std::uint64_t number) {
         const std::lock_guard lock(current.mutex);
         if (current.calls.size() >= kMostCalls || current.stop.stopRequested() || !current.session)
             return std::nullopt;
-        return current.calls.insert(current.calls.end(), Guest::Call{&context, {}});
+        return current.calls.insert(current.calls.end(), Guest::Call{&context, number, {}});
     }
 
     std::shared_ptr<Guest> guestNow() {

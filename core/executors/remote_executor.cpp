@@ -17,7 +17,8 @@ constexpr int kTries = 2;
 constexpr milliseconds kAskEvery{50}, kTrackerEvery{500}, kFirstTracker{8000};
 constexpr milliseconds kShortestPause{1000}, kLongestPause{60'000}; // of a device that failed
 constexpr int kFirstOpenings = 4; // by then a server that was killed is forgotten
-constexpr double kSpareSeconds = 60; // for what a server does beside the work itself, such as waiting for the machine's measuring lock
+constexpr double kSpareSeconds = 60; // for what a server does beside a measurement itself, such as waiting for the machine's measuring lock ...
+constexpr double kSpareToBuild = 15;  // ... and beside builds, such as starting a worker again
 constexpr std::size_t kMostKept = 8192;
 constexpr milliseconds kTellAgain{2000}; // that it still waits
 
@@ -206,7 +207,9 @@ CallReport RemoteExecutor::call(const Message& request, double seconds, double p
 }
 
 CallReport RemoteExecutor::build(const Message& request, const StopToken& stop) {
-    return call(request, options_.limits.buildSeconds, 2 * options_.limits.buildSeconds + kSpareSeconds, stop);
+    // A device of few cores builds one after the other what is asked for at once.
+    const int asked = std::max(1, options_.limits.builders), atOnce = std::clamp(first_.machine.cores, 1, asked);
+    return call(request, options_.limits.buildSeconds, (asked + atOnce - 1) / atOnce * options_.limits.buildSeconds + kSpareToBuild, stop);
 }
 
 CallReport RemoteExecutor::measure(Message request, double seconds, const StopToken& stop) {

@@ -2,6 +2,7 @@
 #include "core/executors/remote_session.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -25,7 +26,7 @@ CallReport ended(CallOutcome outcome, Error error) {
 
 bool isRefusal(const grpc::Status& status) {
     using grpc::StatusCode;
-    return status.error_code() == StatusCode::INVALID_ARGUMENT || status.error_code() == StatusCode::RESOURCE_EXHAUSTED || status.error_code() == StatusCode::OUT_OF_RANGE;
+    return status.error_code() == StatusCode::INVALID_ARGUMENT || status.error_code() == StatusCode::FAILED_PRECONDITION;
 }
 
 void drain(grpc::CompletionQueue& queue) {
@@ -57,17 +58,18 @@ struct RemoteSession::Impl {
         for (;;) {
             void* tag = nullptr;
             bool ok = false;
-            if (queue.AsyncNext(&tag, &ok, system_clock::now() + kWaitTick) != grpc::CompletionQueue::GOT_EVENT) {
-                silent = silent || steady_clock::now() - heard > setup.timing.lost;
-                if (silent || closing)
-                    context.TryCancel();
+            const bool waited = queue.AsyncNext(&tag, &ok, system_clock::now() + kWaitTick) != grpc::CompletionQueue::GOT_EVENT;
+            silent = silent || (waited && steady_clock::now() - heard > setup.timing.lost);
+            if (silent || closing)
+                context.TryCancel();
+            if (waited)
                 continue;
-            }
             if (tag == tagOf(finished))
                 break;
             if (ok && tag == tagOf(read)) {
                 turnOver = event.turn_over();
                 ready = true;
+                findForgotten(event);
                 giveBackIfIdle();
             }
             heard = steady_clock::now();
@@ -111,7 +113,38 @@ struct RemoteSession::Impl {
         return why;
     }
 
-    grpc::Status call(const remote::Request& request, std::chrono::milliseconds patience, const StopToken& stop, remote::Reply& reply) {
+    // A call that the server does not name is on its way there or back, which takes so long and not longer, or will never be answered.
+    struct UnderWay {
+        std::size_t bytes;
+        steady_clock::time_point until; // it is to be named
+        bool forgotten = false;
+    };
+    std::uint64_t begin(std::size_t bytes) {
+        const std::lock_guard lock(mutex);
+        std::size_t all = bytes;
+        for (const auto& [id, other] : underWay)
+            all += other.bytes;
+        underWay[++lastCall] = {bytes, steady_clock::now() + setup.timing.lost + longestWay(all)};
+        return lastCall;
+    }
+    void findForgotten(const remote::SessionEvent& event) {
+        const std::set<std::uint64_t> named(event.calls().begin(), event.calls().end());
+        const auto now = steady_clock::now();
+        const std::lock_guard lock(mutex);
+        for (auto& [id, call] : underWay) {
+            if (named.contains(id))
+                call.until = now + setup.timing.lost;
+            call.forgotten = call.forgotten || now > call.until;
+        }
+    }
+    bool isForgotten(std::uint64_t id) const {
+        const std::lock_guard lock(mutex);
+        return underWay.at(id).forgotten;
+    }
+
+    grpc::Status call(remote::Request& request, std::chrono::milliseconds patience, const StopToken& stop, remote::Reply& reply) {
+        const std::uint64_t id = begin(request.ByteSizeLong());
+        request.set_call(id);
         grpc::ClientContext callContext;
         prepareCall(callContext, setup.access, patience);
         grpc::CompletionQueue queue;
@@ -121,10 +154,11 @@ struct RemoteSession::Impl {
         void* tag = nullptr;
         bool ok = false;
         while (queue.AsyncNext(&tag, &ok, system_clock::now() + kWaitTick) == grpc::CompletionQueue::TIMEOUT)
-            if (stop.stopRequested() || lost)
+            if (stop.stopRequested() || lost || isForgotten(id))
                 callContext.TryCancel();
         drain(queue);
-        return status;
+        const std::lock_guard lock(mutex);
+        return underWay.extract(id).mapped().forgotten && !status.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "it knows nothing of a call that it was sent") : status;
     }
 
     const Setup setup;
@@ -132,8 +166,10 @@ struct RemoteSession::Impl {
     grpc::ClientContext context; // of the stream
     std::atomic<bool> ready = false, lost = false, turnOver = false, closing = false;
     std::atomic<int> entered = 0; // callers
-    mutable std::mutex mutex; // guards why
+    mutable std::mutex mutex; // guards what follows
     Error why;
+    std::map<std::uint64_t, UnderWay> underWay; // by number
+    std::uint64_t lastCall = 0;
     std::thread watcher;
 };
 

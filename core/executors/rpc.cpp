@@ -103,12 +103,12 @@ grpc::Status checkCaller(const grpc::ServerContext& context, const Access& acces
 grpc::Status checkSize(std::size_t bytes, std::size_t most) {
     if (bytes <= most)
         return grpc::Status::OK;
-    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "a message of " + std::to_string(bytes >> 20) + " MiB, more than " + std::to_string(most >> 20)};
+    return {grpc::StatusCode::INVALID_ARGUMENT, "a message of " + std::to_string(bytes >> 20) + " MiB, more than " + std::to_string(most >> 20)};
 }
 
 grpc::Status toStatus(const Error& error) {
     using grpc::StatusCode;
-    return {error.kind == ErrorKind::input ? StatusCode::INVALID_ARGUMENT : error.kind == ErrorKind::unsupported ? StatusCode::RESOURCE_EXHAUSTED : StatusCode::UNAVAILABLE, error.message};
+    return {error.kind == ErrorKind::input ? StatusCode::INVALID_ARGUMENT : error.kind == ErrorKind::unsupported ? StatusCode::FAILED_PRECONDITION : StatusCode::UNAVAILABLE, error.message};
 }
 
 Error toError(const grpc::Status& status, const std::string& whom) {
@@ -119,9 +119,11 @@ Error toError(const grpc::Status& status, const std::string& whom) {
         return inputError(whom + " refused us: " + text + "; check --token-file");
     case StatusCode::INVALID_ARGUMENT:
     case StatusCode::PERMISSION_DENIED:
-    case StatusCode::RESOURCE_EXHAUSTED:
-    case StatusCode::OUT_OF_RANGE:
+    case StatusCode::FAILED_PRECONDITION:
         return inputError(whom + " refused: " + text);
+    case StatusCode::RESOURCE_EXHAUSTED: // gRPC's own, at either end
+    case StatusCode::OUT_OF_RANGE:
+        return ioError(whom + " has sent too much, or has too much to do: " + text);
     case StatusCode::UNIMPLEMENTED:
         return inputError(whom + " does not know this call; is it another program, or another version of Tunesmith?");
     case StatusCode::CANCELLED:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <set>
@@ -13,10 +14,12 @@ namespace tunesmith {
 
 // Inside core/executors only: between the house's types and those of remote.proto. What comes from outside is checked here.
 
-inline constexpr std::uint32_t kRemoteProtocol = 1;
+inline constexpr std::uint32_t kRemoteProtocol = 2;
 inline constexpr std::size_t kLargestMessage = std::size_t(256) << 20; // bytes, both ways, between clients and servers
 inline constexpr std::size_t kLargestQuestion = std::size_t(1) << 20;  // to a tracker
 inline constexpr std::size_t kKeptFrom = 4096;                         // bytes: blobs that are kept, to be sent once only
+inline constexpr std::size_t kSlowestLink = 125;                       // bytes per ms: 1 Mbit/s, with less there is no tuning elsewhere
+inline std::chrono::milliseconds longestWay(std::size_t bytes) { return std::chrono::milliseconds(bytes / kSlowestLink); }
 
 void toWire(const DeviceInfo& device, remote::Device& wire);
 Result<DeviceInfo> fromWire(const remote::Device& wire);

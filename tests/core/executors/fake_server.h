@@ -15,7 +15,7 @@
 namespace tunesmith::testing {
 
 // What a server may do wrong.
-enum class Mischief { noJson, wrongOutcome, noKernel, badSamples, keepsNothing, silentCall, silentStream, endsLease, hugeReply };
+enum class Mischief { noJson, wrongOutcome, noKernel, badSamples, keepsNothing, silentCall, silentStream, endsLease, hugeReply, floods };
 
 // A server that speaks the protocol, takes every lease, and misbehaves in what it answers.
 class FakeServer final : public remote::Executor::Service {
@@ -39,19 +39,26 @@ public:
     grpc::Status Open(grpc::ServerContext* context, const remote::OpenRequest*, grpc::ServerWriter<remote::SessionEvent>* events) override {
         events->Write({});
         for (int i = 0; !context->IsCancelled() && !closing_; ++i) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-            if (mischief_ != Mischief::silentStream && i % 5 == 0)
-                events->Write({});
+            const bool floods = mischief_ == Mischief::floods;
+            if (!floods)
+                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            remote::SessionEvent event;
+            if (mischief_ != Mischief::silentCall)
+                event.add_calls(last_);
+            if (floods || (mischief_ != Mischief::silentStream && i % 5 == 0))
+                events->Write(event);
             if (mischief_ == Mischief::endsLease && calls_ > 0)
                 break;
         }
         return grpc::Status::OK;
     }
-    grpc::Status Exchange(grpc::ServerContext* context, const remote::Request*, remote::Reply* reply) override {
+    grpc::Status Exchange(grpc::ServerContext* context, const remote::Request* request, remote::Reply* reply) override {
+        last_ = request->call();
         ++calls_;
         reply->set_outcome("replied");
         reply->set_body("{\"status\": \"ok\"}");
         switch (mischief_) {
+        case Mischief::floods:
         case Mischief::noJson: reply->set_body("\x01\x02{"); break;
         case Mischief::wrongOutcome: reply->set_outcome("perhaps"); break;
         case Mischief::noKernel: break;
@@ -71,6 +78,7 @@ private:
     const Mischief mischief_;
     std::atomic<bool> closing_ = false;
     std::atomic<int> calls_ = 0;
+    std::atomic<std::uint64_t> last_ = 0; // number of a call
     std::unique_ptr<grpc::Server> server_;
     std::string address_;
 };

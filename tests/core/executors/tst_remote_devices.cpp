@@ -303,6 +303,14 @@ private slots:
         QVERIFY(!take(tracker->ask({"other", "y", "cpu"})).lease);
     }
 
+    void longCallsAreWaitedFor() {
+        Cluster cluster;
+        cluster.addMock("a", 2500); // longer than a server may be silent
+        const auto executor = cluster.connect("x");
+        QVERIFY(executor->measure(mockProfile(executor->build(mockBuild(), {})), 10, {}).replied());
+        QVERIFY(!cluster.logged("knows nothing"));
+    }
+
     void workersShareTheMemory() {
         Cluster cluster;
         std::mutex mutex;
