@@ -128,7 +128,7 @@ struct DeviceServer::Impl final : remote::Executor::Service {
 
     // Until the client goes or has to.
     void attend(const ServerContext& context, grpc::ServerWriter<remote::SessionEvent>& events, Guest& current) {
-        auto nextEvent = steady_clock::now();
+        auto nextEvent = steady_clock::now(), told = nextEvent; // told: that its turn is over
         bool toldTurn = false;
         while (!context.IsCancelled() && !closing.stopRequested() && !registration->isRevoked()) {
             const bool turnOver = registration->isWanted();
@@ -138,8 +138,13 @@ struct DeviceServer::Impl final : remote::Executor::Service {
                 current.name(event);
                 if (!events.Write(event))
                     return;
+                told = toldTurn ? told : steady_clock::now();
                 toldTurn = turnOver;
                 nextEvent = steady_clock::now() + options.timing.beat;
+            }
+            if (current.mustGo(toldTurn && steady_clock::now() - told > options.timing.over)) {
+                logMessage(LogLevel::warning, "ended the lease of " + current.session->lease().client + ": it has kept the device although its turn was over");
+                return;
             }
             current.stopAbandonedCalls();
             std::this_thread::sleep_for(kTick);
@@ -168,7 +173,7 @@ struct DeviceServer::Impl final : remote::Executor::Service {
             return {StatusCode::PERMISSION_DENIED, "a request without the lease of this device"};
         const auto call = enter(*current, *context, request->call());
         if (!call)
-            return {StatusCode::UNAVAILABLE, "this client has " + std::to_string(kMostCalls) + " calls under way, or is going"};
+            return {StatusCode::UNAVAILABLE, "this client has " + std::to_string(kMostCalls) + " calls under way, or its turn is over"};
         Status done;
         try {
             done = current->session->exchange(*request, *reply, current->stop.token() | (*call)->stop.token());
@@ -181,7 +186,7 @@ struct DeviceServer::Impl final : remote::Executor::Service {
 
     static std::optional<std::list<Guest::Call>::iterator> enter(Guest& current, const ServerContext& context, std::uint64_t number) {
         const std::lock_guard lock(current.mutex);
-        if (current.calls.size() >= kMostCalls || current.stop.stopRequested() || !current.session)
+        if (current.calls.size() >= kMostCalls || current.stop.stopRequested() || current.over || !current.session)
             return std::nullopt;
         return current.calls.insert(current.calls.end(), Guest::Call{&context, number, {}});
     }

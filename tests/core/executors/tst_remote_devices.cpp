@@ -303,6 +303,29 @@ private slots:
         QVERIFY(!take(tracker->ask({"other", "y", "cpu"})).lease);
     }
 
+    void whoDoesNotGoIsSentAway() {
+        Cluster cluster;
+        cluster.addMock("a", 600);
+        const auto tracker = take(TrackerClient::make(cluster.tracker->address(), {}));
+        const auto session = take(RemoteSession::open({take(tracker->ask({"ticket", "x", "cpu"})), {}, {}, newSecret(), quickTiming()}, {}));
+        QVERIFY(session->enter()); // and never leaves
+        const auto call = [&](const Message& request) { return session->exchange(request, 5, std::chrono::seconds(5), {}, {}); };
+        const Message profile = mockProfile(take(call(mockBuild())));
+        QTest::qWait(1500);
+        QVERIFY(take(call(mockBuild())).replied()); // nobody else wants it
+        std::atomic<bool> answered = true;
+        auto other = std::async(std::launch::async, [&] { return cluster.connect("y"); });
+        std::thread busy([&] { // what is under way is not broken off
+            while (!cluster.logged("ended the lease of x") && answered)
+                if (const auto report = call(profile); !report.ok())
+                    answered = false;
+        });
+        QVERIFY(other.wait_for(std::chrono::seconds(8)) == std::future_status::ready);
+        busy.join();
+        QVERIFY(cluster.logged("ended the lease of x"));
+        QVERIFY(other.get()->build(mockBuild(), {}).replied());
+    }
+
     void longCallsAreWaitedFor() {
         Cluster cluster;
         cluster.addMock("a", 2500); // longer than a server may be silent
