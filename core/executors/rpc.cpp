@@ -14,7 +14,8 @@ namespace {
 constexpr int kMostThreads = 256;
 constexpr int kPingMs = 2000, kPongMs = 3000; // how soon a silent connection is cut, by either side
 constexpr int kMostOftenPingMs = 500;
-constexpr int kMostReceived = static_cast<int>(kLargestMessage + kLargestMessage / 4); // what is larger, gRPC refuses without a word; the rest of what is too large, we
+constexpr int kMostStreams = 128; // of one connection
+constexpr std::size_t kLeastQuota = std::size_t(256) << 20; // bytes that gRPC may hold of all calls
 constexpr const char* kTokenName = "x-tunesmith-token";
 
 // Logs each call that ends with an error, also those that gRPC refuses before they reach us: too large, or no messages at all.
@@ -60,7 +61,7 @@ void prepareCall(grpc::ClientContext& context, const Access& access, std::option
         context.AddMetadata(kTokenName, access.token);
 }
 
-Result<Listener> listenAt(const std::string& address, const Access& access, const std::vector<grpc::Service*>& services) {
+Result<Listener> listenAt(const std::string& address, const Access& access, const std::vector<grpc::Service*>& services, std::size_t largest) {
     TS_TRY(checkListening(access, address));
     auto credentials = grpc::InsecureServerCredentials();
     if (!access.certificate.empty()) {
@@ -74,14 +75,15 @@ Result<Listener> listenAt(const std::string& address, const Access& access, cons
     builder.AddListeningPort(address, credentials, &port);
     for (grpc::Service* service : services)
         builder.RegisterService(service);
-    builder.SetMaxReceiveMessageSize(kMostReceived);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(largest + largest / 4));
     builder.SetMaxSendMessageSize(static_cast<int>(kLargestMessage));
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPongMs);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMostOftenPingMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
-    builder.SetResourceQuota(grpc::ResourceQuota().SetMaxThreads(kMostThreads));
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+    builder.SetResourceQuota(grpc::ResourceQuota().SetMaxThreads(kMostThreads).Resize(std::max(kLeastQuota, 4 * largest)));
     std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
     interceptors.push_back(std::make_unique<FailureLog>());
     builder.experimental().SetInterceptorCreators(std::move(interceptors));

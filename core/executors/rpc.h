@@ -20,8 +20,8 @@ struct Listener {
     std::unique_ptr<grpc::Server> server; // shut it down before what it serves goes
     std::string address;                  // with the port that was chosen
 };
-// Calls that end with an error are logged with their peer.
-Result<Listener> listenAt(const std::string& address, const Access& access, const std::vector<grpc::Service*>& services);
+// Calls that end with an error are logged with their peer. Messages of more than `largest` bytes and a quarter are refused before we see them: without a word.
+Result<Listener> listenAt(const std::string& address, const Access& access, const std::vector<grpc::Service*>& services, std::size_t largest);
 
 grpc::Status checkCaller(const grpc::ServerContext& context, const Access& access); // refuses who has not the token
 grpc::Status checkSize(std::size_t bytes, std::size_t most);
