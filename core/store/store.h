@@ -92,7 +92,7 @@ public:
     Result<std::vector<StoredJobId>> addJobs(const std::vector<JobRow>& jobs); // all of them in one commit, or none
     Result<std::vector<JobRow>> jobs() const;                                  // in the order in which they came
     Result<JobRow> job(StoredJobId job) const;
-    Result<bool> takeJob(StoredJobId job); // false: it has ended, or somebody who lives has it
+    Result<bool> takeJob(StoredJobId job); // false: it was removed or has ended, or somebody who lives has it
     Status saveJob(StoredJobId job, const JobProgress& progress); // own jobs
     Status endJob(StoredJobId job, JobState state, const std::string& detail = {}); // own jobs; queued gives it back
     Status wishJob(StoredJobId job, JobWish wish); // of a job that nobody runs, cancel ends it; run queues one again that failed or was cancelled
@@ -101,7 +101,7 @@ public:
 
     Result<JobSessionId> beginJobSession(const JobSessionRow& session);
     Status endJobSession(JobSessionId session);
-    Status addJobSlices(JobSessionId session, const std::vector<JobSliceRow>& slices); // one commit
+    Status addJobSlices(JobSessionId session, const std::vector<JobSliceRow>& slices); // one commit; those of jobs that were removed are dropped
     Result<std::vector<JobSessionRow>> jobSessions() const; // newest first
     Result<JobSessionRow> jobSession(JobSessionId session) const;           // without what it ran
     // In the order of storing; those after a slice, at most so many (negative: all).

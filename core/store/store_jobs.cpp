@@ -77,13 +77,16 @@ struct JobLife {
     bool held() const { return state == JobState::running && ownerAlive(owner); }
 };
 
-Result<JobLife> lifeOf(Connection& connection, StoredJobId job) {
+Result<std::optional<JobLife>> findLife(Connection& connection, StoredJobId job) {
     TS_ASSIGN(auto row, connection.prepare("SELECT state, owner FROM job WHERE id = ?"));
     row.bind(job.value());
     TS_ASSIGN(const bool found, row.step());
-    if (!found)
-        return unknownJob(connection, job);
-    return JobLife{stateOf(row.text(0)), row.text(1)};
+    return found ? std::optional(JobLife{stateOf(row.text(0)), row.text(1)}) : std::nullopt;
+}
+
+Result<JobLife> lifeOf(Connection& connection, StoredJobId job) {
+    TS_ASSIGN(std::optional<JobLife> life, findLife(connection, job));
+    return life ? Result<JobLife>(std::move(*life)) : Result<JobLife>(unknownJob(connection, job));
 }
 
 Status requireOwnJob(Connection& connection, StoredJobId job, const std::string& owner) {
@@ -160,8 +163,8 @@ Result<JobRow> Store::job(StoredJobId job) const {
 
 Result<bool> Store::takeJob(StoredJobId job) {
     return impl_->write<bool>(Durability::powerLoss, [&](Connection& connection) -> Result<bool> {
-        TS_ASSIGN(const JobLife life, lifeOf(connection, job));
-        if (life.ended() || life.held())
+        TS_ASSIGN(const std::optional<JobLife> life, findLife(connection, job));
+        if (!life || life->ended() || life->held())
             return false;
         TS_TRY(setState(connection, job, JobState::running, "", impl_->owner));
         return true;
@@ -237,7 +240,8 @@ Status Store::addJobSlices(JobSessionId session, const std::vector<JobSliceRow>&
     return impl_->change(Durability::processDeath, [&](Connection& connection) -> Status {
         for (const JobSliceRow& slice : slices) {
             TS_TRY(encoding::requireJson(slice.uses, "what a stage uses"));
-            TS_ASSIGN(auto insert, connection.prepare("INSERT INTO job_slice(session_id, job_id, stage, uses, called_s, begin_s, end_s, expected_s) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"));
+            TS_ASSIGN(auto insert, connection.prepare("INSERT INTO job_slice(session_id, job_id, stage, uses, called_s, begin_s, end_s, expected_s) "
+                                                      "SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8 FROM job WHERE id = ?2")); // none if it was removed
             insert.bind(session.value()).bind(slice.job.value()).bind(slice.stage).bind(slice.uses);
             TS_TRY(insert.bind(slice.called).bind(slice.begin).bind(slice.end).bind(slice.expected).run());
         }

@@ -69,10 +69,8 @@ public:
         if (job_.progress.run.valid()) // of a later leg: the first one leads to it
             return;
         job_.progress.run = RunId(run);
-        if (const Status saved = session_.store_->saveJob(job_.id, job_.progress); !saved.ok()) {
-            job_.result.error = saved.error().message;
-            job_.cancel.requestStop();
-        }
+        if (const Status saved = session_.store_->saveJob(job_.id, job_.progress); !saved.ok())
+            session_.breakOff(saved);
     }
     void onProgress(const Progress& progress) override {
         job_.standing->onProgress(progress.fraction);
@@ -139,17 +137,16 @@ Status JobSession::run(const Work& work) {
         if (status.ok() && !work.stop.stopRequested())
             status = startWaiting();
         std::unique_lock lock(mutex_);
+        breakOff(status);
+        status = failure_;
         const bool more = !work.stop.stopRequested() && std::ranges::any_of(jobs_, [this](const auto& job) { return waits(*job); });
         if (running() == 0 && !more)
             break;
         changed_.wait_for(lock, kLook);
     }
-    for (const auto& job : jobs_) {
-        if (!status.ok())
-            job->cancel.requestStop();
+    for (const auto& job : jobs_)
         if (job->thread.joinable())
             job->thread.join();
-    }
     for (const Status& last : {storeSlices(), store_->endJobSession(id_)})
         if (status.ok())
             status = last;
@@ -162,6 +159,17 @@ std::size_t JobSession::running() const {
 
 bool JobSession::waits(const Job& job) const { return job.state == Job::State::waiting && job.wish == JobWish::run; }
 
+// What becomes of it is not known yet, and not up to this session.
+bool JobSession::isOpen(const Job& job) const { return job.result.state == "queued" && (job.state == Job::State::waiting || job.state == Job::State::elsewhere); }
+
+// Of the session: its jobs stop where they stand, and the next session goes on with them. With the lock held.
+void JobSession::breakOff(const Status& status) {
+    if (status.ok() || !failure_.ok())
+        return;
+    failure_ = status;
+    broken_.requestStop();
+}
+
 // What others wish, and what came of it.
 Status JobSession::follow() {
     TS_ASSIGN(const std::vector<JobRow> rows, store_->jobs());
@@ -170,9 +178,19 @@ Status JobSession::follow() {
         if (row != rows.end() && row->id == job->id)
             TS_TRY(followJob(*job, *row));
         else
-            job->cancel.requestStop(); // it was removed
+            onRemoved(*job);
     }
     return storeSlices();
+}
+
+void JobSession::onRemoved(Job& job) {
+    job.cancel.requestStop();
+    const std::lock_guard lock(mutex_);
+    if (!isOpen(job))
+        return;
+    job.state = Job::State::elsewhere;
+    job.result.state = "removed";
+    job.standing->onEnd(job.result.state, {});
 }
 
 Status JobSession::followJob(Job& job, const JobRow& row) {
@@ -188,7 +206,7 @@ Status JobSession::followJob(Job& job, const JobRow& row) {
         if (row.wish == JobWish::cancel)
             job.cancel.requestStop();
     }
-    if (job.state == Job::State::waiting && row.endedAt) {
+    if (isOpen(job) && row.endedAt) {
         job.state = Job::State::elsewhere;
         job.result.state = row.state == JobState::cancelled ? "cancelled" : "done";
         job.standing->onEnd(job.result.state, {}, row.state == JobState::done ? readOutcomeSpec(row.detail) : JobOutcome());
@@ -293,7 +311,7 @@ Result<JobEnd> JobSession::endOf(Job& job) {
     Listener listener(*this, job);
     const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
     const std::string device = job.job.device.key.empty() ? std::string() : DeviceWatch::resourceOf(job.job.device.key);
-    JobRun run{storePath_, std::make_shared<JobGate>(board_, watch_, job.board, cores, job.heldMb, device), job.cancel.token() | work_.stop, cores, {}, job.secondsBefore, {}, listener};
+    JobRun run{storePath_, std::make_shared<JobGate>(board_, watch_, job.board, cores, job.heldMb, device), job.cancel.token() | work_.stop | broken_.token(), cores, {}, job.secondsBefore, {}, listener};
     if (job.progress.run.valid())
         run.resume = job.progress.run.value();
     if (!device.empty()) {
@@ -302,18 +320,18 @@ Result<JobEnd> JobSession::endOf(Job& job) {
     return job.kind->run(job.job, run);
 }
 
-// What was stopped with the program goes back into the queue.
+// What was stopped with the program, or by what ails the store, goes back into the queue.
 Status JobSession::finish(Job& job) {
     TunedJob& result = job.result;
-    const JobState state = job.whole                    ? JobState::done
-                           : !result.error.empty()      ? JobState::failed
-                           : job.cancel.stopRequested() ? JobState::cancelled
-                                                        : JobState::queued;
+    const JobState state = job.whole                                            ? JobState::done
+                           : job.cancel.stopRequested() && result.error.empty() ? JobState::cancelled
+                           : broken_.stopRequested() || result.error.empty()    ? JobState::queued
+                                                                                : JobState::failed;
     result.state = state == JobState::done ? "done" : state == JobState::failed ? "failed" : state == JobState::cancelled ? "cancelled" : "queued";
     job.progress.seconds = job.secondsBefore + board_.seconds() - job.begun;
     TS_TRY(store_->saveJob(job.id, job.progress));
     const bool told = state == JobState::done && result.report.runs.empty(); // runs are in the store
-    return store_->endJob(job.id, state, told ? outcomeSpec(result.outcome) : result.error);
+    return store_->endJob(job.id, state, told ? outcomeSpec(result.outcome) : state == JobState::failed ? result.error : std::string());
 }
 
 void JobSession::tellProgress(Job& job, const Progress& progress) {

@@ -17,7 +17,7 @@ public:
     ~JobSession();
 
     void add(StoredJobId id, TuneJob job); // before run()
-    // Until none is left that can run. Errors are of the store.
+    // Until none is left that can run. Errors are of the store; jobs that it keeps from going on are queued again.
     Status run(const Work& work);
     std::vector<TunedJob> results() const; // after run(), in the order of add()
     const StageBoard& board() const { return board_; }
@@ -29,6 +29,8 @@ private:
     JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy);
     Status follow();
     Status followJob(Job& job, const JobRow& row);
+    void onRemoved(Job& job);
+    void breakOff(const Status& status);
     Status storeSlices();
     Status startWaiting();
     Status start(Job& job);
@@ -38,6 +40,7 @@ private:
     Status finish(Job& job);
     void tellProgress(Job& job, const Progress& progress);
     bool waits(const Job& job) const;
+    bool isOpen(const Job& job) const;
     std::size_t running() const;
 
     std::shared_ptr<Store> store_;
@@ -49,8 +52,10 @@ private:
     DeviceWatch devices_;
     std::size_t storedSlices_ = 0;
     Work work_;
+    StopSource broken_; // the store is
     mutable std::mutex mutex_; // guards what the threads of jobs change
     std::condition_variable changed_;
+    Status failure_; // the first one of the store that a job's thread met
     std::map<JobId, StoredJobId> names_;
     std::vector<std::unique_ptr<Job>> jobs_; // last, so that their threads end first
 };

@@ -90,7 +90,7 @@ void StandingWatch::onEnd(const std::string& state, const std::string& error, co
     const std::lock_guard lock(mutex_);
     standing_.running = false;
     standing_.ended = state != "queued";
-    standing_.cancelled = state == "cancelled";
+    standing_.cancelled = state == "cancelled" || state == "removed";
     standing_.error = error;
     standing_.outcome = outcome;
     if (state == "done")

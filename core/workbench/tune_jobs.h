@@ -49,7 +49,7 @@ struct JobStanding {
     double fraction = 0; // of it, 0 to 1
     std::int64_t trials = 0;
     std::optional<double> bestMs = {}; // of the model's kernels together, once each of them was measured
-    bool running = false, paused = false, ended = false, cancelled = false; // none of them: it waits in the store
+    bool running = false, paused = false, ended = false, cancelled = false; // none of them: it waits in the store; cancelled: or removed
     std::string error = {}; // why it failed; empty if it did not
     JobOutcome outcome = {}; // of one that is done
 };
@@ -79,7 +79,7 @@ struct TuneJobsRequest {
 struct TunedJob {
     std::int64_t id = 0; // in the store
     std::string kind, name;
-    std::string state;  // "done", "failed", "cancelled"; "queued": the next one to run jobs goes on with it
+    std::string state;  // "done", "failed", "cancelled"; "removed", while it waited; "queued": the next one to run jobs goes on with it
     TuneReport report;  // of kernels: no runs if it did not come to any
     JobOutcome outcome; // of the other kinds
     std::string error;  // why it failed; empty if it did not

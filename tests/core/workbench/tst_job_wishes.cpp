@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTemporaryDir>
+#include <QTest>
+#include <functional>
+
+#include "core/store/sqlite.h"
+#include "core/workbench/job_queue.h"
+#include "core/workbench/tune_jobs.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+
+namespace {
+
+TuneJob jobOf(const std::string& name, int trials) {
+    TuneJob job;
+    job.name = name;
+    job.model = "mlp";
+    job.tuning.threads = 1;
+    job.tuning.budget.trialsPerWorkload = trials;
+    job.tuning.measureModel = false;
+    return job;
+}
+
+// Does something to the jobs once one of them stands as is waited for.
+struct Meddler : TuneJobsListener {
+    using When = std::function<bool(const JobStanding&)>;
+    Meddler(When itsTime, std::function<void()> does) : when(std::move(itsTime)), act(std::move(does)) {}
+
+    void onJob(const JobStanding& standing) override {
+        last[standing.name] = standing;
+        if (!done && when(standing)) {
+            done = true;
+            act();
+        }
+    }
+    When when;
+    std::function<void()> act;
+    bool done = false;
+    std::map<std::string, JobStanding> last;
+};
+
+void mustBe(const Status& status) {
+    if (!status.ok())
+        qFatal("%s", status.error().message.c_str());
+}
+
+} // namespace
+
+// What others do to the jobs of a session while it runs.
+class TstJobWishes : public QObject {
+    Q_OBJECT
+    QTemporaryDir folder_;
+
+    TuneJobsRequest request(const char* store, std::vector<TuneJob> jobs) const {
+        TuneJobsRequest request;
+        request.store = folder_.filePath(store).toStdString();
+        request.jobs = std::move(jobs);
+        request.atOnce = 1;
+        return request;
+    }
+
+private slots:
+    void removedWhileItWaits() {
+        TuneJobsRequest asked = request("waits.db", {jobOf("one", 4), jobOf("two", 4), jobOf("three", 4)});
+        Meddler meddler([](const JobStanding& one) { return one.name == "one" && one.running; }, [&] { mustBe(changeJob(asked.store, 3, JobChange::remove)); });
+        asked.listener = &meddler;
+        const TunedJobs tuned = take(tuneJobs(asked));
+        QVERIFY(meddler.done);
+        QVERIFY(tuned.jobs[0].state == "done" && tuned.jobs[1].state == "done" && tuned.jobs[2].state == "removed");
+        QVERIFY(tuned.jobs[2].error.empty() && tuned.jobs[2].report.runs.empty());
+        QVERIFY(meddler.last.at("three").ended && meddler.last.at("three").cancelled);
+        QCOMPARE(take(listJobs(asked.store)).size(), std::size_t(2));
+    }
+
+    // Its last stages are not yet stored then, and never will be.
+    void removedAsItEnds() {
+        TuneJobsRequest asked = request("ends.db", {jobOf("one", 3), jobOf("two", 3)});
+        Meddler meddler([](const JobStanding& one) { return one.name == "one" && one.ended; }, [&] { mustBe(changeJob(asked.store, 1, JobChange::remove)); });
+        asked.listener = &meddler;
+        const TunedJobs tuned = take(tuneJobs(asked));
+        QVERIFY(meddler.done);
+        QVERIFY(tuned.jobs[0].state == "done" && tuned.jobs[1].state == "done");
+        const std::vector<QueuedJob> left = take(listJobs(asked.store));
+        QVERIFY(left.size() == 1 && left[0].name == "two" && left[0].state == "done");
+    }
+
+    // Jobs are not cancelled by what ails the store: the next session goes on with them.
+    void aStoreThatBreaks() {
+        TuneJobsRequest asked = request("breaks.db", {jobOf("one", 500), jobOf("two", 500)});
+        Meddler meddler([](const JobStanding& one) { return one.name == "one" && one.trials > 2; }, [&] {
+            const auto connection = take(sqlite::Connection::open(asked.store, {.write = true}));
+            mustBe(connection->execute("ALTER TABLE job_slice RENAME TO job_slice_away"));
+        });
+        asked.listener = &meddler;
+        const auto tuned = tuneJobs(asked);
+        QVERIFY(!tuned.ok());
+        QVERIFY2(tuned.error().message.find("job_slice") != std::string::npos, tuned.error().message.c_str());
+        mustBe(take(sqlite::Connection::open(asked.store, {.write = true}))->execute("ALTER TABLE job_slice_away RENAME TO job_slice"));
+        const std::vector<QueuedJob> left = take(listJobs(asked.store));
+        QVERIFY(left[0].state == "queued" && left[0].run && left[0].detail.empty() && left[0].progress > 0);
+        QVERIFY(left[1].state == "queued" && !left[1].run);
+        QVERIFY(meddler.last.at("one").error.empty() && !meddler.last.at("one").ended);
+    }
+};
+
+QTEST_GUILESS_MAIN(TstJobWishes)
+#include "tst_job_wishes.moc"
