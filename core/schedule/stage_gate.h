@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,14 @@ public:
     // cores, and chosen before, if that is here; "profile": kernels are timed on so many, which nothing else may load; "update": what was measured is learned from;
     // "search": equal graphs are searched; "check": results are compared with a reference. Waits; a stop is a cancelled Error.
     virtual Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) = 0;
+
+    struct Wait { // ends with it
+        virtual ~Wait() = default;
+    };
+    virtual std::unique_ptr<Wait> awaitDevice() { return {}; } // a thread of the run waits for a device, without a turn; null: it makes no difference
+    // Seconds on a clock that stands while a thread of the run waits for a turn or a device and no stage of it runs: what budgets of seconds are about. None: all
+    // time counts.
+    virtual std::optional<double> worked() const { return {}; }
 };
 
 } // namespace tunesmith

@@ -68,8 +68,10 @@ Status TunerLane::holdOpenFinals() {
 Result<std::unique_ptr<StageGate::Turn>> TunerLane::turn(const std::string& stage, StageNeed need) {
     if (!context_.options.gate)
         return std::unique_ptr<StageGate::Turn>();
-    if (stage != "update")
+    if (stage != "update") {
+        const auto waiting = context_.options.gate->awaitDevice();
         TS_TRY(executor_.await(context_.stop));
+    }
     need.lane = number_;
     need.networkMbit = executor_.networkMbit();
     TS_ASSIGN(auto turn, context_.options.gate->enter(stage, need, context_.stop));

@@ -2,6 +2,7 @@
 #include "core/schedule/tuner_loop.h"
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <list>
 
@@ -10,6 +11,11 @@ namespace tunesmith {
 TunerLoop::TunerLoop(Store& store, const TuneObserver& observer, RunId run, const TuneOptions& options,
                      const Target& target, const MachineRow& machine, const StopToken& stop)
     : store_(store), observer_(observer), run_(run), options_(options), target_(target), machine_(machine), stop_(stop), pool_(options) {}
+
+double TunerLoop::now() const {
+    const std::optional<double> worked = options_.gate ? options_.gate->worked() : std::nullopt;
+    return worked ? *worked : std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 Result<TuneResult> TunerLoop::go() {
     tell(event(TuneEvent::Kind::started, nullptr));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <chrono>
 #include <mutex>
 
 #include "core/schedule/tuner_lane.h"
@@ -20,7 +19,8 @@ private:
     Result<std::map<std::string, double>> readRecords() const;
     Status work();
     bool timeIsUp() const { return options_.seconds && elapsed() >= *options_.seconds; }
-    double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }
+    double elapsed() const { return now() - begun_; } // worked, where a gate tells that apart from waiting
+    double now() const;
     StopReason reasonOfRun() const;
     TuneResult result(StopReason reason, std::string message) const;
     TuneEvent event(TuneEvent::Kind kind, const WorkloadSearch* search) const;
@@ -37,7 +37,7 @@ private:
     const StopToken stop_;
     WorkloadPool pool_;
     double measuring_ = 0; // seconds
-    const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+    const double begun_ = now();
     std::mutex telling_; // guards what searches remember of their trials, and the observer
 };
 

@@ -209,7 +209,7 @@ struct JobRow {
     JobWish wish = JobWish::run;
     RunId run;           // where it stands; may be none
     double progress = 0; // 0 to 1
-    double seconds = 0;  // that it has run, in all sessions
+    double seconds = 0;  // that it has worked, in all sessions
     std::string detail;  // why it failed
     std::int64_t createdAt = 0; // ms since 1970; 0 in addJobs means now
     std::optional<std::int64_t> endedAt;

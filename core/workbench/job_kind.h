@@ -28,7 +28,7 @@ struct JobRun {
     StopToken stop;
     int cores = 1;                      // the most that its stages load at a time
     std::optional<std::int64_t> resume; // the run that it came to before
-    double secondsBefore = 0;           // that it ran before
+    double secondsBefore = 0;           // that it worked before
     std::optional<DeviceChoice> device; // of a tracker, instead of this machine
     TuneListener& listener;             // hears of its run before the first trial
 

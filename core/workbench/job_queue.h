@@ -16,7 +16,7 @@ struct QueuedJob {
     std::string state; // "queued", "running", "paused", "interrupted" (its program is gone), "done", "failed", "cancelled"
     int priority = 0;
     double progress = 0; // 0 to 1
-    double seconds = 0;  // that it has run
+    double seconds = 0;  // that it has worked: without those in which it was paused, or waited for turns or devices while none of its stages ran
     TuneBudget budget;   // that it began with
     std::optional<std::int64_t> run; // of its first thread count
     std::string detail;  // why it failed

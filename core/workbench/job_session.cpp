@@ -8,6 +8,7 @@
 #include "core/jobs/scheduling_policy.h"
 #include "core/measure/machine.h"
 #include "core/measure/memory.h"
+#include "core/workbench/job_clock.h"
 #include "core/workbench/job_gate.h"
 #include "core/workbench/job_kind.h"
 #include "core/workbench/job_spec.h"
@@ -52,7 +53,9 @@ struct JobSession::Job {
     enum class State { waiting, running, ended, elsewhere } state = State::waiting;
     JobWish wish = JobWish::run;
     JobProgress progress;
-    double secondsBefore = 0, begun = 0; // in earlier sessions; on the board's clock
+    double secondsBefore = 0;        // that it worked in earlier sessions
+    std::shared_ptr<JobClock> clock; // of this one, once it runs
+    double seconds() const { return secondsBefore + clock->seconds(); }
     TunedJob result;
     bool whole = false; // nothing of it is left to do
     std::unique_ptr<StandingWatch> standing;
@@ -213,7 +216,7 @@ Status JobSession::followJob(Job& job, const JobRow& row) {
     }
     if (job.state != Job::State::running)
         return {};
-    job.progress.seconds = job.secondsBefore + board_.seconds() - job.begun;
+    job.progress.seconds = job.seconds();
     return store_->saveJob(job.id, job.progress);
 }
 
@@ -266,7 +269,7 @@ Status JobSession::start(Job& job) {
         return {};
     job.progress = {row.run, row.progress, row.seconds};
     job.secondsBefore = row.seconds;
-    job.begun = board_.seconds();
+    job.clock = std::make_shared<JobClock>();
     job.standing->onBegin();
     job.thread = std::jthread([this, &job] { work(job); });
     return {};
@@ -303,7 +306,10 @@ Result<DeviceChoice> JobSession::deviceOf(Job& job) {
         const std::lock_guard lock(mutex_);
         return job.job.priority;
     };
-    device.missing = [this, key = device.key](bool missing) { devices_.countMissing(key, missing); };
+    device.missing = [this, key = device.key, clock = job.clock](bool missing) {
+        devices_.countMissing(key, missing);
+        clock->loseDevice(missing ? 1 : -1);
+    };
     return device;
 }
 
@@ -311,7 +317,8 @@ Result<JobEnd> JobSession::endOf(Job& job) {
     Listener listener(*this, job);
     const int cores = job.job.cores > 0 ? std::min(job.job.cores, coreCount()) : coreCount();
     const std::string device = job.job.device.key.empty() ? std::string() : DeviceWatch::resourceOf(job.job.device.key);
-    JobRun run{storePath_, std::make_shared<JobGate>(board_, watch_, job.board, cores, job.heldMb, device), job.cancel.token() | work_.stop | broken_.token(), cores, {}, job.secondsBefore, {}, listener};
+    const auto turns = std::make_shared<JobGate>(board_, watch_, job.board, cores, job.heldMb, device);
+    JobRun run{storePath_, std::make_shared<ClockedGate>(turns, job.clock, !device.empty()), job.cancel.token() | work_.stop | broken_.token(), cores, {}, job.secondsBefore, {}, listener};
     if (job.progress.run.valid())
         run.resume = job.progress.run.value();
     if (!device.empty()) {
@@ -328,7 +335,7 @@ Status JobSession::finish(Job& job) {
                            : broken_.stopRequested() || result.error.empty()    ? JobState::queued
                                                                                 : JobState::failed;
     result.state = state == JobState::done ? "done" : state == JobState::failed ? "failed" : state == JobState::cancelled ? "cancelled" : "queued";
-    job.progress.seconds = job.secondsBefore + board_.seconds() - job.begun;
+    job.progress.seconds = job.seconds();
     TS_TRY(store_->saveJob(job.id, job.progress));
     const bool told = state == JobState::done && result.report.runs.empty(); // runs are in the store
     return store_->endJob(job.id, state, told ? outcomeSpec(result.outcome) : state == JobState::failed ? result.error : std::string());

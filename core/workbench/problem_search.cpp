@@ -34,7 +34,7 @@ std::string valueText(double value, const std::string& unit) {
 } // namespace
 
 ProblemSearch::ProblemSearch(Problem& problem, Store& store, RunId run, std::string workload, ProblemSearchOptions options)
-    : problem_(problem), store_(store), run_(run), workload_(std::move(workload)), options_(std::move(options)), objective_(problem.objectives().front()), cores_(coreCount()) {}
+    : problem_(problem), store_(store), run_(run), workload_(std::move(workload)), options_(std::move(options)), objective_(problem.objectives().front()), cores_(coreCount()), begun_(options_.turns->seconds()) {}
 
 Result<std::unique_ptr<ProblemSearch>> ProblemSearch::make(Problem& problem, Store& store, RunId run, std::string workload, ProblemSearchOptions options) {
     std::unique_ptr<ProblemSearch> search(new ProblemSearch(problem, store, run, std::move(workload), std::move(options)));
@@ -51,6 +51,7 @@ Result<std::unique_ptr<ProblemSearch>> ProblemSearch::make(Problem& problem, Sto
     searching.subject = problem.name();
     searching.stop = search->options_.work.stop;
     searching.cost = cost;
+    searching.clock = [turns = search->options_.turns] { return turns->seconds(); };
     search->session_ = std::make_unique<SearchSession>(problem.space(), *search->strategy_, std::move(searching));
     return search;
 }
@@ -309,7 +310,7 @@ void ProblemSearch::settle(const Trial& final) {
 void ProblemSearch::report() const {
     double share = options_.trials ? static_cast<double>(trials_) / static_cast<double>(std::max<std::size_t>(1, *options_.trials)) : -1;
     if (options_.seconds)
-        share = std::max(share, secondsSince(begun_) / *options_.seconds);
+        share = std::max(share, (options_.turns->seconds() - begun_) / *options_.seconds);
     options_.work.report("tuning", std::min(share, 1.0), std::to_string(trials_) + " trials" + (best_ ? ", best " + valueText(best_->value, objective_.unit) : std::string()));
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <chrono>
 #include <map>
 #include <memory>
 
@@ -99,7 +98,7 @@ private:
     std::int64_t trials_ = 0, failed_ = 0, batches_ = 0;
     bool hasFinal_ = false;
     const int cores_; // of the machine
-    std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+    const double begun_; // on the clock of the turns
 };
 
 } // namespace tunesmith

@@ -48,6 +48,11 @@ void StageTurns::leave() {
     stage_.reset();
 }
 
+double StageTurns::seconds() const {
+    const std::optional<double> worked = gate_ ? gate_->worked() : std::nullopt;
+    return worked ? *worked : std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 Status StageTurns::giveWay() {
     if (!stage_ || std::chrono::steady_clock::now() - begun_ < kLongest)
         return {};

@@ -23,6 +23,7 @@ public:
     Status enter(const char* kind, const StageNeed& need = {}, By by = By::others); // ends the stage before
     void leave();
     Status giveWay(); // to others that wait, if this stage has gone on for long
+    double seconds() const; // on the gate's clock of what was worked, else on any
     std::vector<int> processors() const { return turn_ ? turn_->processors() : std::vector<int>(); }
 
     // The stage rests, so that others can be done in its place; afterwards it has its next turn.

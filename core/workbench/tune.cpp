@@ -113,6 +113,7 @@ private:
             seed = row.seed;
         }
         const Work work{request_.stop, [this](const Progress& progress) { listener().onProgress(progress); }};
+        const auto waiting = request_.gate ? request_.gate->awaitDevice() : nullptr;
         TS_ASSIGN(devices_, connectDevices(*request_.device, workerLimits(request_, seed, kAllCores), work));
         return {};
     }

@@ -10,7 +10,7 @@ namespace tunesmith {
 
 // Several models tuned or rewritten, and problems tuned, at a time, on this machine and on devices that trackers lend. A scheduler gives their stages turns: what is built or learned by one while another one is measured costs
 // nothing, and what is measured has its cores to itself. Jobs are kept in the store (job_queue.h): what a program that was stopped or killed leaves undone, the
-// next one goes on with.
+// next one goes on with. A budget of seconds is of those in which a job works: it stands while the job is paused, or waits for its turn or a device and none of its stages runs.
 
 struct TuneJob {
     std::string kind = "tune"; // of jobKinds()

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTemporaryDir>
 #include <QTest>
+#include <atomic>
 #include <functional>
+#include <thread>
 
 #include "core/store/sqlite.h"
 #include "core/workbench/job_queue.h"
@@ -22,6 +24,13 @@ TuneJob jobOf(const std::string& name, int trials) {
     return job;
 }
 
+TuneJob secondsOf(const std::string& name, double seconds) {
+    TuneJob job = jobOf(name, 1);
+    job.tuning.budget = {};
+    job.tuning.budget.seconds = seconds;
+    return job;
+}
+
 // Does something to the jobs once one of them stands as is waited for.
 struct Meddler : TuneJobsListener {
     using When = std::function<bool(const JobStanding&)>;
@@ -29,6 +38,7 @@ struct Meddler : TuneJobsListener {
 
     void onJob(const JobStanding& standing) override {
         last[standing.name] = standing;
+        trials = standing.trials;
         if (!done && when(standing)) {
             done = true;
             act();
@@ -37,6 +47,7 @@ struct Meddler : TuneJobsListener {
     When when;
     std::function<void()> act;
     bool done = false;
+    std::atomic<std::int64_t> trials = 0; // of the last one that it heard of
     std::map<std::string, JobStanding> last;
 };
 
@@ -101,6 +112,50 @@ private slots:
         QVERIFY(left[0].state == "queued" && left[0].run && left[0].detail.empty() && left[0].progress > 0);
         QVERIFY(left[1].state == "queued" && !left[1].run);
         QVERIFY(meddler.last.at("one").error.empty() && !meddler.last.at("one").ended);
+    }
+
+    // A budget of seconds is one of work.
+    void pausedLongerThanItsBudget() {
+        constexpr double kBudget = 2, kPause = 4;
+        TuneJobsRequest asked = request("paused.db", {secondsOf("one", kBudget)});
+        std::jthread other;
+        std::int64_t before = 0;
+        Meddler meddler([](const JobStanding& one) { return one.trials > 2; }, [&] {
+            other = std::jthread([&] {
+                mustBe(changeJob(asked.store, 1, JobChange::pause));
+                std::this_thread::sleep_for(std::chrono::duration<double>(kPause));
+                before = meddler.trials;
+                mustBe(changeJob(asked.store, 1, JobChange::resume));
+            });
+        });
+        asked.listener = &meddler;
+        const TunedJobs tuned = take(tuneJobs(asked));
+        other.join();
+        const TunedJob& job = tuned.jobs[0];
+        QVERIFY(job.state == "done" && job.seconds > kPause);
+        QVERIFY2(before > 0 && meddler.trials > before, "it ended in its pause");
+        const QueuedJob listed = take(listJobs(asked.store)).front();
+        QVERIFY2(listed.seconds > 0 && listed.seconds < job.seconds - kPause / 2, qPrintable(QString::number(listed.seconds)));
+        QVERIFY(job.report.seconds() >= kBudget && job.report.seconds() < job.seconds - kPause / 2);
+    }
+
+    void whatIsLeftOfABudget() {
+        constexpr double kBudget = 4;
+        TuneJobsRequest asked = request("left.db", {secondsOf("one", kBudget)});
+        StopSource source;
+        const Work work{source.token(), [&](const Progress& progress) {
+                            if (progress.fraction > 0.6)
+                                source.requestStop();
+                        }};
+        QVERIFY(take(tuneJobs(asked, work)).jobs[0].state == "queued");
+        const double before = take(listJobs(asked.store)).front().seconds;
+        QVERIFY2(before > kBudget / 2, qPrintable(QString::number(before)));
+        asked.jobs.clear();
+        asked.queued = true;
+        const TunedJob job = take(tuneJobs(asked)).jobs[0];
+        QCOMPARE(job.state, std::string("done"));
+        QVERIFY2(job.report.seconds() < kBudget - before + 1.5, qPrintable(QString::number(job.report.seconds())));
+        QVERIFY(take(listJobs(asked.store)).front().seconds > before);
     }
 };
 
