@@ -16,24 +16,44 @@ constexpr auto kEvery = std::chrono::seconds(1);
 DeviceWatch::~DeviceWatch() = default;
 
 void DeviceWatch::add(const DeviceChoice& choice) {
-    auto source = std::ranges::find(sources_, choice.tracker, [](const Source& one) { return one.choice.tracker; });
-    if (source == sources_.end())
-        source = sources_.insert(source, {choice});
-    source->keys.insert(choice.key);
-    const std::lock_guard lock(mutex_);
-    apply(choice.key);
+    {
+        const std::lock_guard lock(mutex_);
+        added_.push_back(choice);
+        apply(choice.key);
+    }
+    if (begun_)
+        begin();
 }
 
 void DeviceWatch::begin() {
-    if (sources_.empty())
-        return;
-    thread_ = std::jthread([this](const std::stop_token& stop) {
-        while (!stop.stop_requested()) {
-            look();
-            std::unique_lock lock(mutex_);
-            wake_.wait_for(lock, stop, kEvery, [] { return false; });
-        }
-    });
+    begun_ = true;
+    const std::lock_guard lock(mutex_);
+    if (!added_.empty() && !thread_.joinable())
+        thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    wake_.notify_all();
+}
+
+void DeviceWatch::run(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        takeAdded();
+        look();
+        std::unique_lock lock(mutex_);
+        wake_.wait_for(lock, stop, kEvery, [this] { return !added_.empty(); });
+    }
+}
+
+void DeviceWatch::takeAdded() {
+    std::vector<DeviceChoice> added;
+    {
+        const std::lock_guard lock(mutex_);
+        added.swap(added_);
+    }
+    for (const DeviceChoice& choice : added) {
+        auto source = std::ranges::find(sources_, choice.tracker, [](const Source& one) { return one.choice.tracker; });
+        if (source == sources_.end())
+            source = sources_.insert(source, {choice});
+        source->keys.insert(choice.key);
+    }
 }
 
 void DeviceWatch::look() {

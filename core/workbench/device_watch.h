@@ -22,7 +22,7 @@ public:
     ~DeviceWatch();
 
     static std::string resourceOf(const std::string& key) { return "device " + key; }
-    void add(const DeviceChoice& choice); // before begin()
+    void add(const DeviceChoice& choice); // by the thread that begins
     void begin();
     // A lane that lost its device in the middle of a stage keeps its turn until it has another one. It counts as one device more, so that it keeps nobody from theirs.
     void countMissing(const std::string& key, bool missing);
@@ -37,13 +37,17 @@ private:
     struct Amount {
         int known = 0, missing = 0;
     };
+    void run(const std::stop_token& stop);
+    void takeAdded();
     void look();
     static void ask(Source& source);
     void apply(const std::string& key);
 
     StageBoard& board_;
-    std::vector<Source> sources_; // of the thread, once it runs
+    bool begun_ = false;
+    std::vector<Source> sources_; // of the thread
     std::mutex mutex_;            // guards what follows
+    std::vector<DeviceChoice> added_; // for the thread
     std::condition_variable_any wake_;
     std::map<std::string, Amount> amounts_; // by key
     std::jthread thread_;                   // last: it uses the others

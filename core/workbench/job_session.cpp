@@ -12,6 +12,7 @@
 #include "core/workbench/job_gate.h"
 #include "core/workbench/job_kind.h"
 #include "core/workbench/job_spec.h"
+#include "core/workbench/run_legs.h"
 #include "core/workbench/version.h"
 
 namespace tunesmith {
@@ -40,11 +41,48 @@ std::string usesJson(const TimedStage& stage) {
     return uses.dump();
 }
 
+void nameResult(TunedJob& result, const JobRow& row) {
+    result.id = row.id.value();
+    result.kind = row.kind;
+    result.name = row.name;
+    result.state = "queued";
+}
+
+JobTraits traitsOf(const TuneJob& job, const JobRow& row) {
+    JobTraits traits{row.name, row.priority, job.weight};
+    if (job.cores > 0)
+        traits.most[kCoreResource] = job.cores;
+    if (job.memoryMb > 0)
+        traits.most[kMemoryResource] = job.memoryMb;
+    if (job.networkMbit > 0)
+        traits.most[kNetworkResource] = job.networkMbit;
+    return traits;
+}
+
+void applyRemote(const DeviceChoice& remote, DeviceChoice& device) {
+    const auto replace = [](std::string& value, const std::string& by) { value = by.empty() ? value : by; };
+    replace(device.tracker, remote.tracker);
+    replace(device.files.token, remote.files.token);
+    replace(device.files.ca, remote.files.ca);
+    device.files.insecure |= remote.files.insecure;
+}
+
+void applyOffer(const DeviceChoice& offered, DeviceChoice& device) {
+    if (!device.tracker.empty() && device.tracker != offered.tracker)
+        return;
+    const auto fill = [](std::string& value, const std::string& by) { value = value.empty() ? by : value; };
+    fill(device.tracker, offered.tracker);
+    fill(device.files.token, offered.files.token);
+    fill(device.files.ca, offered.files.ca);
+    device.files.insecure |= offered.files.insecure;
+}
+
 } // namespace
 
 struct JobSession::Job {
     StoredJobId id;
-    const JobKind* kind = nullptr;
+    std::string unreadable;        // why it cannot begin: its row makes no sense
+    const JobKind* kind = nullptr; // null: of one that is unreadable
     std::int64_t heldMb = 0; // in memory as long as it runs
     TuneJob job;
     JobId board;
@@ -101,34 +139,53 @@ Result<std::unique_ptr<JobSession>> JobSession::begin(std::shared_ptr<Store> sto
 }
 
 JobSession::JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy)
-    : store_(std::move(store)), id_(id), atOnce_(static_cast<std::size_t>(request.atOnce > 0 ? request.atOnce : coreCount() + 2)), storePath_(store_->path()),
+    : store_(std::move(store)), id_(id), atOnce_(static_cast<std::size_t>(request.atOnce > 0 ? request.atOnce : coreCount() + 2)), storePath_(store_->path()), queued_(request.queued), remote_(request.remote), offered_(request.offered),
       board_(resourcesOfBoard(), std::move(policy)), watch_(board_, request.listener), devices_(board_) {}
 
 JobSession::~JobSession() = default;
 
-void JobSession::add(StoredJobId id, TuneJob job) {
+Status JobSession::add(StoredJob stored) {
+    const JobRow& row = stored.row;
+    TS_ASSIGN(const std::int64_t trials, storedTrials(row.run));
     auto added = std::make_unique<Job>();
-    added->id = id;
-    added->kind = jobKind(job.kind).value();
-    added->heldMb = added->kind->heldMb(job);
-    added->result.id = id.value();
-    added->result.kind = job.kind;
-    added->result.name = job.name;
-    added->result.state = "queued";
-    JobTraits traits{job.name, job.priority, job.weight};
-    if (job.cores > 0)
-        traits.most[kCoreResource] = job.cores;
-    if (job.memoryMb > 0)
-        traits.most[kMemoryResource] = job.memoryMb;
-    if (job.networkMbit > 0)
-        traits.most[kNetworkResource] = job.networkMbit;
-    added->board = board_.addJob(std::move(traits));
+    TuneJob job = stored.job.valueOr({});
+    applyRemote(remote_, job.device);
+    applyOffer(offered_, job.device);
+    JobStanding standing{.job = jobs_.size(), .id = row.id.value(), .name = row.name, .priority = row.priority, .fraction = row.progress, .trials = trials};
+    if (!stored.job.ok()) {
+        added->unreadable = stored.job.error().message;
+    } else {
+        added->kind = jobKind(job.kind).value();
+        added->heldMb = added->kind->heldMb(job);
+        standing.budget = added->kind->budget(job);
+    }
+    added->id = row.id;
+    nameResult(added->result, row);
+    added->progress = {row.run, row.progress, row.seconds};
+    added->board = board_.addJob(traitsOf(job, row));
     if (!job.device.key.empty() && !job.device.tracker.empty())
         devices_.add(job.device);
-    names_[added->board] = id;
-    added->standing = std::make_unique<StandingWatch>(watch_, JobStanding{.job = jobs_.size(), .id = id.value(), .name = job.name, .priority = job.priority, .budget = added->kind->budget(job)});
     added->job = std::move(job);
+    added->standing = std::make_unique<StandingWatch>(watch_, std::move(standing));
+    names_[added->board] = row.id;
+    known_[row.id] = added.get();
+    const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(added));
+    return {};
+}
+
+// Of all legs of a tuning.
+Result<std::int64_t> JobSession::storedTrials(RunId run) const {
+    std::int64_t trials = 0;
+    if (!run.valid())
+        return trials;
+    TS_ASSIGN(std::vector<RunRow> runs, store_->runs());
+    for (const RunRow& leg : RunLegs(std::move(runs)).of(run)) {
+        TS_ASSIGN(const std::vector<RunWorkloadSummary> workloads, store_->runWorkloads(leg.id));
+        for (const RunWorkloadSummary& workload : workloads)
+            trials += workload.trials;
+    }
+    return trials;
 }
 
 Status JobSession::run(const Work& work) {
@@ -183,7 +240,40 @@ Status JobSession::follow() {
         else
             onRemoved(*job);
     }
+    if (queued_ && !work_.stop.stopRequested())
+        TS_TRY(addNew(rows));
     return storeSlices();
+}
+
+// What has come since it was looked last, and what somebody resumed, or took and gave back.
+Status JobSession::addNew(const std::vector<JobRow>& rows) {
+    for (const JobRow& row : rows) {
+        if (!canBeTaken(row))
+            continue;
+        const auto known = known_.find(row.id);
+        if (known == known_.end())
+            TS_TRY(add({row, readJobRow(row)}));
+        else
+            requeue(*known->second, row);
+    }
+    return {};
+}
+
+void JobSession::requeue(Job& job, const JobRow& row) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (job.state != Job::State::ended && job.state != Job::State::elsewhere)
+            return;
+    }
+    if (job.thread.joinable())
+        job.thread.join();
+    const std::lock_guard lock(mutex_);
+    job.cancel = StopSource();
+    job.whole = false;
+    job.result = TunedJob();
+    nameResult(job.result, row);
+    job.state = Job::State::waiting;
+    job.standing->onQueued();
 }
 
 void JobSession::onRemoved(Job& job) {
@@ -262,16 +352,32 @@ Status JobSession::startWaiting() {
 
 Status JobSession::start(Job& job) {
     TS_ASSIGN(const bool taken, store_->takeJob(job.id));
-    TS_ASSIGN(const JobRow row, store_->job(job.id));
-    const std::lock_guard lock(mutex_);
-    job.state = taken ? Job::State::running : Job::State::elsewhere;
-    if (!taken)
+    if (!taken) {
+        const std::lock_guard lock(mutex_);
+        job.state = Job::State::elsewhere;
         return {};
+    }
+    if (!job.unreadable.empty())
+        return failUnread(job);
+    TS_ASSIGN(const JobRow row, store_->job(job.id));
+    TS_ASSIGN(const std::int64_t trials, storedTrials(row.run));
+    const std::lock_guard lock(mutex_);
+    job.state = Job::State::running;
     job.progress = {row.run, row.progress, row.seconds};
     job.secondsBefore = row.seconds;
     job.clock = std::make_shared<JobClock>();
-    job.standing->onBegin();
+    job.standing->onBegin(row.progress, trials);
     job.thread = std::jthread([this, &job] { work(job); });
+    return {};
+}
+
+Status JobSession::failUnread(Job& job) {
+    TS_TRY(store_->endJob(job.id, JobState::failed, job.unreadable));
+    const std::lock_guard lock(mutex_);
+    job.result.state = "failed";
+    job.result.error = job.unreadable;
+    job.state = Job::State::ended;
+    job.standing->onEnd(job.result.state, job.result.error);
     return {};
 }
 

@@ -9,6 +9,13 @@ namespace tunesmith {
 
 struct JobEnd;
 
+struct StoredJob {
+    JobRow row;
+    Result<TuneJob> job; // what the row says, or why it cannot be read
+};
+
+inline bool canBeTaken(const JobRow& row) { return row.state == JobState::queued || row.interrupted; }
+
 // Inside core/workbench only: the jobs that one program runs, from taking them out of the store to their ends. What others wish of them, and their priorities, are
 // read from the store a few times a second; slices are stored as often, progress too.
 class JobSession {
@@ -16,7 +23,8 @@ public:
     static Result<std::unique_ptr<JobSession>> begin(std::shared_ptr<Store> store, const TuneJobsRequest& request);
     ~JobSession();
 
-    void add(StoredJobId id, TuneJob job); // before run()
+    // A job that waits in the store; before run(). Errors are of the store; one that cannot be read fails when its turn comes.
+    Status add(StoredJob stored);
     // Until none is left that can run. Errors are of the store; jobs that it keeps from going on are queued again.
     Status run(const Work& work);
     std::vector<TunedJob> results() const; // after run(), in the order of add()
@@ -29,11 +37,15 @@ private:
     JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy);
     Status follow();
     Status followJob(Job& job, const JobRow& row);
+    Status addNew(const std::vector<JobRow>& rows);
+    void requeue(Job& job, const JobRow& row);
+    Result<std::int64_t> storedTrials(RunId run) const;
     void onRemoved(Job& job);
     void breakOff(const Status& status);
     Status storeSlices();
     Status startWaiting();
     Status start(Job& job);
+    Status failUnread(Job& job);
     void work(Job& job);
     Result<JobEnd> endOf(Job& job);
     Result<DeviceChoice> deviceOf(Job& job);
@@ -47,6 +59,8 @@ private:
     const JobSessionId id_;
     const std::size_t atOnce_;
     const std::string storePath_;
+    const bool queued_; // jobs that come later are its own, too
+    const DeviceChoice remote_, offered_;
     StageBoard board_;
     JobWatch watch_;
     DeviceWatch devices_;
@@ -57,6 +71,7 @@ private:
     std::condition_variable changed_;
     Status failure_; // the first one of the store that a job's thread met
     std::map<JobId, StoredJobId> names_;
+    std::map<StoredJobId, Job*> known_;
     std::vector<std::unique_ptr<Job>> jobs_; // last, so that their threads end first
 };
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/store/rows.h"
 #include "core/workbench/job_kind.h"
 
 namespace tunesmith {
@@ -58,6 +59,15 @@ Result<TuneJob> readJobSpec(const std::string& kind, const std::string& text) {
     } catch (const json::exception& wrong) {
         return inputError("the store does not say what a job is to do (" + std::string(wrong.what()) + "); remove the job and add it again");
     }
+    return job;
+}
+
+Result<TuneJob> readJobRow(const JobRow& row) {
+    auto job = readJobSpec(row.kind, row.what);
+    if (!job.ok())
+        return job.error().within("job " + std::to_string(row.id.value()));
+    job->name = row.name;
+    job->priority = row.priority;
     return job;
 }
 

@@ -47,9 +47,19 @@ void StandingWatch::onWish(int priority, bool paused) {
     watch_.tell(standing_);
 }
 
-void StandingWatch::onBegin() {
+void StandingWatch::onQueued() {
+    const std::lock_guard lock(mutex_);
+    standing_.ended = standing_.cancelled = false;
+    standing_.error.clear();
+    standing_.outcome = {};
+    watch_.tell(standing_);
+}
+
+void StandingWatch::onBegin(double fraction, std::int64_t trials) {
     const std::lock_guard lock(mutex_);
     standing_.running = true;
+    standing_.fraction = std::clamp(fraction, standing_.fraction, 1.0);
+    standing_.trials = std::max(standing_.trials, trials);
     watch_.tell(standing_);
 }
 

@@ -32,7 +32,8 @@ public:
     StandingWatch(JobWatch& watch, JobStanding standing) : watch_(watch), standing_(std::move(standing)) { watch_.tell(standing_); }
 
     void onWish(int priority, bool paused); // by others
-    void onBegin();
+    void onQueued(); // again
+    void onBegin(double fraction, std::int64_t trials); // having come so far
     void onLeg();
     void onTasks(const std::vector<TuningTask>& tasks);
     void onTrial(const TuneTrial& trial);

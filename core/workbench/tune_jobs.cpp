@@ -62,41 +62,19 @@ void addFigures(const std::vector<TimedStage>& stages, const std::vector<Resourc
         tuned.utilisation[resource] = timeline.makespan() > 0 ? seconds / timeline.makespan() : 0;
 }
 
-void applyRemote(const DeviceChoice& remote, DeviceChoice& device) {
-    const auto replace = [](std::string& value, const std::string& by) { value = by.empty() ? value : by; };
-    replace(device.tracker, remote.tracker);
-    replace(device.files.token, remote.files.token);
-    replace(device.files.ca, remote.files.ca);
-    device.files.insecure |= remote.files.insecure;
-}
-
-void applyOffer(const DeviceChoice& offered, DeviceChoice& device) {
-    if (!device.tracker.empty() && device.tracker != offered.tracker)
-        return;
-    const auto fill = [](std::string& value, const std::string& by) { value = value.empty() ? by : value; };
-    fill(device.tracker, offered.tracker);
-    fill(device.files.token, offered.files.token);
-    fill(device.files.ca, offered.files.ca);
-    device.files.insecure |= offered.files.insecure;
-}
-
-using StoredJobs = std::vector<std::pair<StoredJobId, TuneJob>>;
-
 // Jobs that are new, then those that wait in the store.
-Result<StoredJobs> gather(const TuneJobsRequest& request, Store& store, const Work& work) {
-    StoredJobs gathered;
-    std::vector<TuneJob> added = request.jobs;
+Result<std::vector<StoredJob>> gather(const TuneJobsRequest& request, Store& store, const Work& work) {
     TS_ASSIGN(const std::vector<JobRow> before, store.jobs());
+    std::vector<TuneJob> added = request.jobs;
     TS_ASSIGN(const std::vector<std::int64_t> ids, addJobs(store, added, work));
-    for (std::size_t i = 0; i < added.size(); ++i)
-        gathered.emplace_back(ids[i], std::move(added[i]));
+    std::vector<StoredJob> gathered;
+    for (std::size_t i = 0; i < added.size(); ++i) {
+        TS_ASSIGN(JobRow row, store.job(StoredJobId(ids[i])));
+        gathered.push_back({std::move(row), std::move(added[i])});
+    }
     for (const JobRow& row : before)
-        if ((request.queued || std::ranges::find(request.stored, row.id.value()) != request.stored.end()) && (row.state == JobState::queued || row.interrupted)) {
-            TS_ASSIGN(TuneJob job, readJobSpec(row.kind, row.what));
-            job.name = row.name;
-            job.priority = row.priority;
-            gathered.emplace_back(row.id, std::move(job));
-        }
+        if (canBeTaken(row) && (request.queued || std::ranges::find(request.stored, row.id.value()) != request.stored.end()))
+            gathered.push_back({row, readJobRow(row)});
     return gathered;
 }
 
@@ -109,16 +87,12 @@ Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work) {
     if (!policy->controlsLoad())
         return inputError("policy '" + request.policy + "' disturbs every measurement: it is there for simulations only");
     TS_ASSIGN(const std::shared_ptr<Store> store, openStore(request.store, StoreMode::readWrite));
-    TS_ASSIGN(StoredJobs jobs, gather(request, *store, work));
-    for (auto& [id, job] : jobs) {
-        applyRemote(request.remote, job.device);
-        applyOffer(request.offered, job.device);
-    }
+    TS_ASSIGN(std::vector<StoredJob> jobs, gather(request, *store, work));
     if (jobs.empty())
         return TunedJobs();
     TS_ASSIGN(const auto session, JobSession::begin(store, request));
-    for (auto& [id, job] : jobs)
-        session->add(id, std::move(job));
+    for (StoredJob& job : jobs)
+        TS_TRY(session->add(std::move(job)));
     TS_TRY(session->run(work));
     TunedJobs tuned;
     tuned.jobs = session->results();

@@ -66,7 +66,7 @@ public:
 
 struct TuneJobsRequest {
     std::vector<TuneJob> jobs; // added to the store, and run
-    bool queued = false;       // run what waits in the store, too
+    bool queued = false;       // run what waits in the store, too, and what comes there or is resumed meanwhile
     std::vector<std::int64_t> stored; // or these of it
     std::string policy = "predictive"; // of jobPolicies(), but "shared"
     std::string store;                 // empty: the default one

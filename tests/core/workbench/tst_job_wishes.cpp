@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <thread>
 
 #include "core/store/sqlite.h"
+#include "core/store/store.h"
 #include "core/workbench/job_queue.h"
 #include "core/workbench/tune_jobs.h"
 #include "tests/take.h"
@@ -31,24 +33,25 @@ TuneJob secondsOf(const std::string& name, double seconds) {
     return job;
 }
 
-// Does something to the jobs once one of them stands as is waited for.
+// Does something to the jobs once one of them stands as is waited for, then the next thing.
 struct Meddler : TuneJobsListener {
     using When = std::function<bool(const JobStanding&)>;
-    Meddler(When itsTime, std::function<void()> does) : when(std::move(itsTime)), act(std::move(does)) {}
+    Meddler(When when, std::function<void()> act) { then(std::move(when), std::move(act)); }
+    void then(When when, std::function<void()> act) { steps.emplace_back(std::move(when), std::move(act)); }
 
     void onJob(const JobStanding& standing) override {
+        first.try_emplace(standing.name, standing);
         last[standing.name] = standing;
         trials = standing.trials;
-        if (!done && when(standing)) {
-            done = true;
-            act();
-        }
+        if (next < steps.size() && steps[next].first(standing))
+            steps[next++].second();
     }
-    When when;
-    std::function<void()> act;
-    bool done = false;
+    bool done() const { return next == steps.size(); }
+
+    std::vector<std::pair<When, std::function<void()>>> steps;
+    std::size_t next = 0;
     std::atomic<std::int64_t> trials = 0; // of the last one that it heard of
-    std::map<std::string, JobStanding> last;
+    std::map<std::string, JobStanding> first, last;
 };
 
 void mustBe(const Status& status) {
@@ -77,7 +80,7 @@ private slots:
         Meddler meddler([](const JobStanding& one) { return one.name == "one" && one.running; }, [&] { mustBe(changeJob(asked.store, 3, JobChange::remove)); });
         asked.listener = &meddler;
         const TunedJobs tuned = take(tuneJobs(asked));
-        QVERIFY(meddler.done);
+        QVERIFY(meddler.done());
         QVERIFY(tuned.jobs[0].state == "done" && tuned.jobs[1].state == "done" && tuned.jobs[2].state == "removed");
         QVERIFY(tuned.jobs[2].error.empty() && tuned.jobs[2].report.runs.empty());
         QVERIFY(meddler.last.at("three").ended && meddler.last.at("three").cancelled);
@@ -90,7 +93,7 @@ private slots:
         Meddler meddler([](const JobStanding& one) { return one.name == "one" && one.ended; }, [&] { mustBe(changeJob(asked.store, 1, JobChange::remove)); });
         asked.listener = &meddler;
         const TunedJobs tuned = take(tuneJobs(asked));
-        QVERIFY(meddler.done);
+        QVERIFY(meddler.done());
         QVERIFY(tuned.jobs[0].state == "done" && tuned.jobs[1].state == "done");
         const std::vector<QueuedJob> left = take(listJobs(asked.store));
         QVERIFY(left.size() == 1 && left[0].name == "two" && left[0].state == "done");
@@ -137,6 +140,99 @@ private slots:
         const QueuedJob listed = take(listJobs(asked.store)).front();
         QVERIFY2(listed.seconds > 0 && listed.seconds < job.seconds - kPause / 2, qPrintable(QString::number(listed.seconds)));
         QVERIFY(job.report.seconds() >= kBudget && job.report.seconds() < job.seconds - kPause / 2);
+    }
+
+    // By whoever runs what waits in the store, and by nobody else.
+    void addedMeanwhile_data() {
+        QTest::addColumn<bool>("queued");
+        QTest::newRow("all that waits") << true;
+        QTest::newRow("its own jobs") << false;
+    }
+    void addedMeanwhile() {
+        QFETCH(bool, queued);
+        TuneJobsRequest asked = request(queued ? "added.db" : "own.db", {jobOf("one", 4)});
+        asked.queued = queued;
+        Meddler meddler([](const JobStanding& one) { return one.running; }, [&] { take(addJobs(asked.store, {jobOf("late", 3), jobOf("paused", 3)})); });
+        meddler.then([](const JobStanding&) { return true; }, [&] { mustBe(changeJob(asked.store, 3, JobChange::pause)); });
+        asked.listener = &meddler;
+        const TunedJobs tuned = take(tuneJobs(asked));
+        QVERIFY(meddler.done() && tuned.jobs[0].state == "done");
+        QCOMPARE(tuned.jobs.size(), std::size_t(queued ? 3 : 1));
+        const std::vector<QueuedJob> left = take(listJobs(asked.store));
+        QVERIFY(left[1].state == (queued ? "done" : "queued") && left[2].state == "paused");
+        if (!queued)
+            return;
+        QVERIFY(tuned.jobs[1].name == "late" && tuned.jobs[1].state == "done" && tuned.jobs[1].report.trials() > 0 && tuned.jobs[2].state == "queued");
+        QVERIFY(std::ranges::any_of(tuned.timeline.slices, [](const JobSlice& slice) { return slice.job == 1; }));
+        QVERIFY(meddler.last.at("late").job == 1 && meddler.last.at("late").ended);
+    }
+
+    // One is cancelled while it runs, the other one while it waits; both go on.
+    void resumedMeanwhile() {
+        TuneJobsRequest asked = request("resumed.db", {jobOf("one", 40), jobOf("two", 3)});
+        asked.queued = true;
+        Meddler meddler([](const JobStanding& job) { return job.name == "one" && job.trials > 2; }, [&] { mustBe(changeJob(asked.store, 2, JobChange::cancel)); });
+        meddler.then([](const JobStanding& job) { return job.name == "two" && job.cancelled; }, [&] { mustBe(changeJob(asked.store, 1, JobChange::cancel)); });
+        meddler.then([](const JobStanding& job) { return job.name == "one" && job.cancelled; }, [&] {
+            mustBe(changeJob(asked.store, 1, JobChange::resume));
+            mustBe(changeJob(asked.store, 2, JobChange::resume));
+        });
+        asked.listener = &meddler;
+        const TunedJobs tuned = take(tuneJobs(asked));
+        QVERIFY(meddler.done() && tuned.jobs.size() == 2);
+        for (const TunedJob& job : tuned.jobs)
+            QVERIFY2(job.state == "done" && job.error.empty() && job.report.trials() > 0, job.state.c_str());
+        for (const QueuedJob& job : take(listJobs(asked.store)))
+            QVERIFY(job.state == "done" && job.progress == 1);
+        QVERIFY(!meddler.last.at("one").cancelled && meddler.last.at("one").ended && !meddler.last.at("two").cancelled);
+    }
+
+    void rowsThatMakeNoSense() {
+        TuneJobsRequest asked = request("nonsense.db", {});
+        asked.queued = true;
+        {
+            JobRow wrong, unknown;
+            wrong.name = "wrong";
+            wrong.what = R"({"model": "mlp", "threads": "many"})";
+            unknown.name = "unknown";
+            unknown.kind = "bake";
+            take(take(Store::open(asked.store))->addJobs({wrong, unknown}));
+        }
+        take(addJobs(asked.store, {jobOf("right", 3)}));
+        Meddler meddler([](const JobStanding& job) { return job.name == "unknown" && job.ended; }, [] {});
+        asked.listener = &meddler;
+        const TunedJobs tuned = take(tuneJobs(asked));
+        QCOMPARE(tuned.jobs.size(), std::size_t(3));
+        QVERIFY(tuned.jobs[0].state == "failed" && tuned.jobs[1].state == "failed" && tuned.jobs[2].state == "done");
+        QVERIFY2(tuned.jobs[0].error.starts_with("job 1: the store does not say what a job is to do"), tuned.jobs[0].error.c_str());
+        QVERIFY2(tuned.jobs[1].error.starts_with("job 2: there is no kind of job 'bake'"), tuned.jobs[1].error.c_str());
+        QVERIFY(meddler.done() && meddler.last.at("wrong").error == tuned.jobs[0].error);
+        const std::vector<QueuedJob> listed = take(listJobs(asked.store));
+        QVERIFY(listed[0].state == "failed" && !listed[0].detail.empty() && listed[2].state == "done");
+        QVERIFY(take(tuneJobs(asked)).jobs.empty());
+    }
+
+    void trialsOfEarlierSessions() {
+        TuneJobsRequest asked = request("trials.db", {jobOf("one", 1)});
+        asked.jobs[0].tuning.budget = {};
+        asked.jobs[0].tuning.budget.trials = 24;
+        Meddler before([](const JobStanding&) { return true; }, [] {});
+        asked.listener = &before;
+        StopSource source;
+        const Work work{source.token(), [&](const Progress& progress) {
+                            if (progress.fraction > 0.3)
+                                source.requestStop();
+                        }};
+        QVERIFY(take(tuneJobs(asked, work)).jobs[0].state == "queued" && before.trials > 0);
+        asked.jobs.clear();
+        asked.queued = true;
+        Meddler after([](const JobStanding&) { return true; }, [] {});
+        asked.listener = &after;
+        const TunedJob job = take(tuneJobs(asked)).jobs[0];
+        const JobStanding& first = after.first.at("one");
+        QVERIFY(first.trials == before.trials && !first.running && first.fraction > 0 && first.fraction < 1);
+        QVERIFY2(after.trials >= job.report.trials() && after.trials < 2 * 24, qPrintable(QString::number(after.trials)));
+        QVERIFY(job.state == "done");
     }
 
     void whatIsLeftOfABudget() {
