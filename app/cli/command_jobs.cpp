@@ -35,6 +35,19 @@ std::string simulationText(const std::vector<JobSimulation>& all) {
     return table.text() + "No schedule takes less than " + hours(all.front().bound) + "\n";
 }
 
+Json recordedJson(const RecordedSession& was) {
+    return {{"id", was.id}, {"policy", was.policy}, {"state", was.killed ? "killed" : "ended"}, {"jobs", was.jobs}, {"stages", was.stages},
+            {"makespan_s", was.makespan}, {"waiting_s", was.waiting}, {"utilisation", was.utilisation}};
+}
+
+std::string recordedText(const RecordedSession& was) {
+    std::string text = "Session " + std::to_string(was.id) + " really took " + hours(was.makespan) + (was.killed ? " until its program was killed" : "") + " with the policy " + was.policy + ": " +
+                       std::to_string(was.stages) + " stages of " + std::to_string(was.jobs) + (was.jobs == 1 ? " job, " : " jobs, ") + hours(was.waiting) + " of waiting";
+    for (const auto& [resource, share] : was.utilisation)
+        text += ", " + resource + " in use for " + percentText(share);
+    return text + "\n";
+}
+
 // "5/6"
 Status readShare(const std::string& text, JobSimulationRequest& request) {
     char* end = nullptr;
@@ -47,14 +60,54 @@ Status readShare(const std::string& text, JobSimulationRequest& request) {
     return {};
 }
 
+struct SimulateOptions {
+    JobSimulationRequest request;
+    std::string updates = "1/1";
+    std::optional<std::int64_t> session;
+    bool devices = false; // were given
+
+    bool everyPolicy() const { return request.policy == kAll; }
+    std::vector<std::string> policies() const {
+        std::vector<std::string> names;
+        for (const JobPolicy& policy : jobPolicies())
+            if (everyPolicy() || policy.name == request.policy)
+                names.push_back(policy.name);
+        return names;
+    }
+};
+
+Result<int> simulateMadeUp(Session& session, const SimulateOptions& options) {
+    JobSimulationRequest asked = options.request;
+    asked.seed = session.seed;
+    TS_TRY(readShare(options.updates, asked));
+    std::vector<JobSimulation> made;
+    Json json = Json::array();
+    for (const std::string& policy : options.policies()) {
+        asked.policy = policy;
+        TS_ASSIGN(JobSimulation simulation, simulateJobs(asked, session.work()));
+        json.push_back(simulationJson(simulation));
+        made.push_back(std::move(simulation));
+    }
+    return session.print(options.everyPolicy() ? Json{{"policies", json}} : json[0], simulationText(made));
+}
+
+Result<int> simulateRecorded(Session& session, const SimulateOptions& options) {
+    SessionSimulationRequest asked{session.store, *options.session, options.policies()};
+    if (options.devices)
+        asked.devices = options.request.devices;
+    TS_ASSIGN(const SessionSimulation simulated, simulateSession(asked, session.work()));
+    Json json = Json::array();
+    for (const JobSimulation& simulation : simulated.made)
+        json.push_back(simulationJson(simulation));
+    Json all = options.everyPolicy() ? Json{{"policies", json}} : json[0];
+    all["session"] = recordedJson(simulated.was);
+    return session.print(all, simulationText(simulated.made) + recordedText(simulated.was));
+}
+
 void addSimulate(CLI::App& jobs, Session& session) {
-    struct Options {
-        JobSimulationRequest request;
-        std::string updates = "1/1";
-    };
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<SimulateOptions>();
     JobSimulationRequest& request = options->request;
-    CLI::App& command = *jobs.add_subcommand("simulate", "Several tuning jobs on a virtual clock: what a policy makes of them, and how near that is to the best possible");
+    CLI::App& command = *jobs.add_subcommand("simulate", "Several tuning jobs on a virtual clock, made up or those of a session: what a policy makes of them, and how near that is to the best possible");
     std::vector<std::string> names{kAll};
     std::string listed;
     for (const JobPolicy& policy : jobPolicies()) {
@@ -62,37 +115,22 @@ void addSimulate(CLI::App& jobs, Session& session) {
         listed += policy.name + ": " + policy.text + "; ";
     }
     command.add_option("--policy", request.policy, listed + kAll + ": a table of these")->capture_default_str()->check(CLI::IsMember(names));
-    command.add_option("--jobs", request.jobs, "Jobs, all of one kind")->capture_default_str();
-    command.add_option("--batches", request.batches, "Batches of each job")->capture_default_str();
-    command.add_option("--build", request.build, "Seconds in which the client builds a batch")->capture_default_str();
-    command.add_option("--profile", request.profile, "Seconds in which a device measures it")->capture_default_str();
-    command.add_option("--update", request.update, "Seconds in which the client learns from it")->capture_default_str();
-    command.add_option("--updates", options->updates, "The share of batches that are learned from, such as 5/6")->capture_default_str();
-    command.add_option("--devices", request.devices, "Devices that measure, any of which will do")->capture_default_str();
-    command.add_option("--in-flight", request.inFlight, "Batches of a job that are under way at a time")->capture_default_str();
-    command.add_option("--spread", request.spread, "Stages take up to such a share more or less, at random")->capture_default_str();
+    CLI::Option& recorded = *command.add_option("--session", options->session, "The stages of this session of `jobs sessions` with the times that they took, instead of some that are made up")->type_name("NUMBER");
+    CLI::Option& devices = *command.add_option("--devices", request.devices, "Devices that measure, any of which will do; of a session, those of each key instead of as many as it had")->capture_default_str();
+    for (CLI::Option* madeUp : {command.add_option("--jobs", request.jobs, "Jobs, all of one kind"), command.add_option("--batches", request.batches, "Batches of each job"),
+                                command.add_option("--build", request.build, "Seconds in which the client builds a batch"),
+                                command.add_option("--profile", request.profile, "Seconds in which a device measures it"),
+                                command.add_option("--update", request.update, "Seconds in which the client learns from it"),
+                                command.add_option("--updates", options->updates, "The share of batches that are learned from, such as 5/6"),
+                                command.add_option("--in-flight", request.inFlight, "Batches of a job that are under way at a time"),
+                                command.add_option("--spread", request.spread, "Stages take up to such a share more or less, at random")})
+        madeUp->capture_default_str()->excludes(&recorded);
     session.addSeed(command);
+    session.addStore(command);
     session.addJson(command);
-    command.callback([&session, options] {
-        session.action = [&session, options]() -> Result<int> {
-            JobSimulationRequest asked = options->request;
-            asked.seed = session.seed;
-            TS_TRY(readShare(options->updates, asked));
-            const bool every = asked.policy == kAll;
-            std::vector<JobSimulation> made;
-            for (const JobPolicy& policy : jobPolicies()) {
-                if (!every && policy.name != asked.policy)
-                    continue;
-                JobSimulationRequest one = asked;
-                one.policy = policy.name;
-                TS_ASSIGN(JobSimulation simulation, simulateJobs(one, session.work()));
-                made.push_back(std::move(simulation));
-            }
-            Json json = Json::array();
-            for (const JobSimulation& simulation : made)
-                json.push_back(simulationJson(simulation));
-            return session.print(every ? Json{{"policies", json}} : json[0], simulationText(made));
-        };
+    command.callback([&session, options, &devices] {
+        options->devices = devices.count() > 0;
+        session.action = [&session, options] { return options->session ? simulateRecorded(session, *options) : simulateMadeUp(session, *options); };
     });
 }
 

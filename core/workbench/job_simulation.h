@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,5 +38,32 @@ std::vector<JobPolicy> jobPolicies();
 
 // Errors name the figure that makes no sense.
 Result<JobSimulation> simulateJobs(const JobSimulationRequest& request, const Work& work = {});
+
+// The same of a session of the store (job_sessions.h): its stages take as long as they took, load the units that they loaded and keep the order that they had within their job; all jobs are there
+// from the beginning. Memory and network are not stored, so nothing waits for them.
+struct SessionSimulationRequest {
+    std::string store; // empty: the default one
+    std::int64_t session = 0;
+    std::vector<std::string> policies = {"predictive"};
+    std::optional<int> devices = {}; // so many of each key instead of those that there were
+};
+
+struct RecordedSession { // as it was
+    std::int64_t id = 0;
+    std::string policy;
+    bool killed = false; // its program was, before the jobs had ended
+    std::size_t jobs = 0, stages = 0;
+    double makespan = 0; // seconds, until the last stage ended
+    double waiting = 0;  // in which stages waited for their turns, summed
+    std::map<std::string, double> utilisation;
+};
+
+struct SessionSimulation {
+    RecordedSession was;
+    std::vector<JobSimulation> made; // by policy
+};
+
+// Errors: there is no such session, it still runs, it ran no stage, or its rows are damaged.
+Result<SessionSimulation> simulateSession(const SessionSimulationRequest& request, const Work& work = {});
 
 } // namespace tunesmith

@@ -4,62 +4,31 @@
 #include <algorithm>
 
 #include "core/jobs/scheduling_policy.h"
-#include "core/jobs/simulation.h"
 #include "core/workbench/job_queue.h"
 #include "core/workbench/job_session.h"
 #include "core/workbench/job_spec.h"
 #include "core/workbench/job_watch.h"
 #include "core/workbench/open_store.h"
+#include "core/workbench/recorded_jobs.h"
 
 namespace tunesmith {
 namespace {
-
-// What several stages of a lane load counts once.
-std::vector<ResourceUse> loadOf(const TimedStage& stage) { return stage.shares ? std::vector<ResourceUse>() : stage.uses; }
-
-// What the same jobs would be to a simulation: a stage comes after the last one of its job that had ended when it was called for.
-class RecordedJobs {
-public:
-    explicit RecordedJobs(std::size_t jobs) : jobs_(jobs), ends_(jobs) {}
-
-    void add(const TimedStage& stage) { // in the order of their ends
-        SimulatedJob& job = jobs_[stage.job.index()];
-        std::vector<double>& ends = ends_[stage.job.index()];
-        SimulatedStage one{stage.kind, loadOf(stage), {}, stage.end - stage.begin};
-        const auto before = std::ranges::upper_bound(ends, stage.called) - ends.begin();
-        if (before > 0)
-            one.after = {static_cast<std::size_t>(before) - 1};
-        job.stages.push_back(std::move(one));
-        ends.push_back(stage.end);
-    }
-    const std::vector<SimulatedJob>& all() const { return jobs_; }
-
-private:
-    std::vector<SimulatedJob> jobs_;
-    std::vector<std::vector<double>> ends_;
-};
 
 void addFigures(const std::vector<TimedStage>& stages, const std::vector<Resource>& resources, TunedJobs& tuned) {
     JobTimeline& timeline = tuned.timeline;
     for (const TunedJob& job : tuned.jobs)
         timeline.jobs.push_back(job.name);
-    std::map<std::string, double> loads;
-    std::map<std::string, int> amounts;
-    for (const Resource& resource : resources) {
-        amounts[resource.name] = resource.amount;
+    for (const Resource& resource : resources)
         if (!resource.estimated) // what has units
             timeline.resources[resource.name] = resource.amount;
-    }
-    RecordedJobs jobs(tuned.jobs.size());
+    std::vector<RecordedStage> recorded;
     for (const TimedStage& stage : stages) {
-        jobs.add(stage);
+        recorded.push_back(recordedStage(stage));
         timeline.slices.push_back(sliceOf(stage));
-        for (const ResourceUse& use : loadOf(stage))
-            loads[use.resource] += (stage.end - stage.begin) * (use.exclusive ? 1.0 : static_cast<double>(use.amount) / std::max(1, amounts.at(use.resource)));
     }
-    tuned.bound = lowerBound(resources, jobs.all());
-    for (const auto& [resource, seconds] : loads)
-        tuned.utilisation[resource] = timeline.makespan() > 0 ? seconds / timeline.makespan() : 0;
+    const std::vector<SimulatedJob> jobs = recordedJobs(std::move(recorded), tuned.jobs.size());
+    tuned.bound = lowerBound(resources, jobs);
+    tuned.utilisation = recordedUtilisation(jobs, resources, timeline.makespan());
 }
 
 // Jobs that are new, then those that wait in the store.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
 #include <QJsonArray>
 #include <QJsonObject>
+#include <QTemporaryDir>
 #include <QTest>
+#include <cmath>
 
 #include "cli_process.h"
 
@@ -77,6 +80,37 @@ private slots:
         const CliResult result = runCli(QStringList{"jobs", "simulate"} + options);
         QCOMPARE(result.status, status);
         QVERIFY2(result.errors.contains(says.toUtf8()), result.errors);
+    }
+
+    // Jobs that were run, run again by every policy.
+    void sessionsAreSimulated() {
+        const QTemporaryDir folder;
+        const QString store = folder.filePath("trials.db"), jobs = folder.filePath("jobs.toml");
+        QFile file(jobs);
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write("threads = 1\ntrials = 2\n[[job]]\nmodel = 'mlp'\n[[job]]\nname = 'second'\nmodel = 'mlp'\nstrategy = 'random'\n") > 0);
+        file.close();
+        const CliResult ran = runCli({"jobs", "run", jobs, "--store", store, "--json"});
+        QVERIFY2(ran.status == 0, ran.errors);
+        const QJsonObject all = simulated({"--store", store, "--session", "1", "--policy", "all"}), session = all["session"].toObject();
+        QCOMPARE(session["policy"].toString(), QString("predictive"));
+        QCOMPARE(session["state"].toString(), QString("ended"));
+        QVERIFY(session["jobs"].toInt() == 2 && session["stages"] == ran.json()["stages"] && std::abs(session["makespan_s"].toDouble() - ran.json()["makespan_s"].toDouble()) < 1e-6);
+        QVERIFY(session["waiting_s"].toDouble() >= 0 && session["utilisation"].toObject()["core"].toDouble() > 0);
+        QCOMPARE(all["policies"].toArray().size(), 5);
+        for (const QJsonValue& each : all["policies"].toArray())
+            QVERIFY(each["makespan_s"].toDouble() >= each["bound_s"].toDouble() - 1e-6 && each["bound_s"].toDouble() > 0 && each["fairness"].toDouble() > 0);
+        const QJsonObject one = simulated({"--store", store, "--session", "1"});
+        QVERIFY(one["policy"].toString() == "predictive" && one["session"] == session && one["bound_s"].toDouble() <= session["makespan_s"].toDouble() + 1e-6);
+        const CliResult text = runCli({"jobs", "simulate", "--store", store, "--session", "1", "--policy", "all"});
+        QVERIFY2(text.status == 0 && text.out.contains("Session 1 really took") && text.out.contains("No schedule takes less than"), text.out);
+        const CliResult none = runCli({"jobs", "simulate", "--store", store, "--session", "2"});
+        QVERIFY2(none.status == 1 && none.sentence().contains("no session 2"), none.errors);
+        const CliResult devices = runCli({"jobs", "simulate", "--store", store, "--session", "1", "--devices", "2"});
+        QVERIFY2(devices.status == 1 && devices.sentence().contains("had no devices"), devices.errors);
+        for (const char* option : {"--jobs", "--batches", "--build", "--spread"}) {
+            const CliResult both = runCli({"jobs", "simulate", "--store", store, "--session", "1", option, "3"});
+            QVERIFY2(both.status == 2 && both.errors.contains(option), both.errors);
+        }
     }
 
     void noTimeAtAll() { QCOMPARE(simulated({"--build", "0", "--profile", "0", "--update", "0", "--batches", "3"})["makespan_s"].toDouble(), 0.0); }
