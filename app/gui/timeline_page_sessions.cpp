@@ -121,7 +121,7 @@ void TimelinePage::exportTo(const QString& path) {
     writing_.start(
         tr("Writing %1").arg(QFileInfo(path).fileName()), [store = store_, session = *shown_, path](const Work& work) -> Status {
             TS_ASSIGN(const JobTimeline timeline, sessionTimeline(store, session, work.stop));
-            return exportTimeline(timeline, path.toStdString());
+            return exportTimeline(timeline, path.toStdString(), work.stop);
         },
         [this, path](const Status& written) {
             if (written.ok())

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/stop_token.h"
 
 namespace tunesmith {
 
@@ -31,9 +32,11 @@ struct JobTimeline {
     double makespan() const; // seconds until the last stage ended
 };
 
-// For other programs: as a trace in Chrome's JSON format, which Perfetto opens (a track for each core and device, microseconds), and as a table.
+// For other programs: as a trace in Chrome's JSON format, which Perfetto opens, and as a table. A trace has a track for each core and device, in microseconds, and further ones of a unit for stages
+// that have it at the same time, as those of a lane do: what stands on one track must not overlap.
 std::string chromeTrace(const JobTimeline& timeline);
 std::string slicesAsCsv(const JobTimeline& timeline); // job,stage,cores,called_s,begin_s,end_s,expected_s,devices
-Status exportTimeline(const JobTimeline& timeline, const std::filesystem::path& file); // a table where the name ends in .csv, else a trace
+// A table where the name ends in .csv, else a trace; whole or not at all. Written slice by slice: a million of them are no more in memory than a few.
+Status exportTimeline(const JobTimeline& timeline, const std::filesystem::path& file, const StopToken& stop = {});
 
 } // namespace tunesmith
