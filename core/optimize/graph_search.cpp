@@ -155,7 +155,7 @@ private:
         return true;
     }
 
-    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+    double seconds() const { return options_.now() - began_; }
     GraphSearchProgress progress() const { return {result_.expanded, result_.generated, result_.best->cost, seconds()}; }
 
     const RuleSet& rules_;
@@ -165,7 +165,7 @@ private:
     const GraphSearchObserver& observer_;
     GraphSearchResult result_;
     std::size_t piecesLeft_ = 1;
-    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    const double began_ = options_.now();
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -24,6 +25,9 @@ struct GraphSearchOptions {
     std::size_t width = 16;     // of the beam
     double growth = 2;          // times as many nodes as at the start, at most
     std::size_t leaders = 1;    // how many of the cheapest drafts are kept
+    std::function<double()> clock = {}; // seconds; default: the steady clock
+
+    double now() const { return clock ? clock() : std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 };
 
 // One rewrite on the way to a draft, and the simplifications that followed from it.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <chrono>
 #include <deque>
 #include <limits>
 #include <unordered_map>
@@ -42,7 +41,7 @@ public:
     double secondsLeft() const { return options_.seconds > 0 ? options_.seconds - seconds() : std::numeric_limits<double>::infinity(); }
 
 private:
-    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+    double seconds() const { return options_.now() - began_; }
     void note(const StatePtr& state);
     void forgetOldMoves();
     GraphSearchProgress progress() const { return {result_.expanded, result_.generated, result_.best->cost, seconds()}; }
@@ -57,7 +56,7 @@ private:
     std::unordered_map<const State*, std::vector<Move>> moves_;
     std::deque<StatePtr> withMoves_; // in the order in which they were asked for
     std::size_t movesKept_ = 0;
-    std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    const double began_ = options_.now();
     std::size_t mostNodes_ = 0;
     StopReason reason_ = StopReason::exhausted;
 

@@ -301,6 +301,7 @@ Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& 
     TS_ASSIGN(const rewrite::ModelDraft draft, rewrite::draftOf(raised));
     optimize::GraphSearchOptions options{request.search, request.alpha, request.budget, request.seconds, request.seed};
     options.leaders = 2;
+    options.clock = [&turns] { return turns.seconds(); };
     const auto watch = [&](const optimize::GraphSearchProgress& at) {
         const double done = static_cast<double>(at.expanded) / static_cast<double>(std::max<std::int64_t>(request.budget, 1));
         work.report("searching", std::max(done, request.seconds > 0 ? at.seconds / request.seconds : 0), "best " + std::to_string(at.best) + " " + told.unit);

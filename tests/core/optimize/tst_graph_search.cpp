@@ -226,6 +226,20 @@ private slots:
         QCOMPARE(asked, compiled);
     }
 
+    // Time in which nothing is done, as its clock tells, is not spent.
+    void secondsAreThoseOfTheClock() {
+        const rewrite::ModelDraft model = take(rewrite::draftOf(fireModules(2)));
+        GraphSearchOptions options;
+        options.seconds = 1e-6;
+        options.clock = [] { return 5.0; };
+        const GraphSearchResult whole = searched(model, options);
+        QVERIFY(whole.stopReason != StopReason::budgetTime && whole.seconds == 0 && whole.expanded > 0);
+        double now = 0;
+        options.seconds = 10;
+        options.clock = [&now] { return now += 4; };
+        QVERIFY(searched(model, options).stopReason == StopReason::budgetTime);
+    }
+
     void measuredCostAsksForEachWorkloadOnce() {
         const rewrite::ModelDraft model = take(rewrite::draftOf(fireModules(2)));
         std::map<std::string, int> asked;
