@@ -12,6 +12,7 @@ public:
     struct News {
         std::vector<JobSlice> slices;
         std::optional<std::vector<JobSlice>> running;
+        std::optional<std::vector<JobWait>> waiting;
         std::map<std::size_t, JobStanding> standings;
         std::optional<std::pair<std::int64_t, std::map<std::string, int>>> session;
         std::shared_ptr<const SweepPlan> sweep;
@@ -34,6 +35,10 @@ public:
     void onRunning(const std::vector<JobSlice>& slices) override {
         const std::lock_guard lock(mutex_);
         news_.running = slices;
+    }
+    void onWaiting(const std::vector<JobWait>& waits) override {
+        const std::lock_guard lock(mutex_);
+        news_.waiting = waits;
     }
     void onJob(const JobStanding& standing) override {
         const std::lock_guard lock(mutex_);
@@ -126,11 +131,16 @@ void JobsRunner::drain() {
         notice(news.slices.back().end);
         emit slicesEnded(news.slices);
     }
-    if (!news.running)
+    if (news.running) {
+        for (const JobSlice& slice : *news.running)
+            notice(slice.begin);
+        emit runningChanged(*news.running);
+    }
+    if (!news.waiting)
         return;
-    for (const JobSlice& slice : *news.running)
-        notice(slice.begin);
-    emit runningChanged(*news.running);
+    for (const JobWait& wait : *news.waiting)
+        notice(wait.called);
+    emit waitingChanged(*news.waiting);
 }
 
 } // namespace tunesmith

@@ -25,6 +25,7 @@ signals:
     void sessionBegan(qint64 session, const std::map<std::string, int>& resources); // before anything else of a run; not where no job waits
     void slicesEnded(const std::vector<tunesmith::JobSlice>& slices);
     void runningChanged(const std::vector<tunesmith::JobSlice>& slices); // that have not ended
+    void waitingChanged(const std::vector<tunesmith::JobWait>& waits); // whose turn has not come
     void jobsChanged(const std::vector<tunesmith::JobStanding>& standings); // the newest of each that changed
     void finished(const tunesmith::Result<tunesmith::TunedJobs>& result);
 

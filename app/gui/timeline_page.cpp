@@ -120,6 +120,7 @@ void TimelinePage::connectParts() {
     connect(&runner_, &JobsRunner::sessionBegan, this, &TimelinePage::showBegun);
     connect(&runner_, &JobsRunner::slicesEnded, this, &TimelinePage::showSlices);
     connect(&runner_, &JobsRunner::runningChanged, this, [this](const std::vector<JobSlice>& slices) { view_->setRunning(rowsOf(slices)); });
+    connect(&runner_, &JobsRunner::waitingChanged, this, [this](const std::vector<JobWait>& waits) { view_->setWaiting(tracks_.waits(waits)); });
     connect(&runner_, &JobsRunner::jobsChanged, this, &TimelinePage::showStandings);
     connect(&runner_, &JobsRunner::finished, this, &TimelinePage::showFinished);
     connect(&runner_.job(), &Job::failed, this, [this](const QString& reason) { showFinished(internalError(reason.toStdString())); });

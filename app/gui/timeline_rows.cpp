@@ -118,6 +118,23 @@ QVector<TimelineSlice> SessionTracks::slices(const std::vector<JobSlice>& slices
     return rows;
 }
 
+QVector<TimelineWait> SessionTracks::waits(const std::vector<JobWait>& waits) const {
+    QVector<TimelineWait> rows;
+    for (const JobWait& wait : waits) {
+        TimelineWait row{static_cast<int>(wait.job), kindOf(wait.stage), {}, {}, wait.called};
+        for (const auto& [resource, amount] : wait.needs)
+            if (const auto known = places_.find(resource); known != places_.end() && !known->second.isEmpty())
+                row.needs.push_back({tracks_[known->second.front()].resource, amount});
+        for (const std::string& resource : wait.lacks)
+            if (row.lacks.isEmpty() && !places_.contains(resource))
+                row.lacks = resource == kMemory    ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "memory"))
+                            : resource == kNetwork ? text(QT_TRANSLATE_NOOP("tunesmith::TimelineRows", "the network"))
+                                                   : oneLine(resource);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
 TimelineJob jobRow(const JobStanding& standing) {
     using State = TimelineJob::State;
     TimelineJob job;

@@ -16,6 +16,7 @@ public:
     const QVector<TimelineTrack>& tracks() const { return tracks_; }
     QVector<TimelineTrack> addDevices(const std::vector<JobSlice>& slices); // of other machines, which come while a session runs: those that are new, behind all others
     QVector<TimelineSlice> slices(const std::vector<JobSlice>& slices) const; // on the tracks that there are
+    QVector<TimelineWait> waits(const std::vector<JobWait>& waits) const;     // likewise
 
 private:
     void add(const std::string& resource, int amount);

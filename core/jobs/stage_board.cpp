@@ -134,6 +134,14 @@ std::vector<TimedStage> StageBoard::running() const {
     return stages;
 }
 
+std::vector<TimedStage> StageBoard::waiting() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<TimedStage> stages;
+    for (const auto& [id, stage] : called_)
+        stages.push_back(stage);
+    return stages;
+}
+
 std::vector<TimedStage> StageBoard::timeline(std::size_t from) const {
     const std::lock_guard lock(mutex_);
     return {timeline_.begin() + static_cast<std::ptrdiff_t>(std::min(from, timeline_.size())), timeline_.end()};

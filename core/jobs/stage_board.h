@@ -58,6 +58,7 @@ public:
 
     std::vector<TimedStage> timeline(std::size_t from = 0) const; // stages that have ended, in that order, but for so many
     std::vector<TimedStage> running() const; // they have no end yet
+    std::vector<TimedStage> waiting() const; // called for, and it was not their turn yet: they have no units, begin and end
     double seconds() const { return now(); }  // since the board was made
 
 private:

@@ -194,6 +194,7 @@ Status JobSession::run(const Work& work) {
     Status status;
     while (status.ok()) {
         status = follow();
+        watch_.tellStages(); // those that have begun to wait
         if (status.ok() && !work.stop.stopRequested())
             status = startWaiting();
         std::unique_lock lock(mutex_);
@@ -207,6 +208,7 @@ Status JobSession::run(const Work& work) {
     for (const auto& job : jobs_)
         if (job->thread.joinable())
             job->thread.join();
+    watch_.tellStages();
     for (const Status& last : {storeSlices(), store_->endJobSession(id_)})
         if (status.ok())
             status = last;

@@ -21,6 +21,15 @@ struct JobSlice {
     const std::vector<int>& cores() const;
 };
 
+// A stage that was called for, and whose turn has not come.
+struct JobWait {
+    std::size_t job = 0;
+    std::string stage;
+    std::map<std::string, int> needs; // of each resource, memory (MiB) and network (Mbit/s) among them
+    std::vector<std::string> lacks;   // of which too little is free; none: there is enough, but others go first
+    double called = 0;
+};
+
 inline bool isDeviceResource(const std::string& resource) { return resource.starts_with("device "); } // "device KEY": of other machines
 
 // What the stages of jobs did when, on which units of which resources.

@@ -17,6 +17,35 @@ std::map<std::string, std::vector<int>> unitsOf(const TimedStage& stage) {
     return units;
 }
 
+std::vector<JobWait> waitsOf(const std::vector<TimedStage>& waiting, const std::vector<TimedStage>& running, const std::vector<Resource>& resources) {
+    struct Left {
+        int amount = 0;
+        bool used = false, held = false; // held: by an exclusive stage
+    };
+    std::map<std::string, Left> left;
+    for (const Resource& resource : resources)
+        left[resource.name].amount = resource.amount;
+    for (const TimedStage& stage : running)
+        for (const ResourceUse& use : stage.shares ? std::vector<ResourceUse>() : stage.uses) {
+            Left& of = left[use.resource];
+            of.amount -= use.amount;
+            of.used = true;
+            of.held |= use.exclusive;
+        }
+    std::vector<JobWait> waits;
+    for (const TimedStage& stage : waiting) {
+        JobWait wait{stage.job.index(), stage.kind, {}, {}, stage.called};
+        for (const ResourceUse& use : stage.uses) {
+            const Left& of = left[use.resource];
+            wait.needs[use.resource] = use.amount;
+            if (of.held || (use.exclusive ? of.used : of.amount < use.amount))
+                wait.lacks.push_back(use.resource);
+        }
+        waits.push_back(std::move(wait));
+    }
+    return waits;
+}
+
 void JobWatch::tellStages() {
     if (!listener_)
         return;
@@ -25,10 +54,12 @@ void JobWatch::tellStages() {
     told_ += ended.size();
     for (const TimedStage& stage : ended)
         listener_->onSlice(sliceOf(stage));
+    const std::vector<TimedStage> stages = board_.running();
     std::vector<JobSlice> running;
-    for (const TimedStage& stage : board_.running())
+    for (const TimedStage& stage : stages)
         running.push_back(sliceOf(stage));
     listener_->onRunning(running);
+    listener_->onWaiting(waitsOf(board_.waiting(), stages, board_.resources()));
 }
 
 void JobWatch::tell(const JobStanding& standing) {

@@ -9,6 +9,7 @@
 namespace tunesmith {
 
 JobSlice sliceOf(const TimedStage& stage);
+std::vector<JobWait> waitsOf(const std::vector<TimedStage>& waiting, const std::vector<TimedStage>& running, const std::vector<Resource>& resources);
 std::map<std::string, std::vector<int>> unitsOf(const TimedStage& stage); // of resources that have units
 
 // Tells a listener what the jobs of a board do, never two things at once. From any thread; with the lock of nothing else held.
@@ -16,7 +17,7 @@ class JobWatch {
 public:
     JobWatch(const StageBoard& board, TuneJobsListener* listener) : board_(board), listener_(listener) {}
 
-    void tellStages(); // those that have ended since it was told last, and those that run; after each that begins or ends
+    void tellStages(); // those that have ended since it was told last, those that run and those that wait; after each that begins or ends, and now and then
     void tell(const JobStanding& standing);
 
 private:

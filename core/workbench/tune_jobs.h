@@ -61,6 +61,7 @@ public:
     virtual void onSession(std::int64_t, const std::map<std::string, int>&) {} // its number in the store and how many units of each resource there are; first of all
     virtual void onSlice(const JobSlice&) {}                // in the order of their ends
     virtual void onRunning(const std::vector<JobSlice>&) {} // all stages that run from now on; they have no end yet
+    virtual void onWaiting(const std::vector<JobWait>&) {}  // all stages that wait for their turn from now on
     virtual void onJob(const JobStanding&) {}               // of each job once before any begins
 };
 

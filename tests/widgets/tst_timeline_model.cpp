@@ -302,6 +302,91 @@ private slots:
         QVERIFY(idleReason(model, gap).endsWith("held by the same job"));
     }
 
+    // While nothing ends: what runs holds its units, what waits says so.
+    void whatWaitsNowExplainsIdleTime() {
+        TimelineModel model = machine();
+        model.add({{0, Kind::build, {1}, 0, 0, 1, 1}});
+        model.setRunning({{1, Kind::profile, {0, 2}, 0, 0, 0, 6}});
+        model.setWaiting({{0, Kind::profile, {{"core", 1}, {"profile", 1}}, {}, 1}});
+        model.setNow(9);
+        QCOMPARE(idleSpans(model, 0, {0, 9}), QVector<TimeSpan>());
+        QCOMPARE(idleSpans(model, 1, {0, 9}), (QVector<TimeSpan>{{1, 9}}));
+        const IdleGap gap = explainIdle(model, 1, {1, 9});
+        QVERIFY(gap.job == 0 && gap.waiting == -1 && gap.holder == 1 && gap.resource == "profile");
+        QCOMPARE(idleText(model, gap), QString("core 1 was idle for 8.00 s: resnet18 was waiting for profile, held by mnist"));
+        const AreaTotals totals = totalsOf(model, {0, 2, {0, 9}});
+        QVERIFY(totals.tracks[0].busy == 9 && totals.tracks[1].busy == 1 && totals.tracks[2].busy == 9 && totals.slices == 2 && totals.load() == 19);
+        QCOMPARE(totals.idle.size(), 1);
+        QVERIFY(totals.idle[0].reason == "resnet18 was waiting for profile, held by mnist" && totals.idle[0].seconds == 8);
+        // It has its turn: no slice of it has ended, and it is known all the same what the core was idle for.
+        model.setRunning({{0, Kind::profile, {1, 2}, 1, 9, 0, 2}});
+        model.setWaiting({});
+        model.add({{1, Kind::profile, {0, 2}, 0, 0, 9, 6}});
+        model.setNow(11);
+        QCOMPARE(idleText(model, explainIdle(model, 1, {1, 9})), QString("core 1 was idle for 8.00 s: resnet18 was waiting for profile, held by mnist"));
+        QCOMPARE(idleText(model, explainIdle(model, 0, {9, 11})), QString("core 0 was idle for 2.00 s: nothing was ready for it"));
+        QCOMPARE(totalsOf(model, {0, 2, {8, 11}}).load(), 6.0);
+        QCOMPARE(totalsOf(model, {0, 2, {0, 5}}).tracks[1].busy, 1.0); // runs later
+    }
+
+    void waitsForWhatHasNoTracks() {
+        TimelineModel model = machine();
+        model.setWaiting({{0, Kind::build, {{"core", 2}}, "memory", 2}});
+        model.setNow(10);
+        QCOMPARE(idleReason(model, explainIdle(model, 0, {2, 10})), QString("resnet18 was waiting for memory"));
+        QCOMPARE(idleReason(model, explainIdle(model, 2, {2, 10})), QString("nothing was ready for it")); // a build needs no slot for measurements
+        QCOMPARE(explainIdle(model, 0, {0, 4.5}).job, 0);
+        QCOMPARE(explainIdle(model, 0, {0, 3.5}).job, -1); // mostly nothing waited
+        model.setRunning({{1, Kind::build, {1}, 1, 1, 0, 0}});
+        QCOMPARE(idleReason(model, explainIdle(model, 0, {2, 10})), QString("resnet18 was waiting for core, held by mnist")); // it is seen that one is missing
+        model.setRunning({});
+        model.setWaiting({{0, Kind::build, {{"core", 2}}, {}, 2}});
+        QCOMPARE(idleReason(model, explainIdle(model, 0, {2, 10})), QString("resnet18 was ready, but it was not its turn"));
+        TimelineJob paused = job("resnet18");
+        paused.state = TimelineJob::State::paused;
+        model.setJobs({paused, job("mnist")});
+        QCOMPARE(idleReason(model, explainIdle(model, 0, {2, 10})), QString("resnet18 was ready, but it is paused"));
+    }
+
+    // Those of slices and those that go on, one after the other and at a time.
+    void waitsOfAllKindsCountOnce() {
+        TimelineModel model = machine();
+        model.add({{1, Kind::build, {0}, 0, 2, 3, 0}, {1, Kind::build, {0}, 3, 5, 5.5, 0}});
+        model.setRunning({{1, Kind::build, {0}, 5.5, 6, 0, 0}});
+        model.setNow(10);
+        QCOMPARE(explainIdle(model, 1, {0, 10}).job, -1); // 4.5 of 10 s
+        model.setWaiting({{0, Kind::build, {{"core", 1}}, {}, 8}, {0, Kind::profile, {{"core", 1}}, {}, 8.5}});
+        const IdleGap gap = explainIdle(model, 1, {0, 10});
+        QVERIFY(gap.job == 1 && gap.waiting == 0); // the longest, and the first of two as long
+        model.setWaiting({{0, Kind::build, {{"core", 1}}, {}, 7}});
+        QVERIFY(explainIdle(model, 1, {0, 10}).job == 0 && explainIdle(model, 1, {0, 10}).waiting == -1);
+    }
+
+    void whatMakesNoSenseDoesNotWait() {
+        TimelineModel model = machine();
+        model.setWaiting({{7, Kind::build, {{"core", 1}}, {}, 1}, {-1, Kind::build, {}, {}, 1}, {0, Kind::build, {{"core", 1}}, {}, kNaN}, {0, static_cast<Kind>(9), {{"core", 1}}, {}, 1}});
+        QVERIFY(model.waiting().isEmpty());
+        model.setRunning({{0, Kind::build, {7}, 0, 1, 0, 0}, {7, Kind::build, {0}, 0, 1, 0, 0}, {0, Kind::build, {0}, 0, kNaN, 0, 0}, {1, Kind::build, {1}, 2, 2, 0, 0}, {1, Kind::build, {0}, 1, 1, 0, 0}});
+        QVERIFY(model.running().size() == 2 && model.running()[0].begin == 1 && model.running()[1].end == 2);
+        model.setWaiting({{0, Kind::build, {{"moon", 1}}, {}, 3}}); // later than now, for nothing that there is
+        QCOMPARE(explainIdle(model, 2, {0, 2}).job, -1);
+        model.setTracks({{"core 0", "core"}});
+        QVERIFY(model.running().isEmpty() && model.waiting().isEmpty());
+    }
+
+    // Of a session in another program only what has ended is known.
+    void whatNobodyTells() {
+        TimelineModel model = machine();
+        model.add({{0, Kind::build, {0}, 0, 0, 2, 0}, {0, Kind::build, {0}, 5, 5, 6, 0}});
+        model.setUntold(true);
+        model.setNow(10);
+        QVERIFY(idleReason(model, explainIdle(model, 0, {6, 10})).contains("is told once it is done"));
+        QVERIFY(idleReason(model, explainIdle(model, 1, {0, 10})).contains("is told once it is done"));
+        QCOMPARE(idleReason(model, explainIdle(model, 0, {2, 5})), QString("nothing was ready for it"));
+        model.setUntold(false);
+        QCOMPARE(idleReason(model, explainIdle(model, 0, {6, 10})), QString("nothing was ready for it"));
+    }
+
     void manyGapsAreStillAllCounted() {
         TimelineModel model = machine();
         QVector<TimelineSlice> slices;

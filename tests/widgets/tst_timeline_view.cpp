@@ -267,6 +267,16 @@ private slots:
         const QRectF last = view->sliceRect(2);
         const QPointF behind(last.right() + 60, last.center().y());
         QVERIFY(view->textAt(behind).startsWith("Nothing runs on core 1"));
+        QVERIFY(view->textAt(behind).endsWith("nothing was ready for it"));
+        view->setRunning({{1, Kind::profile, {0, 2}, 9, 9, 0, 4}});
+        view->setWaiting({{0, Kind::profile, {{"core", 1}, {"profile", 1}}, {}, 9.5}, {9, Kind::build, {{"core", 1}}, {}, 9}});
+        QCOMPARE(view->textAt(behind), QString("Nothing runs on core 1, for 11.0 s now: resnet18 was waiting for profile, held by mnist"));
+        view->setWaiting({{0, Kind::build, {{"core", 1}}, "memory", 9}});
+        QVERIFY(view->textAt(behind).endsWith("resnet18 was waiting for memory"));
+        view->setRunning({{1, Kind::profile, {1, 2}, 19, 19.9, 0, 4}}); // behind the gap
+        QCOMPARE(view->textAt(behind), QString("core 1 was idle for 10.9 s: resnet18 was waiting for memory"));
+        view->setRunning({});
+        view->setWaiting({});
         const QImage before = pictureOf(*view);
         view->setRunning({{1, Kind::profile, {1, 2}, 9, 9.5, 0, 4}, {9, Kind::build, {0}, 9, 10, 0, 0}, {0, Kind::build, {77}, 9, 10, 0, 0}});
         QVERIFY(pictureOf(*view) != before);

@@ -44,7 +44,26 @@ void AreaSum::beginTrack() {
     });
 }
 
+// What has not ended has its tracks until now. What ended while the sum was made lies in front of it.
+void AreaSum::addRunning() {
+    const double ended = covered_, until = std::min(totals_.area.span.end, model_.span().end);
+    for (const TimelineSlice& slice : model_.running()) {
+        const double from = std::max(slice.begin, ended);
+        if (!slice.tracks.contains(track_) || !(from < until))
+            continue;
+        addGap({covered_, from});
+        covered_ = until;
+        ++sum_.slices;
+        sum_.busy += until - from;
+        StageTotal& stage = stages_[static_cast<std::size_t>(TimelineModel::groupOf(slice.job, slice.kind))];
+        stage.load += until - from;
+        const bool before = std::any_of(slice.tracks.begin(), slice.tracks.end(), [this](int track) { return track >= totals_.area.firstTrack && track < track_; });
+        stage.slices += before ? 0 : 1;
+    }
+}
+
 void AreaSum::endTrack() {
+    addRunning();
     addGap({covered_, totals_.area.span.end});
     totals_.tracks.push_back(sum_);
     if (++track_ <= totals_.area.lastTrack)

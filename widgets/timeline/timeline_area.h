@@ -42,7 +42,7 @@ struct AreaTotals {
     double unitSeconds() const { return area.span.length() * static_cast<double>(tracks.size()); }
 };
 
-// Of slices that reach beyond the area, what lies in it. The longest gaps are explained, the rest is summed up as short ones.
+// Of slices that reach beyond the area, what lies in it; of what runs, what has run. The longest gaps are explained, the rest is summed up as short ones.
 AreaTotals totalsOf(const TimelineModel& model, const TimelineArea& area);
 
 // The same step by step, for a thread that has other things to do: a million slices take too long at once.
@@ -61,6 +61,7 @@ private:
     };
     void beginTrack();
     void endTrack();
+    void addRunning();
     void add(const IntervalLevels::Interval& one);
     void addGap(TimeSpan span);
     QVector<IdleTotal> idle() const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <QPair>
 #include <QString>
 #include <QVector>
 #include <limits>
@@ -51,6 +52,14 @@ struct TimelineSlice { // a stage of a job as it ran
     double expected = 0; // how long it was thought to take; 0: nobody knew
     double seconds() const { return end - begin; }
     double waited() const { return begin - called; }
+};
+
+struct TimelineWait { // a stage whose turn has not come
+    int job = 0;
+    TimelineSlice::Kind kind = TimelineSlice::Kind::other;
+    QVector<QPair<QString, int>> needs; // so many units of each resource that has tracks
+    QString lacks; // a resource without tracks of which there is too little; empty: there is enough of all these
+    double called = 0;
 };
 QString kindName(TimelineSlice::Kind kind);
 

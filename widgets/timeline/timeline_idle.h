@@ -4,13 +4,15 @@
 
 namespace tunesmith {
 
-// Why a unit had nothing to do: what was ready and could have used it waited for something else, or for most of the time nothing was ready.
+// Why a unit had nothing to do: what was ready and could have used it waited for something else, or for most of the time nothing was ready. What waits now counts like what waited.
 struct IdleGap {
     int track = 0;
     TimeSpan span;
-    int waiting = -1; // the slice that waited for the longest part of it, of those that later loaded a unit of the same resource; -1: mostly none was ready
+    int job = -1;     // of the stage that waited for the longest part of it, of those that load a unit of the same resource; -1: mostly none was ready
+    int waiting = -1; // that stage's slice; -1: none was ready, or it has not ended
     QString resource; // of which it lacked units; empty: there were enough, but its turn had not come
     int holder = -1;  // a job that had them
+    bool untold = false; // nobody says what goes on there
 };
 
 // Where the track did nothing within the span, in order.

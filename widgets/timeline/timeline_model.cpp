@@ -15,8 +15,10 @@ double distance(const IntervalLevels::Interval& one, double time) {
 
 void TimelineModel::setTracks(const QVector<TimelineTrack>& tracks) {
     const int next = generation_ + 1;
+    const bool untold = untold_;
     *this = {};
     generation_ = next;
+    untold_ = untold;
     addTracks(tracks);
 }
 
@@ -73,6 +75,21 @@ int TimelineModel::add(const QVector<TimelineSlice>& batch) {
         onTrack_[track].add(std::move(perTrack[track]));
     waits_.add(std::move(waits));
     return refused;
+}
+
+void TimelineModel::setRunning(QVector<TimelineSlice> slices) {
+    for (TimelineSlice& slice : slices)
+        slice.end = slice.begin;
+    slices.removeIf([this](const TimelineSlice& slice) { return !sound(slice); });
+    std::stable_sort(slices.begin(), slices.end(), [](const TimelineSlice& a, const TimelineSlice& b) { return a.begin < b.begin; });
+    running_ = std::move(slices);
+}
+
+void TimelineModel::setWaiting(QVector<TimelineWait> waits) {
+    waits.removeIf([this](const TimelineWait& wait) {
+        return wait.job < 0 || wait.job >= jobs_.size() || static_cast<int>(wait.kind) >= TimelineSlice::kKinds || !(std::abs(wait.called) <= kLatest);
+    });
+    waiting_ = std::move(waits);
 }
 
 void TimelineModel::setNow(double seconds) {

@@ -16,6 +16,10 @@ public:
     // In any order and as often as wanted; those that come as they end cost little. How many were not taken: with times that are no numbers or go
     // backwards, without tracks, or of jobs and tracks that there are not.
     int add(const QVector<TimelineSlice>& batch);
+    // What has no end yet, and what has not begun: the newest of all. What is not sound is left out.
+    void setRunning(QVector<TimelineSlice> slices);
+    void setWaiting(QVector<TimelineWait> waits);
+    void setUntold(bool untold) { untold_ = untold; } // what goes on behind the last slice of a track is told by nobody
     void setNow(double seconds); // the run is going on; the time behind the last slice belongs to it
 
     const QVector<TimelineTrack>& tracks() const { return tracks_; }
@@ -23,6 +27,9 @@ public:
     int generation() const { return generation_; } // another one when ids, tracks or jobs are no longer what they were
     int size() const { return static_cast<int>(slices_.size()); }
     TimeSpan span() const { return {begin_, end_}; }
+    const QVector<TimelineSlice>& running() const { return running_; } // in the order of their begins, which are their ends so far
+    const QVector<TimelineWait>& waiting() const { return waiting_; }
+    bool untold() const { return untold_; }
     TimelineSlice slice(int id) const;
     const TimelineJob& jobOf(int id) const { return jobs_[stored(id).job]; }
     bool sound(const TimelineSlice& slice) const; // add() would take it
@@ -55,6 +62,9 @@ private:
     std::vector<int> units_;
     std::vector<IntervalLevels> onTrack_;
     IntervalLevels waits_;
+    QVector<TimelineSlice> running_;
+    QVector<TimelineWait> waiting_;
+    bool untold_ = false;
     double begin_ = 0, end_ = 0;
     int generation_ = 0;
 };

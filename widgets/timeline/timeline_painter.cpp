@@ -130,7 +130,7 @@ double TimelinePainter::drawTrack(QPainter& painter, const Scene& scene, int tra
             if (!crowded(scene.scale, piece))
                 drawExpected(painter, scene, row, piece.item);
     const TimeSpan all = scene.model.span();
-    for (const TimelineSlice& slice : scene.marks.running)
+    for (const TimelineSlice& slice : scene.model.running())
         if (slice.tracks.contains(track))
             busy += std::max(0.0, std::min(all.end, shown.end) - std::max(slice.begin, shown.begin));
     const double there = std::min(all.end, shown.end) - std::max(all.begin, shown.begin);
@@ -257,7 +257,7 @@ void TimelinePainter::drawAxis(QPainter& painter, const Scene& scene) const {
 
 void TimelinePainter::drawMarks(QPainter& painter, const Scene& scene) const {
     const Marks& marks = scene.marks;
-    for (const TimelineSlice& slice : marks.running)
+    for (const TimelineSlice& slice : scene.model.running())
         drawRunning(painter, scene, slice);
     if (marks.hovered >= 0 && marks.hovered != marks.selected)
         drawWait(painter, scene, marks.hovered, tone(Role::muted));

@@ -21,7 +21,6 @@ public:
     struct Marks {
         int selected = -1, hovered = -1; // slices; the other jobs than the selected one's are dimmed
         TimelineArea area;
-        QVector<TimelineSlice> running; // that have not ended
         bool expected = true; // outlines of how long slices were thought to take
         bool live = false;    // a line where the run has come to
     };

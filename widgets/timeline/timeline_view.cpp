@@ -80,7 +80,6 @@ void TimelineView::setTracks(const QVector<TimelineTrack>& tracks) {
     model_.setTracks(tracks);
     marks_.selected = marks_.hovered = -1;
     marks_.area = {};
-    marks_.running.clear();
     fits_ = true;
     arrange();
     fitAll();
@@ -108,8 +107,11 @@ int TimelineView::addSlices(const QVector<TimelineSlice>& batch) {
 void TimelineView::setLive(Live live) {
     live_ = live;
     marks_.live = live != Live::no;
-    if (live != Live::here)
-        marks_.running.clear();
+    model_.setUntold(live == Live::elsewhere);
+    if (live != Live::here) {
+        model_.setRunning({});
+        model_.setWaiting({});
+    }
     if (marks_.live) {
         follows_ = true;
         follow_->setChecked(true);
@@ -124,10 +126,12 @@ void TimelineView::setNow(double seconds) {
 }
 
 void TimelineView::setRunning(QVector<TimelineSlice> slices) {
-    for (TimelineSlice& slice : slices)
-        slice.end = slice.begin;
-    slices.removeIf([this](const TimelineSlice& slice) { return !model_.sound(slice); });
-    marks_.running = std::move(slices);
+    model_.setRunning(std::move(slices));
+    fresh_.request();
+}
+
+void TimelineView::setWaiting(QVector<TimelineWait> waits) {
+    model_.setWaiting(std::move(waits));
     fresh_.request();
 }
 
@@ -273,7 +277,7 @@ QString TimelineView::sliceText(int id) const {
 }
 
 QString TimelineView::runningText(int track, double time) const {
-    for (const TimelineSlice& slice : marks_.running)
+    for (const TimelineSlice& slice : model_.running())
         if (slice.tracks.contains(track) && time >= slice.begin) {
             const QString lines = TimelinePainter::nameOf(model_.jobs()[slice.job],
                 slice) + QLatin1Char('\n') + tr("runs for %1").arg(secondsText(model_.span().end - slice.begin));
@@ -294,12 +298,19 @@ QString TimelineView::textAt(QPointF position) const {
         return running;
     const IntervalLevels& slices = model_.onTrack(track);
     const std::size_t after = slices.firstAt(time);
-    const TimeSpan gap{after > 0 ? std::min(slices[after - 1].end, time) : all.begin, after < slices.size() ? slices[after].begin : all.end};
+    TimeSpan gap{after > 0 ? std::min(slices[after - 1].end, time) : all.begin, after < slices.size() ? slices[after].begin : all.end};
+    bool runs = false; // something behind the gap
+    for (const TimelineSlice& slice : model_.running())
+        if (slice.tracks.contains(track) && slice.begin < gap.end) {
+            gap.end = slice.begin;
+            runs = true;
+        }
     if (live_ == Live::elsewhere && after == slices.size())
         return tr("What %1 does now is told once it is done: the jobs run in another program.").arg(model_.tracks()[track].name);
-    if (marks_.live && after == slices.size())
-        return tr("Nothing runs on %1. Why is told once the next stage has ended.").arg(model_.tracks()[track].name); // until then nobody knows what waits
-    return idleText(model_, explainIdle(model_, track, gap));
+    const IdleGap idle = explainIdle(model_, track, gap);
+    if (marks_.live && after == slices.size() && !runs)
+        return tr("Nothing runs on %1, for %2 now: %3").arg(model_.tracks()[track].name, secondsText(gap.length()), idleReason(model_, idle));
+    return idleText(model_, idle);
 }
 
 bool TimelineView::viewportEvent(QEvent* event) {

@@ -21,10 +21,11 @@ public:
     void addTracks(const QVector<TimelineTrack>& tracks); // behind the others
     void setJobs(const QVector<TimelineJob>& jobs);
     int addSlices(const QVector<TimelineSlice>& batch); // how many were refused, see TimelineModel::add(); a hundred thousand take 20 ms
-    enum class Live { no, here, elsewhere };            // elsewhere: setRunning() does not say what has no end yet
+    enum class Live { no, here, elsewhere };            // elsewhere: nobody says what has no end yet
     void setLive(Live live);                            // the run is going on; the newest stays in view until a person looks elsewhere
     void setNow(double seconds);                        // how far it has come
     void setRunning(QVector<TimelineSlice> slices);     // those that have no end yet; what add() would refuse is left out
+    void setWaiting(QVector<TimelineWait> waits);       // those that have not begun; what makes no sense is left out
     const TimelineModel& model() const { return model_; }
 
     int selected() const { return marks_.selected; } // -1: none

@@ -272,6 +272,18 @@ private slots:
         QVERIFY(SessionTracks().tracks().isEmpty());
     }
 
+    void whatWaitsBecomesRows() {
+        const SessionTracks tracks({{"core", 2}, {"profile", 1}});
+        const auto rows = tracks.waits({{1, "profile", {{"core", 2}, {"memory", 700}, {"profile", 1}}, {"core", "memory"}, 3.5},
+                                        {0, "build", {{"device pi", 1}, {"network", 4}}, {"device pi", "network"}, 4},
+                                        {0, "update", {{"core", 1}, {"network", 4}}, {"network"}, 4},
+                                        {0, "update", {{"core", 1}}, {"core"}, 4}});
+        QVERIFY(rows[0].job == 1 && rows[0].kind == TimelineSlice::Kind::profile && rows[0].called == 3.5 && rows[0].lacks == "memory");
+        QCOMPARE(rows[0].needs, (QVector<QPair<QString, int>>{{QStringLiteral("a core"), 2}, {QStringLiteral("the measuring slot"), 1}}));
+        QVERIFY(rows[1].needs.isEmpty() && rows[1].lacks == "device pi" && rows[2].lacks == "the network" && rows[3].lacks.isEmpty());
+        QVERIFY(tracks.waits({}).isEmpty());
+    }
+
     void devicesGetTracksAsTheyCome() {
         const std::vector<JobSlice> remote{{0, "build", {{"device cpu", {1}}}, 0, 1, 2, 3}, {0, "profile", {{"device cpu", {0}}, {"other", {7}}}, 0, 1, 2, 3}};
         SessionTracks tracks({{"core", 2}, {"profile", 1}});
