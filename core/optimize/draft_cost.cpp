@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/rewrite/written/inspect.h"
+
 namespace tunesmith::optimize {
 namespace {
 
@@ -23,11 +25,12 @@ double elementsOf(const Draft& draft, ValueNo value) {
 
 double flopsOf(const Draft& draft, NodeNo node) {
     const double results = elementsOf(draft, draft.output(node));
-    if (draft.is(node, "Conv")) {
+    const bool plain = rewrite::isPlain(draft, node); // others have no shapes to look at
+    if (plain && draft.is(node, "Conv")) {
         const Shape& w = draft.shape(draft.operand(node, 1));
         return 2 * results * static_cast<double>(elementCount(std::span(w).subspan(1)));
     }
-    if (draft.is(node, "MatMul") || draft.is(node, "Gemm")) {
+    if (plain && (draft.is(node, "MatMul") || draft.is(node, "Gemm"))) {
         const Shape& a = draft.shape(draft.operand(node, 0));
         const bool transposed = draft.is(node, "Gemm") && draft.op(node).intAttr("transA", 0) != 0;
         return 2 * results * static_cast<double>(transposed ? a.front() : a.back());

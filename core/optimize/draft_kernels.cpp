@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/rewrite/written/inspect.h"
 #include "core/schedule/view.h"
 
 namespace tunesmith::optimize {
@@ -81,7 +82,10 @@ KernelFinder::Role KernelFinder::roleOf(const Draft& draft, NodeNo node) {
 }
 
 bool KernelFinder::isFree(const Draft& draft, NodeNo node) {
-    switch (roleOf(draft, node)) {
+    const Role role = roleOf(draft, node);
+    if (role == Role::kernel || role == Role::elementwise || !rewrite::isPlain(draft, node))
+        return false;
+    switch (role) {
     case Role::alias: return draft.node(node).outputs == 1;
     case Role::split: return splitsInRows(draft, node);
     case Role::cut: return takesRows(draft, node);
@@ -136,7 +140,7 @@ bool KernelFinder::joinNext(const Draft& draft, Kernels& kernels, std::size_t be
                 next = reader;
         }
         fits = fits && next != rewrite::kNone && !taken_[next] && roleOf(draft, next) == Role::elementwise && draft.node(next).outputs == 1 &&
-               draft.shape(draft.output(next)) == draft.shape(value);
+               draft.shape(draft.output(next)) == draft.shape(value) && rewrite::isPlain(draft, next);
         if (!fits) {
             kernels.nodes.resize(before);
             return false;

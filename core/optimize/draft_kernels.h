@@ -26,7 +26,7 @@ public:
         }
     };
     void find(const Draft& draft, Kernels& kernels);
-    bool isFree(const Draft& draft, NodeNo node); // needs no kernel, whatever is around it
+    bool isFree(const Draft& draft, NodeNo node); // needs no kernel, whatever is around it; what has shapes that are not static does
     bool mayJoin(const Draft& draft, NodeNo node) { return roleOf(draft, node) == Role::elementwise; } // the kernel of what it reads
 
 private:

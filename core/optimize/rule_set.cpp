@@ -3,10 +3,13 @@
 
 #include <algorithm>
 
+#include "core/rewrite/written/inspect.h"
+
 namespace tunesmith::optimize {
 namespace {
 
-constexpr int kMostSimplifications = 10000; // more can only be rules that undo each other
+// More can only be rules that undo each other.
+std::size_t mostSimplifications(const Draft& draft) { return 1000 + 25 * draft.order().size(); }
 
 // Spreads over nodes that share a value.
 class Ball {
@@ -83,8 +86,8 @@ RuleSet::RuleSet(std::vector<SubstitutionPtr> rules) : rules_(std::move(rules)) 
 
 void RuleSet::findAt(const Draft& draft, NodeNo anchor, std::span<const std::uint32_t> rules, std::vector<Move>& found) const {
     std::vector<Match> matches;
-    if (draft.isWeight(draft.output(anchor)))
-        return; // computed once: nothing to gain
+    if (draft.isWeight(draft.output(anchor)) || !rewrite::isPlain(draft, anchor))
+        return; // computed once: nothing to gain; or opaque
     for (const std::uint32_t rule : rules) {
         rules_[rule]->find(draft, anchor, matches);
         for (Match& match : matches)

@@ -18,6 +18,12 @@ bool hasBodies(const Node& node) {
     return std::ranges::any_of(node.attributes, [](const auto& entry) { return std::holds_alternative<std::shared_ptr<const Graph>>(entry.second); });
 }
 
+// Whatever its operands are.
+bool isOpaqueOperator(const Node& node) {
+    const Operator* const op = findOperator(node.op, node.domain);
+    return !op || !op->deterministic || hasBodies(node);
+}
+
 class Drafter {
 public:
     explicit Drafter(const Graph& graph) : graph_(graph), draft_(std::make_shared<OperatorTable>(graph.opsets())), numbers_(graph.valueCount(), kNone) {}
@@ -38,9 +44,8 @@ public:
 
 private:
     bool isOpaque(const Node& node) const {
-        const Operator* const op = findOperator(node.op, node.domain);
         const auto isOpen = [&](ValueId id) { return id.valid() && !graph_.value(id).type.isStatic(); };
-        return !op || !op->deterministic || hasBodies(node) || node.inputs.empty() || std::ranges::any_of(node.inputs, isOpen) ||
+        return isOpaqueOperator(node) || node.inputs.empty() || std::ranges::any_of(node.inputs, isOpen) ||
                std::ranges::any_of(node.outputs, isOpen) || !std::ranges::all_of(node.outputs, [](ValueId id) { return id.valid(); });
     }
 
@@ -199,7 +204,7 @@ private:
             node.name = newName(node.op, nodeNames_);
         for (const ValueNo operand : draft_.operands(number))
             node.inputs.push_back(idOf(operand));
-        if (draft_.is(number, "Conv")) {
+        if (draft_.is(number, "Conv") && !isOpaque(draft_, number)) { // which has what the model says
             const Shape& w = draft_.shape(draft_.operand(number, 1));
             node.attributes["kernel_shape"] = std::vector<std::int64_t>(w.begin() + 2, w.end());
         }
@@ -254,6 +259,14 @@ private:
 };
 
 } // namespace
+
+bool isOpaque(const Draft& draft, NodeNo node) {
+    const auto isOpen = [&](ValueNo value) { return value != kNone && (draft.value(value).type == kNone || !draft.table().isStatic(draft.value(value).type)); };
+    bool open = draft.operands(node).empty() || std::ranges::any_of(draft.operands(node), isOpen);
+    for (std::size_t i = 0; i < draft.node(node).outputs; ++i)
+        open = open || isOpen(draft.output(node, i));
+    return open || isOpaqueOperator(draft.op(node));
+}
 
 Result<ModelDraft> draftOf(const Graph& graph) {
     TS_ASSIGN(const Graph inferred, inferShapes(graph));

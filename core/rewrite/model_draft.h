@@ -19,6 +19,7 @@ struct ModelDraft {
 // Nodes that compute the same are one from the start, windows have explicit pads. What no rule may look into is opaque: unknown or random
 // operators, control flow, and whatever has types that are not static. Bind dimensions and fold constants before.
 Result<ModelDraft> draftOf(const Graph& graph);
+bool isOpaque(const Draft& draft, NodeNo node);
 
 // The draft as a graph with the model's inputs and outputs, its names where it has nodes and values of the model, and, as lineage, what
 // became of those. What depends on constants only is still nodes: foldConstants() computes it.

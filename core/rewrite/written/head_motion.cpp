@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/rewrite/write_nodes.h"
+#include "core/rewrite/written/inspect.h"
 #include "core/rewrite/written/merging.h"
 
 namespace tunesmith::rewrite {
@@ -20,12 +21,12 @@ public:
                         {"parts are of one size, along the last axis", "nothing else reads them", "all are reshaped alike, in their last dimension only"}, true}) {}
 
     void find(const Draft& draft, NodeNo anchor, std::vector<Match>& found) const override {
-        if (draft.is(anchor, "Split") && !headsOf(draft, anchor).transposes.empty())
+        if (isPlain(draft, anchor, "Split") && !headsOf(draft, anchor).transposes.empty())
             found.push_back({anchor, {draft.output(anchor)}});
     }
 
     std::string_view apply(Draft& draft, const Match& match) const override {
-        const NodeNo split = draft.maker(match.values[0], "Split");
+        const NodeNo split = madeBy(draft, match.values[0], "Split");
         const Heads heads = split == kNone ? Heads() : headsOf(draft, split);
         if (heads.transposes.empty())
             return "its parts are not reshaped and transposed alike";
@@ -82,10 +83,10 @@ private:
             return {};
         for (std::size_t i = 0; i < extents.size(); ++i) {
             const NodeNo reshape = onlyReader(draft, draft.output(split, i));
-            if (reshape == kNone || !draft.is(reshape, "Reshape") || draft.operand(reshape, 0) != draft.output(split, i))
+            if (reshape == kNone || !isPlain(draft, reshape, "Reshape") || draft.operand(reshape, 0) != draft.output(split, i))
                 return {};
             const NodeNo transpose = onlyReader(draft, draft.output(reshape));
-            if (transpose == kNone || !draft.is(transpose, "Transpose") || !add(heads, draft, reshape, transpose))
+            if (transpose == kNone || !isPlain(draft, transpose, "Transpose") || !add(heads, draft, reshape, transpose))
                 return {};
         }
         return std::equal(part.begin(), part.end() - 1, heads.shape.begin()) && gains(heads) ? heads : Heads();

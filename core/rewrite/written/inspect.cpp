@@ -27,6 +27,8 @@ bool isPlain(const Draft& draft, NodeNo node) {
     return draft.op(node).domain.empty();
 }
 
+bool isPlain(const Draft& draft, NodeNo node, std::string_view op) { return draft.is(node, op) && isPlain(draft, node); }
+
 NodeNo madeBy(const Draft& draft, ValueNo value, std::string_view op) {
     const NodeNo node = draft.maker(value, op);
     return node != kNone && isPlain(draft, node) ? node : kNone;

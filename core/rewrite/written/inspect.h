@@ -6,7 +6,8 @@ namespace tunesmith::rewrite {
 
 // What rules written by hand ask of a draft.
 
-bool isPlain(const Draft& draft, NodeNo node); // of the default domain, and all types are static
+bool isPlain(const Draft& draft, NodeNo node);                      // of the default domain, and all types are static
+bool isPlain(const Draft& draft, NodeNo node, std::string_view op); // and of that operator
 NodeNo madeBy(const Draft& draft, ValueNo value, std::string_view op); // the plain node that makes it if it is of that operator, else kNone
 NodeNo plainMaker(const Draft& draft, ValueNo value);                  // of any operator
 bool isOneOf(std::string_view op, std::initializer_list<std::string_view> ops);

@@ -3,6 +3,7 @@
 
 #include "core/rewrite/pattern.h"
 #include "core/rewrite/write_nodes.h"
+#include "core/rewrite/written/inspect.h"
 #include "core/rewrite/written/merging.h"
 
 namespace tunesmith::rewrite {
@@ -94,7 +95,7 @@ private:
     }
 
     static std::optional<ConvWindow> usableWindow(const Draft& draft, NodeNo node) {
-        if (!draft.is(node, "Conv") || !hasOneGroup(draft, node) || !hasConstantWeights(draft, node) || draft.shape(draft.operand(node, 0)).size() != 4)
+        if (!isPlain(draft, node, "Conv") || !hasOneGroup(draft, node) || !hasConstantWeights(draft, node) || draft.shape(draft.operand(node, 0)).size() != 4)
             return std::nullopt;
         return windowOf(draft, node);
     }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "core/rewrite/write_nodes.h"
+#include "core/rewrite/written/inspect.h"
 #include "core/rewrite/written/merging.h"
 
 namespace tunesmith::rewrite {
@@ -122,7 +123,7 @@ private:
     }
 
     static bool isUsable(const Draft& draft, NodeNo node) {
-        return draft.is(node, "MatMul") && draft.isWeight(draft.operand(node, 1)) && !draft.isWeight(draft.operand(node, 0)) &&
+        return isPlain(draft, node, "MatMul") && draft.isWeight(draft.operand(node, 1)) && !draft.isWeight(draft.operand(node, 0)) &&
                draft.shape(draft.operand(node, 1)).size() == 2 && draft.shape(draft.operand(node, 0)).size() >= 2;
     }
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/rewrite/written/inspect.h"
+
 namespace tunesmith::rewrite {
 
 std::string_view replaceAll(Draft& draft, std::span<const ValueNo> values, ValueNo firstPart) {
@@ -17,7 +19,7 @@ std::string_view replaceAll(Draft& draft, std::span<const ValueNo> values, Value
 }
 
 NodeNo splitOf(const Draft& draft, std::span<const ValueNo> parts) {
-    const NodeNo split = parts.empty() ? kNone : draft.maker(parts[0], "Split");
+    const NodeNo split = parts.empty() ? kNone : madeBy(draft, parts[0], "Split");
     if (split == kNone || draft.node(split).outputs != parts.size())
         return kNone;
     for (std::size_t i = 0; i < parts.size(); ++i)

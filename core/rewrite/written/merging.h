@@ -17,7 +17,7 @@ void addHeadMotion(std::vector<SubstitutionPtr>& all);   // heads of attention o
 // The values in turn by parts of a split, the first of which is given. Empty, or why not.
 std::string_view replaceAll(Draft& draft, std::span<const ValueNo> values, ValueNo firstPart);
 
-// The split whose parts these are, all of them and in order; kNone otherwise.
+// The split, of static shapes, whose parts these are, all of them and in order; kNone otherwise.
 NodeNo splitOf(const Draft& draft, std::span<const ValueNo> parts);
 // The axis of a Split or Concat, from the front.
 std::size_t axisOf(const Draft& draft, NodeNo node);

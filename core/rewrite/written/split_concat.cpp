@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/rewrite/write_nodes.h"
+#include "core/rewrite/written/inspect.h"
 #include "core/rewrite/written/merging.h"
 
 namespace tunesmith::rewrite {
@@ -29,12 +30,12 @@ public:
     ConcatOfSplit() : Substitution({"concat-of-split", "concat(..., split(x), ...) = concat(..., x, ...)", {"all parts in order, along the same axis"}, true}) {}
 
     void find(const Draft& draft, NodeNo anchor, std::vector<Match>& found) const override {
-        if (draft.is(anchor, "Concat") && runOf(draft, anchor))
+        if (isPlain(draft, anchor, "Concat") && runOf(draft, anchor))
             found.push_back({anchor, {draft.output(anchor)}});
     }
 
     std::string_view apply(Draft& draft, const Match& match) const override {
-        const NodeNo concat = draft.maker(match.values[0], "Concat");
+        const NodeNo concat = madeBy(draft, match.values[0], "Concat");
         const auto run = concat == kNone ? std::nullopt : runOf(draft, concat);
         if (!run)
             return "the concat has changed";
@@ -66,7 +67,7 @@ private:
     static std::optional<std::size_t> runOf(const Draft& draft, NodeNo concat) {
         const auto operands = draft.operands(concat);
         for (std::size_t first = 0; first < operands.size(); ++first) {
-            const NodeNo split = draft.maker(operands[first], "Split");
+            const NodeNo split = madeBy(draft, operands[first], "Split");
             if (split == kNone || axisOf(draft, split) != axisOf(draft, concat) || first + draft.node(split).outputs > operands.size())
                 continue;
             if (splitOf(draft, operands.subspan(first, draft.node(split).outputs)) == split)
@@ -82,12 +83,12 @@ public:
     SplitOfConcat() : Substitution({"split-of-concat", "split(concat(a, b, ...)) = a; b; ...", {"the split cuts between the concat's operands"}, true}) {}
 
     void find(const Draft& draft, NodeNo anchor, std::vector<Match>& found) const override {
-        if (draft.is(anchor, "Split") && !piecesOf(draft, anchor).empty())
+        if (isPlain(draft, anchor, "Split") && !piecesOf(draft, anchor).empty())
             found.push_back({anchor, {draft.output(anchor)}});
     }
 
     std::string_view apply(Draft& draft, const Match& match) const override {
-        const NodeNo split = draft.maker(match.values[0], "Split");
+        const NodeNo split = madeBy(draft, match.values[0], "Split");
         const auto pieces = split == kNone ? std::vector<std::vector<ValueNo>>() : piecesOf(draft, split);
         if (pieces.empty())
             return "the split has changed";
@@ -120,7 +121,7 @@ public:
 
 private:
     static std::vector<std::vector<ValueNo>> piecesOf(const Draft& draft, NodeNo split) {
-        const NodeNo concat = draft.maker(draft.operand(split, 0), "Concat");
+        const NodeNo concat = madeBy(draft, draft.operand(split, 0), "Concat");
         if (concat == kNone || axisOf(draft, concat) != axisOf(draft, split))
             return {};
         const std::size_t axis = axisOf(draft, split);
@@ -145,7 +146,7 @@ public:
     NestedConcat() : Substitution({"flatten-concat", "concat(concat(a, b), c) = concat(a, b, c)", {"nothing else reads the inner concat"}, true}) {}
 
     void find(const Draft& draft, NodeNo anchor, std::vector<Match>& found) const override {
-        if (!draft.is(anchor, "Concat"))
+        if (!isPlain(draft, anchor, "Concat"))
             return;
         for (const ValueNo operand : draft.operands(anchor))
             if (isInner(draft, operand, anchor)) {
@@ -155,7 +156,7 @@ public:
     }
 
     std::string_view apply(Draft& draft, const Match& match) const override {
-        const NodeNo concat = draft.maker(match.values[0], "Concat");
+        const NodeNo concat = madeBy(draft, match.values[0], "Concat");
         if (concat == kNone)
             return "the concat has changed";
         std::vector<ValueNo> flat;
@@ -179,7 +180,7 @@ public:
 
 private:
     static bool isInner(const Draft& draft, ValueNo value, NodeNo outer) {
-        const NodeNo inner = draft.maker(value, "Concat");
+        const NodeNo inner = madeBy(draft, value, "Concat");
         return inner != kNone && axisOf(draft, inner) == axisOf(draft, outer) && onlyReader(draft, value) == outer;
     }
 };

@@ -4,6 +4,7 @@
 
 #include "core/ops/operator.h"
 #include "core/rewrite/write_nodes.h"
+#include "core/rewrite/written/inspect.h"
 #include "core/rewrite/written/merging.h"
 
 namespace tunesmith::rewrite {
@@ -59,7 +60,7 @@ public:
                          "all parts are read so, or the split cuts whole rows"}, true}) {}
 
     void find(const Draft& draft, NodeNo anchor, std::vector<Match>& found) const override {
-        if (!draft.is(anchor, "Split"))
+        if (!isPlain(draft, anchor, "Split"))
             return;
         for (std::size_t i = 0; i < draft.node(anchor).outputs;) {
             const Run run = longestRun(draft, anchor, i);
@@ -70,7 +71,7 @@ public:
     }
 
     std::string_view apply(Draft& draft, const Match& match) const override {
-        const NodeNo split = draft.maker(match.values[0], "Split");
+        const NodeNo split = madeBy(draft, match.values[0], "Split");
         const Run run = split == kNone ? Run() : longestRun(draft, split, draft.value(match.values[0]).output);
         if (run.count < 2)
             return "its parts are not all read alike";
@@ -158,7 +159,7 @@ private:
 
     static Run otherRun(const Draft& draft, const std::vector<NodeNo>& readers, std::size_t index) {
         const ValueNo first = draft.operand(readers[0], index);
-        return {draft.maker(first, "Split"), first == kNone ? 0 : draft.value(first).output, readers.size()};
+        return {madeBy(draft, first, "Split"), first == kNone ? 0 : draft.value(first).output, readers.size()};
     }
 
     static bool isOtherRun(const Draft& draft, const Run& run, const std::vector<NodeNo>& readers, std::size_t index) {
