@@ -10,9 +10,12 @@
 namespace tunesmith::rewrite {
 namespace {
 
+// Each element by itself, with operands that are repeated along the first axes. BatchNormalization's are along the second, and in training
+// its elements depend on each other.
 bool isElementwise(const Draft& draft, NodeNo node) {
     const Operator* const op = findOperator(draft.op(node).op, draft.op(node).domain);
-    return op && op->fusion == Fusion::elementwise && draft.node(node).outputs == 1;
+    return op && op->fusion == Fusion::elementwise && op->deterministic && draft.node(node).outputs == 1 && isPlain(draft, node) &&
+           !draft.is(node, "BatchNormalization");
 }
 
 // Neighbouring parts of a split.

@@ -211,6 +211,33 @@ void addConstants(std::vector<Trap>& all) {
     all.push_back({"a factor for each channel", "scale-conv-weights", scaled({1, 4, 1, 1}, true), ""});
 }
 
+// BatchNormalization counts as elementwise, but in training its elements depend on each other.
+void addNormalizations(std::vector<Trap>& all) {
+    const auto parts = [](std::int64_t training) {
+        return [=](Model& m) {
+            const ValueId a = m.add("Split", {m.input({5, 3, 4}), m.ints({2, 3})}, {{"axis", std::int64_t(0)}}, 2);
+            const std::vector<ValueId> statistics{m.weight({3}), m.weight({3}), m.weight({3}), m.weight({3}, 1, 2)};
+            const auto normalized = [&](ValueId part) {
+                std::vector<ValueId> operands{part};
+                operands.insert(operands.end(), statistics.begin(), statistics.end());
+                return m.add("BatchNormalization", operands, {{"training_mode", training}});
+            };
+            return Results{m.add("Relu", {normalized(a)}), m.add("Relu", {normalized(second(a))})};
+        };
+    };
+    all.push_back({"normalization of parts in training", "operator-on-parts", parts(1), "not found"});
+    all.push_back({"normalization of parts", "operator-on-parts", parts(0), "not found"});
+    all.push_back({"normalization of parts in training, as arithmetic", "batch-norm-as-arithmetic", parts(1), "not found"});
+    all.push_back({"normalization of parts, as arithmetic", "batch-norm-as-arithmetic", parts(0), ""});
+    all.push_back({"dropout of parts in training", "operator-on-parts",
+                   [](Model& m) {
+                       const ValueId a = m.add("Split", {m.input({4, 3}), m.ints({2, 2})}, {{"axis", std::int64_t(0)}}, 2);
+                       const ValueId ratio = m.number(0), trains = m.graph.addConstant("", Tensor::scalar<bool>(true));
+                       return Results{m.add("Dropout", {a, ratio, trains}), m.add("Dropout", {second(a), ratio, trains})};
+                   },
+                   "not found"});
+}
+
 void addResults(std::vector<Trap>& all) {
     all.push_back({"several inputs and results", "products",
                    [](Model& m) {
@@ -258,6 +285,7 @@ const std::vector<Trap>& traps() {
         addConcats(made);
         addWindows(made);
         addConstants(made);
+        addNormalizations(made);
         addResults(made);
         return made;
     }();
