@@ -111,7 +111,8 @@ private:
             keep(id);
         std::set<ValueId> kept(graph_.outputs().begin(), graph_.outputs().end());
         const auto keepOnce = [&](ValueId id) {
-            if (id.valid() && graph_.value(id).producer.valid() && kept.insert(id).second)
+            const bool stays = id.valid() && (graph_.value(id).producer.valid() || graph_.value(id).isConstant()); // inputs do anyway
+            if (stays && kept.insert(id).second)
                 keep(id);
         };
         for (const auto& node : graph_.nodes()) {
@@ -149,11 +150,12 @@ public:
     }
 
 private:
-    // Where the model's output names go: to the value that stands there now, unless that has another name already.
+    // Where the model's output names go: to the value that stands there now, unless that has another name already. Constants that bodies read
+    // are named so, too; one that is a result is copied.
     void reserveNames() {
         for (std::size_t i = 0; i < draft_.outputs().size(); ++i) {
             const ValueNo value = draft_.outputs()[i];
-            if (draft_.value(value).maker != kNone)
+            if (draft_.value(value).maker != kNone || (draft_.constant(value) && i >= model_.source.outputs().size()))
                 names_.try_emplace(value, model_.outputNames[i]);
         }
         for (const std::string& name : model_.outputNames)
