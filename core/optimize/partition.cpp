@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/rewrite/model_draft.h"
+
 namespace tunesmith::optimize {
 namespace {
 
@@ -131,6 +133,23 @@ std::vector<NodeNo> withSplits(const Draft& whole, const std::vector<NodeNo>& no
 
 Piece cutOut(const Draft& whole, const std::vector<NodeNo>& nodes) { return Cutter(whole, withSplits(whole, nodes)).run(); }
 
+namespace {
+
+// A node of one draft in another on operands of that, its first output there; kNone where the shapes do not fit. What is opaque is never what
+// is there already.
+ValueNo addedNode(Draft& draft, const Draft& from, NodeNo node, std::vector<ValueNo> operands) {
+    const std::size_t outputs = from.node(node).outputs;
+    if (!rewrite::isOpaque(from, node))
+        return draft.add(from.node(node).op, operands, outputs);
+    std::ranges::replace(operands, Draft::kLeftOut, rewrite::kNone);
+    std::vector<rewrite::TypeNo> types;
+    for (std::size_t i = 0; i < outputs; ++i)
+        types.push_back(from.value(from.output(node, i)).type);
+    return draft.output(draft.addOpaque(from.node(node).op, operands, types));
+}
+
+} // namespace
+
 std::optional<Draft> spliced(const Draft& whole, const Piece& piece, const Draft& rewritten) {
     Draft draft = whole;
     std::vector<ValueNo> numbers = piece.wholeValues; // of the whole, by value of the rewritten piece
@@ -147,7 +166,7 @@ std::optional<Draft> spliced(const Draft& whole, const Piece& piece, const Draft
         std::vector<ValueNo> operands;
         for (const ValueNo operand : rewritten.operands(node))
             operands.push_back(number(operand));
-        const ValueNo first = draft.add(rewritten.node(node).op, operands, rewritten.node(node).outputs);
+        const ValueNo first = addedNode(draft, rewritten, node, std::move(operands));
         if (first == rewrite::kNone)
             return std::nullopt;
         for (std::size_t i = 0; i < rewritten.node(node).outputs; ++i)
