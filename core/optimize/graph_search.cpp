@@ -115,7 +115,7 @@ private:
         result_.generated += found.generated;
         for (const auto& [what, count] : found.refusals.counts)
             result_.refusals.counts[what] += count;
-        if (found.stopReason == StopReason::budgetTrials || found.stopReason == StopReason::budgetTime)
+        if (found.stopReason != StopReason::exhausted)
             result_.stopReason = found.stopReason;
         take(piece, found);
         if (observer_)

@@ -123,11 +123,12 @@ std::vector<Move> RuleSet::moves(const Draft& draft, const Draft& before, const 
     return found;
 }
 
-bool RuleSet::simplify(Draft& draft, const Draft* before, std::vector<std::uint32_t>& applied) const {
+bool RuleSet::simplify(Draft& draft, const Draft* before, std::vector<std::uint32_t>& applied, const StopToken& stop) const {
     if (simplifying_.empty())
         return true;
     std::vector<NodeNo> places = before ? nearChanges(draft, *before) : draft.order();
-    for (int count = 0; !places.empty(); ) {
+    const std::size_t most = mostSimplifications(draft);
+    for (std::size_t count = 0; !places.empty() && !stop.stopRequested();) {
         const NodeNo node = places.back();
         places.pop_back();
         if (!draft.isAlive(node))
@@ -138,7 +139,7 @@ bool RuleSet::simplify(Draft& draft, const Draft* before, std::vector<std::uint3
             auto [made, refusal] = rewrite::applied(draft, *rules_[move.rule], move.match);
             if (!made)
                 continue;
-            if (++count > kMostSimplifications)
+            if (++count > most)
                 return false;
             const std::vector<NodeNo> near = nearChanges(*made, draft);
             draft = std::move(*made);

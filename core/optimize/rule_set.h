@@ -2,6 +2,7 @@
 #pragma once
 #include <span>
 
+#include "core/base/stop_token.h"
 #include "core/rewrite/substitution.h"
 
 namespace tunesmith::optimize {
@@ -34,8 +35,8 @@ public:
     std::vector<Move> moves(const Draft& draft, const Draft& before, const std::vector<Move>& movesBefore) const;
 
     // Applies what simplifies until nothing does, looking near what changed since `before`, or everywhere. False where the draft cannot be
-    // settled any more, which would be a rule's mistake. `applied` gets the rules, in order.
-    bool simplify(Draft& draft, const Draft* before, std::vector<std::uint32_t>& applied) const;
+    // settled any more, which would be a rule's mistake. `applied` gets the rules, in order. When asked to stop, what is done by then stays.
+    bool simplify(Draft& draft, const Draft* before, std::vector<std::uint32_t>& applied, const StopToken& stop = {}) const;
 
 private:
     void findAt(const Draft& draft, NodeNo anchor, std::span<const std::uint32_t> rules, std::vector<Move>& found) const;

@@ -8,7 +8,7 @@ namespace tunesmith::optimize {
 Status SearchRun::begin(const Draft& draft) {
     auto state = std::make_shared<State>(State{draft, 0, nullptr, {}});
     state->step.costBefore = cost_.of(draft);
-    if (!rules_.simplify(state->draft, nullptr, state->step.simplifications))
+    if (!rules_.simplify(state->draft, nullptr, state->step.simplifications, stop_))
         return internalError("the simplifying rules undo each other");
     state->cost = state->step.costAfter = cost_.of(state->draft);
     mostNodes_ = static_cast<std::size_t>(options_.growth * static_cast<double>(std::max<std::size_t>(state->draft.order().size(), 8)));
@@ -67,7 +67,7 @@ StatePtr SearchRun::child(const StatePtr& parent, const Move& move, Seen seen) {
     }
     auto state = std::make_shared<State>(State{std::move(*draft), 0, parent, {move.rule, {}, parent->cost, 0}});
     ++result_.generated;
-    if (!rules_.simplify(state->draft, &parent->draft, state->step.simplifications) || state->draft.order().size() > mostNodes_)
+    if (!rules_.simplify(state->draft, &parent->draft, state->step.simplifications, stop_) || state->draft.order().size() > mostNodes_)
         return nullptr;
     if (!seen_.insert(state->draft.hash()).second && seen == Seen::skip)
         return nullptr;
