@@ -54,19 +54,22 @@ void searchGreedily(SearchRun& run) {
     }
 }
 
-// Jia et al., TASO (SOSP 2019), 5.3. What is cheaper than the best when it is found goes first; what alpha lets through only waits until
-// nothing of that is left. So a larger alpha never finds less in the same number of expansions.
+// Jia et al., TASO (SOSP 2019), 5.3. What is cheaper than the draft it came from goes first; what alpha lets through only, from the beginning or
+// since a cheaper draft was found, waits until nothing of that is left. So a larger alpha never finds less in the same number of expansions.
 void searchBacktracking(SearchRun& run) {
     Queue better(mostWaiting(run.start())), dearer(mostWaiting(run.start()));
     better.push(run.start());
     while ((!better.empty() || !dearer.empty()) && !run.stopped()) {
-        const StatePtr at = better.empty() ? dearer.pop() : better.pop();
-        double best = run.best()->cost;
-        if (at->cost > run.options().alpha * best)
+        const bool waited = better.empty();
+        StatePtr at = waited ? dearer.pop() : better.pop();
+        if (at->cost > run.options().alpha * run.best()->cost)
             continue;
-        best = at->cost;
+        if (!waited && at->cost > run.best()->cost) {
+            dearer.push(std::move(at));
+            continue;
+        }
         for (const StatePtr& child : run.expand(at)) {
-            if (child->cost < best)
+            if (child->cost < at->cost)
                 better.push(child);
             else if (child->cost <= run.options().alpha * run.best()->cost)
                 dearer.push(child);
