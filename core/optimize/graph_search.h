@@ -25,6 +25,7 @@ struct GraphSearchOptions {
     std::size_t width = 16;     // of the beam
     double growth = 2;          // times as many nodes as at the start, at most
     std::size_t leaders = 1;    // how many of the cheapest drafts are kept
+    std::size_t memory = std::size_t(512) << 20; // bytes of drafts that are kept to go on from, about; what is dropped is made again when it is wanted
     std::function<double()> clock = {}; // seconds; default: the steady clock
 
     double now() const { return clock ? clock() : std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }

@@ -12,7 +12,8 @@ constexpr std::size_t kFrontier = 4; // drafts beside the planned ones whose mov
 
 // Rewrites add their nodes to an e-graph, extraction plans the cheapest draft that its nodes can be put together to, and the plan is walked to from
 // the start, rewrite by rewrite: so what is found is reached by rules, costs what it really costs with kernels shared, and can be
-// replayed. The drafts on the way add what further rewrites they allow, until the plan is where the search stands.
+// replayed. The drafts on the way add what further rewrites they allow, until the plan is where the search stands. The e-graph stays; drafts that
+// were made long ago are dropped, and made again where a plan leads through them.
 class EqualitySearch {
 public:
     explicit EqualitySearch(SearchRun& run) : run_(run) { nodes_.add(run.start()->draft, 0, run.cost()); }
@@ -45,12 +46,38 @@ private:
     const std::vector<StatePtr>& expand(const StatePtr& state) {
         if (const auto known = children_.find(state.get()); known != children_.end())
             return known->second;
+        dropOld();
         std::vector<StatePtr> children = run_.expand(state, SearchRun::Seen::again);
         for (const StatePtr& child : children)
             nodes_.add(child->draft, state->draft.nodes(), run_.cost());
         waiting_.insert(waiting_.end(), children.begin(), children.end());
-        expanded_.push_back(state);
+        held_ += bytesOf(children);
+        if (state != run_.start())
+            expanded_.push_back(state);
         return children_[state.get()] = std::move(children);
+    }
+
+    static std::size_t bytesOf(const std::vector<StatePtr>& states) {
+        std::size_t bytes = 0;
+        for (const StatePtr& state : states)
+            bytes += state->draft.bytes();
+        return bytes;
+    }
+
+    // The children of what was expanded first, but for the start's, and the dearest of those that wait.
+    void dropOld() {
+        const std::size_t most = run_.options().memory / 4;
+        for (; held_ > most && !expanded_.empty(); expanded_.pop_front()) {
+            const auto oldest = children_.find(expanded_.front().get());
+            held_ -= bytesOf(oldest->second);
+            children_.erase(oldest);
+        }
+        std::size_t bytes = bytesOf(waiting_);
+        if (bytes <= most)
+            return;
+        std::ranges::stable_sort(waiting_, {}, &State::cost);
+        for (; bytes > most / 2; waiting_.pop_back())
+            bytes -= waiting_.back()->draft.bytes();
     }
 
     // How many of a draft's nodes the plan does not have.
@@ -102,7 +129,9 @@ private:
     SearchRun& run_;
     EqualNodes nodes_;
     std::unordered_map<const State*, std::vector<StatePtr>> children_;
-    std::vector<StatePtr> expanded_, waiting_;
+    std::deque<StatePtr> expanded_; // whose children are known, the first first, without the start
+    std::vector<StatePtr> waiting_;
+    std::size_t held_ = 0; // bytes of all children
     std::set<std::uint64_t> hashes_; // of drafts that were widened
 };
 

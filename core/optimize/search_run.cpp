@@ -44,6 +44,7 @@ const std::vector<Move>& SearchRun::movesOf(const StatePtr& state) {
     const auto before = moves_.find(state->parent.get());
     std::vector<Move> moves = before == moves_.end() ? rules_.moves(state->draft) : rules_.moves(state->draft, state->parent->draft, before->second);
     movesKept_ += moves.size();
+    bytesKept_ += state->draft.bytes();
     withMoves_.push_back(state);
     forgetOldMoves();
     return moves_[state.get()] = std::move(moves);
@@ -51,9 +52,10 @@ const std::vector<Move>& SearchRun::movesOf(const StatePtr& state) {
 
 void SearchRun::forgetOldMoves() {
     constexpr std::size_t kMostKept = 500'000;
-    while (movesKept_ > kMostKept && withMoves_.size() > 2) {
+    while ((movesKept_ > kMostKept || bytesKept_ > options_.memory / 4) && withMoves_.size() > 2) {
         const auto oldest = moves_.find(withMoves_.front().get());
         movesKept_ -= oldest->second.size();
+        bytesKept_ -= withMoves_.front()->draft.bytes();
         moves_.erase(oldest);
         withMoves_.pop_front();
     }
@@ -78,6 +80,9 @@ StatePtr SearchRun::child(const StatePtr& parent, const Move& move, Seen seen) {
 
 void SearchRun::note(const StatePtr& state) {
     auto& leaders = result_.leaders;
+    const bool known = std::ranges::any_of(leaders, [&](const StatePtr& leader) { return leader->draft.hash() == state->draft.hash(); });
+    if (known) // made again
+        return;
     if (leaders.size() < options_.leaders || state->cost < leaders.back()->cost) {
         leaders.insert(std::ranges::upper_bound(leaders, state->cost, {}, &State::cost), state);
         leaders.resize(std::min(leaders.size(), options_.leaders));

@@ -55,7 +55,7 @@ private:
     std::unordered_set<std::uint64_t> seen_;
     std::unordered_map<const State*, std::vector<Move>> moves_;
     std::deque<StatePtr> withMoves_; // in the order in which they were asked for
-    std::size_t movesKept_ = 0;
+    std::size_t movesKept_ = 0, bytesKept_ = 0; // of those states
     const double began_ = options_.now();
     std::size_t mostNodes_ = 0;
     StopReason reason_ = StopReason::exhausted;

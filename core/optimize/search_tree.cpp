@@ -12,9 +12,10 @@ constexpr int kRolloutSteps = 8;
 
 // Upper confidence bounds on trees (Kocsis and Szepesvari, 2006). The reward of a draft is how much cheaper than the start the best of its
 // random continuation is. Moves of a node are opened one at a time, in random order; but the greedy way is in the tree from the beginning.
+// Drafts that were not needed for long are dropped, and made again from their parents' when the search comes back.
 class Tree {
 public:
-    explicit Tree(SearchRun& run) : run_(run) { add(run.start(), 0); }
+    explicit Tree(SearchRun& run) : run_(run) { add(run.start(), 0, {}); }
 
     void descend() {
         std::vector<std::size_t> path{0};
@@ -22,11 +23,12 @@ public:
             std::size_t cheapest = path.back();
             for (std::size_t made = open(path.back()); made != 0; made = open(path.back())) {
                 path.push_back(made);
-                credit(path, rewardOf(nodes_[made].state));
+                credit(path, rewardOf(nodes_[made].cost));
                 path.pop_back();
-                cheapest = nodes_[made].state->cost < nodes_[cheapest].state->cost ? made : cheapest;
+                cheapest = nodes_[made].cost < nodes_[cheapest].cost ? made : cheapest;
             }
             run_.countExpansion();
+            dropOld();
             if (cheapest == path.back())
                 return;
             path.push_back(cheapest);
@@ -48,21 +50,26 @@ public:
             return;
         }
         credit(path, reward);
+        dropOld();
     }
     bool exhausted() const { return exhausted_; }
 
 private:
     struct TreeNode {
-        StatePtr state;
+        StatePtr state; // none: dropped
         std::size_t parent;
+        Move move; // from the parent
+        double cost;
         std::vector<std::uint32_t> untried; // moves, in the order in which they will be opened from the back
         std::vector<std::size_t> children;
-        std::int64_t visits = 0;
+        std::int64_t visits = 0, used = 0; // when it was on the way last
         double sum = 0, best = 0;
     };
 
-    std::size_t add(StatePtr state, std::size_t parent) {
-        TreeNode node{std::move(state), parent, {}, {}};
+    std::size_t add(StatePtr state, std::size_t parent, Move move) {
+        const double cost = state->cost;
+        held_ += state->draft.bytes();
+        TreeNode node{std::move(state), parent, std::move(move), cost, {}, {}};
         for (std::uint32_t i = 0; i < run_.movesOf(node.state).size(); ++i)
             node.untried.push_back(i);
         for (std::size_t i = node.untried.size(); i > 1; --i)
@@ -71,9 +78,43 @@ private:
         return nodes_.size() - 1;
     }
 
+    // Nothing when the search must end.
+    StatePtr stateOf(std::size_t at) {
+        if (nodes_[at].state)
+            return nodes_[at].state;
+        const StatePtr parent = stateOf(nodes_[at].parent);
+        StatePtr made = parent ? run_.child(parent, nodes_[at].move, SearchRun::Seen::again) : nullptr;
+        if (!made || run_.stop().stopRequested()) // it may not be simplified
+            return nullptr;
+        held_ += made->draft.bytes();
+        return nodes_[at].state = std::move(made);
+    }
+
+    void drop(std::size_t at) {
+        held_ -= at != 0 && nodes_[at].state ? nodes_[at].state->draft.bytes() : 0;
+        if (at != 0)
+            nodes_[at].state.reset();
+    }
+
+    // Half of what may be held stays: what was used last, and what that comes from.
+    void dropOld() {
+        const std::size_t most = run_.options().memory / 2;
+        if (held_ <= most)
+            return;
+        std::vector<std::size_t> held;
+        for (std::size_t i = 1; i < nodes_.size(); ++i)
+            if (nodes_[i].state)
+                held.push_back(i);
+        std::ranges::sort(held, [&](std::size_t a, std::size_t b) { return nodes_[a].used != nodes_[b].used ? nodes_[a].used < nodes_[b].used : a > b; });
+        for (std::size_t i = 0; i < held.size() && held_ > most / 2; ++i)
+            drop(held[i]);
+    }
+
     void credit(const std::vector<std::size_t>& path, double reward) {
         spread_ = std::max(spread_, std::abs(reward));
+        ++now_;
         for (const std::size_t node : path) {
+            nodes_[node].used = now_;
             ++nodes_[node].visits;
             nodes_[node].best = std::max(nodes_[node].best, reward);
             nodes_[node].sum += reward;
@@ -93,10 +134,13 @@ private:
     // Opens the next move that leads somewhere new; 0 if none is left.
     std::size_t open(std::size_t at) {
         while (!nodes_[at].untried.empty() && !run_.stopped()) {
-            const Move move = run_.movesOf(nodes_[at].state)[nodes_[at].untried.back()];
+            const StatePtr state = stateOf(at);
+            if (!state)
+                return 0;
+            Move move = run_.movesOf(state)[nodes_[at].untried.back()];
             nodes_[at].untried.pop_back();
-            if (StatePtr made = run_.child(nodes_[at].state, move)) {
-                const std::size_t added = add(std::move(made), at);
+            if (StatePtr made = run_.child(state, move)) {
+                const std::size_t added = add(std::move(made), at, std::move(move));
                 nodes_[at].children.push_back(added);
                 return added;
             }
@@ -108,20 +152,21 @@ private:
     void retire(const std::vector<std::size_t>& path) {
         const std::size_t node = path.back(), parent = nodes_[node].parent;
         std::erase(nodes_[parent].children, node);
+        drop(node);
         exhausted_ = node == 0;
     }
 
-    double rewardOf(const StatePtr& state) const { return 1 - state->cost / run_.start()->cost; }
+    double rewardOf(double cost) const { return 1 - cost / run_.start()->cost; }
 
     double rollout(StatePtr at) {
-        double best = rewardOf(at);
+        double best = rewardOf(at->cost);
         for (int step = 0; step < kRolloutSteps && !run_.stopped(); ++step) {
             const std::vector<Move>& moves = run_.movesOf(at);
             const StatePtr next = moves.empty() ? nullptr : run_.child(at, Move(moves[run_.random.below(moves.size())]), SearchRun::Seen::again);
             if (!next || next->cost > run_.options().alpha * 1.1 * run_.best()->cost)
                 break;
             at = next;
-            best = std::max(best, rewardOf(at));
+            best = std::max(best, rewardOf(at->cost));
         }
         return best;
     }
@@ -129,6 +174,8 @@ private:
     SearchRun& run_;
     std::vector<TreeNode> nodes_;
     double spread_ = 0.05; // of rewards so far
+    std::size_t held_ = 0; // bytes of drafts
+    std::int64_t now_ = 0;
     bool exhausted_ = false;
 };
 

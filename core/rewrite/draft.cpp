@@ -126,6 +126,11 @@ bool Draft::settle() {
     return true;
 }
 
+std::size_t Draft::bytes() const {
+    const auto of = [](const auto& array) { return array.capacity() * sizeof(array[0]); };
+    return sizeof(Draft) + of(nodes_) + of(operands_) + of(values_) + of(inputs_) + of(outputs_) + of(order_) + of(consumers_) + of(firstConsumer_) + of(equalLabels_);
+}
+
 // Depth first from the outputs, without recursion: what is reached lives.
 bool Draft::sort() {
     enum : std::uint8_t { unseen, open, done };

@@ -86,6 +86,7 @@ public:
     const std::vector<NodeNo>& order() const { return order_; } // living nodes, each after what it reads
     std::span<const NodeNo> consumers(ValueNo value) const { return {consumers_.data() + firstConsumer_[value], firstConsumer_[value + 1] - firstConsumer_[value]}; }
     std::uint64_t hash() const { return hash_; } // the same for equal drafts, however they came about
+    std::size_t bytes() const;                   // that it takes itself, about
 
 private:
     ValueNo known(OperatorNo op, std::span<const ValueNo> operands, std::size_t outputs) const;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
+#include <cmath>
+#include <malloc.h>
 
 #include "core/check/equivalence.h"
 #include "core/check/random_inputs.h"
@@ -53,6 +55,38 @@ std::vector<std::pair<std::uint32_t, double>> trail(const GraphSearchResult& res
     for (const StatePtr& state : trailOf(result.best))
         steps.emplace_back(state->step.rule, state->cost);
     return steps;
+}
+
+// Kernels and a few more by chance: ways up and down everywhere, and many drafts that cost the same.
+class ChanceCost : public LaunchCost {
+public:
+    explicit ChanceCost(std::uint64_t seed) : seed_(seed) {}
+    double of(const Draft& draft) override { return std::floor(LaunchCost::of(draft)) + static_cast<double>(Rng(draft.hash() ^ seed_).below(4)); }
+
+private:
+    std::uint64_t seed_;
+};
+
+// What is best after each of so many expansions.
+std::vector<double> bestByBudget(const Draft& draft, DraftCost& cost, double alpha, std::size_t budget) {
+    GraphSearchOptions options;
+    options.alpha = alpha;
+    options.budget = static_cast<std::int64_t>(budget);
+    std::vector<double> best;
+    const GraphSearchResult found = take(searchGraph(draft, rules(), cost, options, {}, [&](const GraphSearchProgress& progress) { best.push_back(progress.best); }));
+    best.resize(budget, found.best->cost);
+    return best;
+}
+
+void requireMoreOfLargerAlphas(const Draft& draft, DraftCost& cost) {
+    constexpr std::size_t kBudget = 60;
+    std::vector<double> last(kBudget, std::numeric_limits<double>::infinity());
+    for (const double alpha : {1.0, 1.02, 1.05, 1.1, 1.3}) {
+        const std::vector<double> best = bestByBudget(draft, cost, alpha, kBudget);
+        for (std::size_t i = 0; i < kBudget; ++i)
+            QVERIFY2(best[i] <= last[i], qPrintable(QString("%1 after %2 expansions with %3").arg(best[i]).arg(i + 1).arg(alpha)));
+        last = best;
+    }
 }
 
 } // namespace
@@ -129,14 +163,69 @@ private slots:
             QVERIFY(found.curve[i].best <= found.curve[i - 1].best);
     }
 
+    void aLargerAlphaNeverFindsLess_data() {
+        QTest::addColumn<int>("model");
+        for (int model = 0; model < 4; ++model)
+            QTest::addRow("%s", std::array{"two steps of a cell", "three steps of a cell", "attention", "fire modules"}[static_cast<std::size_t>(model)]) << model;
+    }
     void aLargerAlphaNeverFindsLess() {
-        const rewrite::ModelDraft model = take(rewrite::draftOf(recurrentCell(2)));
-        for (const std::int64_t budget : {1, 2, 5, 20}) {
-            GraphSearchOptions strict, wide;
-            strict.alpha = 1.0;
-            strict.budget = wide.budget = budget;
-            QVERIFY(searched(model, wide).best->cost <= searched(model, strict).best->cost);
+        QFETCH(int, model);
+        const Graph graph = model < 2 ? recurrentCell(2 + model) : model == 2 ? attention(2) : fireModules(5);
+        const Draft draft = take(rewrite::draftOf(graph)).draft;
+        LaunchCost launches;
+        RooflineCost roofline({1, 1, 0.0001}); // many different costs
+        requireMoreOfLargerAlphas(draft, launches);
+        requireMoreOfLargerAlphas(draft, roofline);
+        for (std::uint64_t seed = 0; seed < 40; ++seed) {
+            ChanceCost chance(seed);
+            requireMoreOfLargerAlphas(draft, chance);
         }
+    }
+
+    // What is dropped is made again, so the way is the same.
+    void littleMemoryFindsTheSame() {
+        const rewrite::ModelDraft model = take(rewrite::draftOf(fireModules(6)));
+        GraphSearchOptions plenty;
+        plenty.strategy = "mcts";
+        plenty.budget = 300;
+        plenty.leaders = 4;
+        GraphSearchOptions little = plenty;
+        little.memory = 16 * model.draft.bytes();
+        const GraphSearchResult found = searched(model, plenty), again = searched(model, little);
+        QCOMPARE(trail(again), trail(found));
+        QCOMPARE(again.expanded, found.expanded);
+        QVERIFY(again.generated > found.generated);
+        QCOMPARE(again.leaders.size(), found.leaders.size());
+        std::set<std::uint64_t> hashes;
+        for (const StatePtr& leader : again.leaders)
+            hashes.insert(leader->draft.hash());
+        QCOMPARE(hashes.size(), again.leaders.size()); // none is there twice
+    }
+
+    void memoryIsBounded_data() {
+        QTest::addColumn<QString>("strategy");
+        for (const char* strategy : {"mcts", "egraph", "backtracking", "beam"})
+            QTest::newRow(strategy) << QString(strategy);
+    }
+    void memoryIsBounded() {
+        QFETCH(QString, strategy);
+        const rewrite::ModelDraft model = take(rewrite::draftOf(fireModules(12)));
+        GraphSearchOptions options;
+        options.strategy = strategy.toStdString();
+        options.budget = 400;
+        options.alpha = 1.3;
+        options.memory = std::size_t(4) << 20;
+        LaunchCost cost;
+        const std::size_t before = mallinfo2().uordblks;
+        std::size_t most = 0;
+        const auto look = [&](const GraphSearchProgress&) { most = std::max(most, std::size_t(mallinfo2().uordblks) - before); };
+        const GraphSearchResult found = take(searchGraph(model.draft, rules(), cost, options, {}, look));
+        const GraphSearchResult again = searched(model, options);
+        QCOMPARE(trail(again), trail(found));
+        QVERIFY(found.best->cost < 0.7 * found.start->cost);
+        qInfo("%lld drafts of %zu bytes, at most %zu bytes", static_cast<long long>(found.generated), model.draft.bytes(), most);
+        if (strategy == "mcts" || strategy == "egraph")
+            QVERIFY2(most < std::size_t(8) << 20, std::to_string(most).c_str());
     }
 
     void stopsWhenAskedTo() {
