@@ -117,7 +117,8 @@ struct RemoteSession::Impl {
     struct UnderWay {
         std::size_t bytes;
         steady_clock::time_point until; // it is to be named
-        bool forgotten = false;
+        int missing = 0; // events since that do not name it; a first one may have come before it, and been read late
+        bool isForgotten() const { return missing > 1; }
     };
     std::uint64_t begin(std::size_t bytes) {
         const std::lock_guard lock(mutex);
@@ -131,15 +132,15 @@ struct RemoteSession::Impl {
         const std::set<std::uint64_t> named(event.calls().begin(), event.calls().end());
         const auto now = steady_clock::now();
         const std::lock_guard lock(mutex);
-        for (auto& [id, call] : underWay) {
+        for (auto& [id, call] : underWay)
             if (named.contains(id))
-                call.until = now + setup.timing.lost;
-            call.forgotten = call.forgotten || now > call.until;
-        }
+                call = {call.bytes, now + setup.timing.lost};
+            else if (now > call.until)
+                ++call.missing;
     }
     bool isForgotten(std::uint64_t id) const {
         const std::lock_guard lock(mutex);
-        return underWay.at(id).forgotten;
+        return underWay.at(id).isForgotten();
     }
 
     grpc::Status call(remote::Request& request, std::chrono::milliseconds patience, const StopToken& stop, remote::Reply& reply) {
@@ -158,7 +159,7 @@ struct RemoteSession::Impl {
                 callContext.TryCancel();
         drain(queue);
         const std::lock_guard lock(mutex);
-        return underWay.extract(id).mapped().forgotten && !status.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "it knows nothing of a call that it was sent") : status;
+        return underWay.extract(id).mapped().isForgotten() && !status.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "it knows nothing of a call that it was sent") : status;
     }
 
     const Setup setup;
