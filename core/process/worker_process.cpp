@@ -2,6 +2,7 @@
 #include "core/process/worker_process.h"
 #include "core/base/log.h"
 #include "core/process/worker_path.h"
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -50,6 +51,12 @@ int liftFd(Fd& fd) {
     return lifted;
 }
 
+// What a confined worker is told of this process's environment, in which there may be secrets.
+bool isForOthers(const std::string& entry) {
+    constexpr const char* kPlain[] = {"LD_", "LANG", "LC_", "OMP_", "GOMP_", "ASAN_", "LSAN_", "TSAN_", "UBSAN_"};
+    return std::ranges::any_of(kPlain, [&](const char* start) { return entry.starts_with(start); });
+}
+
 std::vector<std::string> childEnvironment(const WorkerOptions& options) {
     std::map<std::string, std::string> changed{
         {"OMP_WAIT_POLICY", "passive"}, // must be there before libgomp loads
@@ -64,7 +71,7 @@ std::vector<std::string> childEnvironment(const WorkerOptions& options) {
     std::vector<std::string> result;
     for (char** entry = environ; *entry; ++entry) {
         const std::string text = *entry;
-        if (!changed.contains(text.substr(0, text.find('='))))
+        if (!changed.contains(text.substr(0, text.find('='))) && (!options.confined || isForOthers(text)))
             result.push_back(text);
     }
     for (const auto& [name, value] : changed)

@@ -15,7 +15,7 @@ namespace tunesmith {
 struct WorkerOptions {
     std::filesystem::path executable; // empty: findWorkerExecutable()
     std::vector<std::string> arguments;
-    std::map<std::string, std::string> environment; // added to, or replacing, what this process has
+    std::map<std::string, std::string> environment; // added to, or replacing, what this process has; confined, it has little of it
     std::uint64_t memoryLimit = 0;                  // bytes of private data; 0: none
     int niceness = 0;
     bool confined = false; // what runs in it is somebody else's (confinement.h)

@@ -70,6 +70,21 @@ private slots:
         }
     }
 
+    void secretsOfTheEnvironmentAreNotInherited() {
+        qputenv("TEST_EXTRA", "a secret");
+        const auto extra = [](bool confined, std::map<std::string, std::string> environment = {}) {
+            WorkerOptions options = testWorker();
+            options.confined = confined;
+            options.environment = std::move(environment);
+            const auto client = take(WorkerClient::start(options));
+            return take(client->call(request("about"), 20s)).body.at("extra").get<std::string>();
+        };
+        QCOMPARE(extra(false), std::string("a secret"));
+        QCOMPARE(extra(true), std::string());
+        QCOMPARE(extra(true, {{"TEST_EXTRA", "given"}}), std::string("given"));
+        qunsetenv("TEST_EXTRA");
+    }
+
     void noMemoryIsUncounted() {
         if (kSanitized)
             QSKIP("workers of sanitized programs have no limits");
