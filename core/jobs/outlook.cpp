@@ -30,9 +30,11 @@ void Outlook::countBacklogs(double now) {
     };
     for (const StageId stage : scheduler_.running())
         add(stage, std::max(0.0, scheduler_.expected(stage) - (now - scheduler_.entry(stage).since)));
+    busy_ = backlogs_;
     for (const StageId stage : scheduler_.ready()) {
         const double seconds = scheduler_.expected(stage);
         add(stage, seconds);
+        countGroup(stage, seconds);
         for (const ResourceUse& use : scheduler_.entry(stage).plan.uses) {
             if (!counts(use))
                 continue;
@@ -43,6 +45,17 @@ void Outlook::countBacklogs(double now) {
                 longest.second = std::max(longest.second, seconds);
         }
     }
+}
+
+void Outlook::countGroup(StageId stage, double seconds) {
+    std::vector<std::string> resources;
+    for (const ResourceUse& use : scheduler_.entry(stage).plan.uses)
+        if (counts(use))
+            resources.push_back(use.resource);
+    auto group = std::ranges::find(groups_, resources, &Group::resources);
+    if (group == groups_.end())
+        group = groups_.insert(group, {std::move(resources), 0});
+    group->longest = std::max(group->longest, seconds);
 }
 
 bool Outlook::counts(const ResourceUse& use) const { return !scheduler_.resource(use.resource).estimated; }
@@ -61,14 +74,34 @@ double Outlook::longestRival(StageId stage) const {
 
 double Outlook::slack(StageId stage) const {
     double least = std::numeric_limits<double>::infinity();
-    for (const StageId next : scheduler_.entry(stage).next)
-        for (const ResourceUse& use : scheduler_.entry(next).plan.uses) {
+    for (const StageId next : scheduler_.entry(stage).next) {
+        const Scheduler::Entry& entry = scheduler_.entry(next);
+        if (entry.open > (entry.plan.called ? 2U : 1U))
+            continue; // not only this one is missing
+        for (const ResourceUse& use : entry.plan.uses) {
             if (!counts(use) || loads(stage, use.resource))
                 continue; // the stage itself keeps it busy
             const auto backlog = backlogs_.find(use.resource);
             least = std::min(least, backlog == backlogs_.end() ? 0 : backlog->second);
         }
+    }
     return least - scheduler_.expected(stage) - longestRival(stage);
+}
+
+double Outlook::gap(StageId stage) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const ResourceUse& use : scheduler_.entry(stage).plan.uses) {
+        if (!counts(use))
+            continue;
+        double rival = -1;
+        for (const Group& group : groups_)
+            if (std::ranges::find(group.resources, use.resource) == group.resources.end() && std::ranges::any_of(group.resources, [&](const std::string& resource) { return loads(stage, resource); }))
+                rival = std::max(rival, group.longest);
+        const auto busy = busy_.find(use.resource);
+        if (rival >= 0)
+            least = std::min(least, (busy == busy_.end() ? 0 : busy->second) - rival);
+    }
+    return least;
 }
 
 } // namespace tunesmith

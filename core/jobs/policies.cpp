@@ -12,7 +12,7 @@ namespace {
 
 using Stages = std::vector<StageId>;
 
-// One job after the other: of the highest priority that has something left, the one that was added first.
+// One job after the other: of those of the highest priority that have begun and not ended, the one that was added first, also while none of its stages is ready.
 class Sequential : public SchedulingPolicy {
 public:
     void order(const Scheduler& scheduler, Stages& ready, double) const override {
@@ -20,7 +20,7 @@ public:
         for (std::size_t i = 0; i < scheduler.jobs().size(); ++i) {
             const JobId id(static_cast<std::int64_t>(i));
             const Scheduler::Job& job = scheduler.job(id);
-            if (job.unfinished > 0 && !job.paused && (!turn.valid() || job.traits.priority > scheduler.job(turn).traits.priority))
+            if (job.begun && !job.ended && !job.paused && (!turn.valid() || job.traits.priority > scheduler.job(turn).traits.priority))
                 turn = id;
         }
         std::erase_if(ready, [&](StageId stage) { return scheduler.entry(stage).job != turn; });
@@ -40,45 +40,60 @@ public:
     void order(const Scheduler&, Stages&, double) const override {} // ready stages come in that order
 };
 
-// Who had least of what it loads most, by weight (dominant resources: Ghodsi et al., NSDI'11).
+constexpr double kPatience = 20; // stages as long as the longest kind
+
+// Less goes first; of what is the same, what became ready first.
+template <std::size_t Size> using Urgency = std::array<double, Size>;
+template <class UrgencyOf> void sortBy(Stages& ready, UrgencyOf urgencyOf) {
+    std::vector<std::pair<decltype(urgencyOf(StageId())), StageId>> ranked;
+    for (const StageId stage : ready)
+        ranked.emplace_back(urgencyOf(stage), stage);
+    std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
+    std::ranges::transform(ranked, ready.begin(), [](const auto& entry) { return entry.second; });
+}
+
+// Who had least of what it loads most, by weight (dominant resources: Ghodsi et al., NSDI'11). A job that has much of one thing still gets its turn at another one, by patience,
+// which is the longer the more of its own stages wait.
 class Fair : public SchedulingPolicy {
 public:
     void order(const Scheduler& scheduler, Stages& ready, double now) const override {
-        std::vector<double> had; // by job
+        if (ready.size() < 2)
+            return;
+        std::vector<double> levels; // by job
         for (std::size_t i = 0; i < scheduler.jobs().size(); ++i)
-            had.push_back(scheduler.serviceOf(JobId(static_cast<std::int64_t>(i)), now) / scheduler.jobs()[i].traits.weight);
-        std::ranges::stable_sort(ready, {}, [&](StageId stage) { return had[scheduler.entry(stage).job.index()]; });
+            levels.push_back(scheduler.levelOf(JobId(static_cast<std::int64_t>(i)), now));
+        std::vector<double> waiting(levels.size());
+        for (const StageId stage : ready)
+            ++waiting[scheduler.entry(stage).job.index()];
+        const double patience = kPatience * Outlook(scheduler, now).longestKind();
+        sortBy(ready, [&](StageId stage) -> Urgency<2> {
+            const Scheduler::Entry& entry = scheduler.entry(stage);
+            const double waited = now - entry.since;
+            return waited > patience * waiting[entry.job.index()] ? Urgency<2>{0, -waited} : Urgency<2>{1, levels[entry.job.index()]};
+        });
     }
 };
 
-// Keeps busy what bounds the whole (outlook.h): of what loads that, first who is then away from it the longest; of the rest, who comes back to it
-// first; then who has most left to do. Late jobs come before all others, and nobody waits for ever.
+// Keeps busy what bounds the whole (outlook.h): first go stages that load what would lie idle otherwise, then those after which something comes that would, then the rest; of each,
+// who waited longest, the time of a job of weight 2 counting twice. Late jobs come before all others, and nobody waits for ever.
 class Predictive : public SchedulingPolicy {
 public:
     void order(const Scheduler& scheduler, Stages& ready, double now) const override {
         if (ready.size() < 2)
             return;
         const Outlook outlook(scheduler, now);
-        std::vector<std::pair<Urgency, StageId>> ranked;
-        for (const StageId stage : ready)
-            ranked.emplace_back(urgency(scheduler, outlook, stage, now), stage);
-        std::ranges::stable_sort(ranked, {}, &std::pair<Urgency, StageId>::first);
-        std::ranges::transform(ranked, ready.begin(), &std::pair<Urgency, StageId>::second);
+        sortBy(ready, [&](StageId stage) { return urgency(scheduler, outlook, stage, now); });
     }
 
 private:
-    using Urgency = std::array<double, 3>; // less goes first
-
-    static Urgency urgency(const Scheduler& scheduler, const Outlook& outlook, StageId stage, double now) {
-        constexpr double kPatience = 20; // stages as long as the longest kind
+    static Urgency<3> urgency(const Scheduler& scheduler, const Outlook& outlook, StageId stage, double now) {
         const Scheduler::Entry& entry = scheduler.entry(stage);
         const Scheduler::Job& job = scheduler.job(entry.job);
         const double waited = now - entry.since;
         if (waited > kPatience * outlook.longestKind())
             return {-2, -waited, 0};
         const bool late = job.traits.deadline && now + outlook.remaining(entry.job) > *job.traits.deadline;
-        const double slack = outlook.slack(stage);
-        return {late ? -1.0 : 0.0, slack < 0 ? 0.0 : 1.0, entry.since};
+        return {late ? -1.0 : 0.0, outlook.gap(stage) < 0 ? 0.0 : outlook.slack(stage) < 0 ? 1.0 : 2.0, -waited * job.traits.weight};
     }
 };
 
@@ -92,7 +107,7 @@ const std::vector<Row>& rows() {
         {{"sequential", "one job after the other"}, [] { return std::make_unique<Sequential>(); }},
         {{"shared", "everything at once, whatever is there: as if nobody scheduled"}, [] { return std::make_unique<Shared>(); }},
         {{"greedy", "first come, first served"}, [] { return std::make_unique<Greedy>(); }},
-        {{"fair", "who had least, by weight"}, [] { return std::make_unique<Fair>(); }},
+        {{"fair", "who had least, by weight, since it came"}, [] { return std::make_unique<Fair>(); }},
         {{"predictive", "by learned stage times: keeps busy what bounds the whole"}, [] { return std::make_unique<Predictive>(); }},
     };
     return all;

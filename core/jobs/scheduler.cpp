@@ -26,7 +26,7 @@ Scheduler::~Scheduler() = default;
 
 JobId Scheduler::addJob(JobTraits traits) {
     assert(traits.weight > 0);
-    jobs_.push_back({std::move(traits), false, 0, {}, {}, {}, {}});
+    jobs_.emplace_back().traits = std::move(traits);
     return JobId(static_cast<std::int64_t>(jobs_.size()) - 1);
 }
 
@@ -54,13 +54,12 @@ Status Scheduler::check(JobId job, const StagePlan& plan) const {
 
 Result<StageId> Scheduler::addStage(JobId job, StagePlan plan, double now) {
     TS_TRY(check(job, plan));
-    for (ResourceUse& use : plan.uses)
-        if (resource(use.resource).estimated)
-            use.amount = std::min(use.amount, resource(use.resource).amount);
+    limitEstimates(plan.uses);
     const StageId id(static_cast<std::int64_t>(entries_.size()));
     Job& owner = jobs_[job.index()];
+    if (!std::exchange(owner.begun, true))
+        join(job, now);
     ++owner.unfinished;
-    owner.uses.try_emplace(plan.kind, plan.uses);
     if (const auto ahead = owner.ahead.find(plan.kind); ahead != owner.ahead.end() && ahead->second > 0)
         --ahead->second;
     else
@@ -78,6 +77,33 @@ Result<StageId> Scheduler::addStage(JobId job, StagePlan plan, double now) {
     return id;
 }
 
+void Scheduler::limitEstimates(std::vector<ResourceUse>& uses) const {
+    for (ResourceUse& use : uses)
+        if (resource(use.resource).estimated)
+            use.amount = std::min(use.amount, resource(use.resource).amount);
+}
+
+Status Scheduler::revise(StageId stage, std::vector<ResourceUse> uses) {
+    Entry& entry = entries_[stage.index()];
+    assert(entry.state == State::waiting || entry.state == State::skipped);
+    StagePlan plan = entry.plan;
+    plan.uses = std::move(uses);
+    TS_TRY(check(entry.job, plan));
+    limitEstimates(plan.uses);
+    entry.plan = std::move(plan);
+    return {};
+}
+
+// Who comes late, or back, is served from now on like the one that was served least.
+void Scheduler::join(JobId job, double now) {
+    std::optional<double> least;
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+        if (const JobId other(static_cast<std::int64_t>(i)); other != job && jobs_[i].begun && !jobs_[i].ended && !jobs_[i].paused)
+            least = std::min(levelOf(other, now), least.value_or(levelOf(other, now)));
+    if (least)
+        jobs_[job.index()].headStart += std::max(0.0, *least - levelOf(job, now)) * jobs_[job.index()].traits.weight;
+}
+
 void Scheduler::setAmount(const std::string& resource, int amount) {
     assert(amount >= 0);
     const auto [place, isNew] = places_.try_emplace(resource, resources_.size());
@@ -93,8 +119,9 @@ void Scheduler::setAmount(const std::string& resource, int amount) {
 }
 
 void Scheduler::announce(JobId job, const std::string& kind, std::int64_t stages) {
-    jobs_[job.index()].ahead[kind] += stages;
-    jobs_[job.index()].open[kind] += stages;
+    std::int64_t& ahead = jobs_[job.index()].ahead[kind];
+    jobs_[job.index()].open[kind] += stages - ahead;
+    ahead = stages;
 }
 
 void Scheduler::makeReady(StageId stage, double now) {
@@ -110,27 +137,30 @@ bool Scheduler::fits(const StagePlan& plan, const std::vector<Load>& loads) cons
     return std::ranges::all_of(plan.uses, [&](const ResourceUse& use) {
         const std::size_t place = places_.at(use.resource);
         const Load& load = loads[place];
-        return !load.held && (use.exclusive ? load.used == 0 : load.used + use.amount <= resources_[place].amount);
+        return !load.held && load.used + use.amount <= resources_[place].amount && (!use.exclusive || load.used == 0);
     });
 }
 
-// What stages of one lane load counts once.
-bool Scheduler::withinQuota(const Entry& entry) const {
+// What stages of one lane load counts once. `before`: stages that wait, for whose jobs it counts as well.
+bool Scheduler::withinQuota(const Entry& entry, const std::vector<StageId>& before) const {
+    const auto amountIn = [](const std::vector<ResourceUse>& uses, const std::string& resource) -> std::int64_t {
+        const auto use = std::ranges::find(uses, resource, &ResourceUse::resource);
+        return use == uses.end() ? 0 : use->amount;
+    };
     return sharesLane(entry) || std::ranges::all_of(job(entry.job).traits.most, [&](const auto& quota) {
+        const std::int64_t wanted = amountIn(entry.plan.uses, quota.first);
         std::int64_t amount = 0;
-        const auto count = [&](const std::vector<ResourceUse>& uses) {
-            for (const ResourceUse& use : uses)
-                amount += use.resource == quota.first ? use.amount : 0;
-        };
         for (const StageId other : running_)
             if (this->entry(other).job == entry.job && this->entry(other).plan.lane < 0)
-                count(this->entry(other).plan.uses);
+                amount += amountIn(this->entry(other).plan.uses, quota.first);
         for (const auto& [place, lane] : lanes_)
             if (place.first == entry.job)
-                count(lane.uses);
+                amount += amountIn(lane.uses, quota.first);
+        for (const StageId other : before)
+            if (this->entry(other).job == entry.job)
+                amount += amountIn(this->entry(other).plan.uses, quota.first);
         const bool alone = amount == 0 && resource(quota.first).estimated; // however much it needs
-        count(entry.plan.uses);
-        return alone || amount <= quota.second;
+        return wanted == 0 || alone || amount + wanted <= quota.second;
     });
 }
 
@@ -200,15 +230,20 @@ std::vector<StageStart> Scheduler::start(double now) {
     std::ranges::stable_sort(candidates, std::greater(), [&](StageId stage) { return job(entry(stage).job).traits.priority; });
     std::vector<StageStart> started;
     std::vector<Load> loads = loads_; // with what is held for stages that have to wait
+    std::vector<StageId> waiting;     // what their jobs may have is held for them, too; for those that wait for that, nothing of others
     for (const StageId stage : candidates) {
         Entry& entry = entries_[stage.index()];
-        if (!withinQuota(entry)) // it waits for its own job: nothing is held for it
+        if (!withinQuota(entry, waiting)) {
+            waiting.push_back(stage);
             continue;
+        }
         if (!sharesLane(entry)) {
             const bool begins = !policy_->controlsLoad() || fits(entry.plan, loads);
             reserve(entry.plan, loads);
-            if (!begins)
+            if (!begins) {
+                waiting.push_back(stage);
                 continue;
+            }
         }
         begin(entry);
         entry.state = State::running;
@@ -270,22 +305,23 @@ double Scheduler::serviceOf(JobId job, double now) const {
     return most;
 }
 
-void Scheduler::skip(JobId job) {
+void Scheduler::end(JobId job, double now) {
     Job& owner = jobs_[job.index()];
     for (const auto& [kind, stages] : owner.ahead)
         owner.open[kind] -= stages;
-    for (Entry& entry : entries_)
-        if (entry.job == job && (entry.state == State::waiting || entry.state == State::ready)) {
-            entry.state = State::skipped;
-            --owner.unfinished;
-            --owner.open[entry.plan.kind];
-        }
-    std::erase_if(ready_, [&](StageId stage) { return entry(stage).state != State::ready; });
     owner.ahead.clear();
+    owner.ended = true;
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+        if (entries_[i].job == job && (entries_[i].state == State::waiting || entries_[i].state == State::ready))
+            skip(StageId(static_cast<std::int64_t>(i)), now);
 }
 
 void Scheduler::setPriority(JobId job, int priority) { jobs_[job.index()].traits.priority = priority; }
 
-void Scheduler::setPaused(JobId job, bool paused) { jobs_[job.index()].paused = paused; }
+void Scheduler::setPaused(JobId job, bool paused, double now) {
+    if (jobs_[job.index()].paused && !paused && jobs_[job.index()].begun)
+        join(job, now);
+    jobs_[job.index()].paused = paused;
+}
 
 } // namespace tunesmith

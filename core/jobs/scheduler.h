@@ -17,8 +17,8 @@ namespace tunesmith {
 struct JobTraits {
     std::string name;
     int priority = 0;               // the higher goes first, whatever the policy
-    double weight = 1;              // its share of what jobs of one priority compete for
-    std::optional<double> deadline = {}; // by when it should be done
+    double weight = 1;              // its share of what jobs of one priority compete for, as far as the policy gives shares
+    std::optional<double> deadline = {}; // by when it should be done, on the scheduler's clock
     std::map<std::string, int> most = {}; // quotas: so much of a resource at a time, all of its stages together
 };
 
@@ -58,16 +58,19 @@ public:
     Result<StageId> addStage(JobId job, StagePlan plan, double now);
     // From now on there is so much of a resource, which may be new. Where more is in use, stages run on, and nothing begins until there is room.
     void setAmount(const std::string& resource, int amount);
-    void announce(JobId job, const std::string& kind, std::int64_t stages); // that will be added later, so that policies can look ahead
+    // How many stages of a kind will be added from now on, so that policies can look ahead; instead of what was said before.
+    void announce(JobId job, const std::string& kind, std::int64_t stages);
 
+    // What a stage that has not become ready loads is other than was thought when it was added. Errors as of addStage().
+    Status revise(StageId stage, std::vector<ResourceUse> uses);
     void call(StageId stage, double now);
     std::vector<StageStart> start(double now); // those that begin now
     void finish(StageId stage, double now);
     void skip(StageId stage, double now); // never begins; those after it need not wait for it
-    void skip(JobId job);                 // nor do all that have not begun
+    void end(JobId job, double now);      // nothing more is added; what has not begun never does
 
     void setPriority(JobId job, int priority);
-    void setPaused(JobId job, bool paused); // begins nothing more for the time being
+    void setPaused(JobId job, bool paused, double now); // begins nothing more for the time being
 
     enum class State { waiting, ready, running, done, skipped };
     struct Entry {
@@ -83,10 +86,11 @@ public:
     struct Job {
         JobTraits traits;
         bool paused = false;
+        bool begun = false, ended = false;             // with its first stage; by end()
+        double headStart = 0;                          // seconds that it is taken to have been served when it began; see levelOf()
         std::size_t unfinished = 0;                    // stages
         std::map<std::string, std::int64_t> ahead;     // announced of each kind, and not yet added
         std::map<std::string, std::int64_t> open;      // of each kind, not done: added or announced
-        std::map<std::string, std::vector<ResourceUse>> uses; // of each kind
         std::map<std::string, double> loaded;          // seconds of each resource, as shares of all of it
     };
 
@@ -99,6 +103,8 @@ public:
     double expected(StageId stage) const { return times_.expected(entry(stage).job, entry(stage).plan.kind); } // seconds
     const StageTimes& times() const { return times_; }
     double serviceOf(JobId job, double now) const; // seconds of the resource that it loaded most, with what runs
+    // The same by its weight, from where the least served of the others was when it began, or went on after a pause: what they had before is no claim of it.
+    double levelOf(JobId job, double now) const { return (this->job(job).headStart + serviceOf(job, now)) / this->job(job).traits.weight; }
     double shareOf(const ResourceUse& use) const { return use.exclusive ? 1.0 : static_cast<double>(use.amount) / std::max(1, resource(use.resource).amount); }
     const std::vector<StageId>& ready() const { return ready_; } // in the order in which they became so
     const std::vector<StageId>& running() const { return running_; }
@@ -117,7 +123,9 @@ private:
     };
 
     Status check(JobId job, const StagePlan& plan) const;
-    bool withinQuota(const Entry& entry) const;
+    void limitEstimates(std::vector<ResourceUse>& uses) const;
+    void join(JobId job, double now);
+    bool withinQuota(const Entry& entry, const std::vector<StageId>& before) const;
     void makeReady(StageId stage, double now);
     void release(const std::vector<StageId>& next, double now);
     bool sharesLane(const Entry& entry) const;

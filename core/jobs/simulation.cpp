@@ -17,8 +17,11 @@ public:
         : jobs_(jobs), resources_(resources), controlled_(policy->controlsLoad()), scheduler_(resources, std::move(policy)), progress_(jobs.size()) {
         for (const SimulatedJob& job : jobs) {
             const JobId id = scheduler_.addJob(job.traits);
+            std::map<std::string, std::int64_t> stages; // of each kind
             for (const SimulatedStage& stage : job.stages)
-                scheduler_.announce(id, stage.kind, 1);
+                ++stages[stage.kind];
+            for (const auto& [kind, count] : stages)
+                scheduler_.announce(id, kind, count);
             if (job.stages.empty())
                 firstDone_ = 0;
         }
@@ -147,7 +150,10 @@ private:
         ends_[{place.job, place.stage}] = now_;
         scheduler_.finish(running.stage, now_);
         JobProgress& progress = progress_[place.job];
-        if (++progress.done == jobs_[place.job].stages.size() && firstDone_ == kInfinity) {
+        if (++progress.done < jobs_[place.job].stages.size())
+            return;
+        scheduler_.end(scheduler_.entry(running.stage).job, now_);
+        if (firstDone_ == kInfinity) {
             firstDone_ = now_;
             result_.fairness = fairnessNow();
         }

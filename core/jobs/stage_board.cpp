@@ -30,6 +30,16 @@ Result<StageId> StageBoard::plan(JobId job, StagePlan plan) {
     return scheduler_.addStage(job, std::move(plan), now());
 }
 
+Status StageBoard::revise(StageId stage, std::vector<ResourceUse> uses) {
+    const std::lock_guard lock(mutex_);
+    return scheduler_.revise(stage, std::move(uses));
+}
+
+std::size_t StageBoard::planned(JobId job) const {
+    const std::lock_guard lock(mutex_);
+    return scheduler_.job(job).unfinished;
+}
+
 Result<StageBoard::Turn> StageBoard::begin(StageId stage, const StopToken& stop) {
     constexpr auto kPatience = std::chrono::milliseconds(20); // until a stop is noticed
     std::unique_lock lock(mutex_);
@@ -111,17 +121,18 @@ std::vector<Resource> StageBoard::resources() const {
 void StageBoard::setPriority(JobId job, int priority) {
     const std::lock_guard lock(mutex_);
     scheduler_.setPriority(job, priority);
+    startStages();
 }
 
 void StageBoard::setPaused(JobId job, bool paused) {
     const std::lock_guard lock(mutex_);
-    scheduler_.setPaused(job, paused);
+    scheduler_.setPaused(job, paused, now());
     startStages();
 }
 
 void StageBoard::end(JobId job) {
     const std::lock_guard lock(mutex_);
-    scheduler_.skip(job);
+    scheduler_.end(job, now());
     startStages();
     changed_.notify_all();
 }

@@ -46,9 +46,11 @@ public:
     JobId addJob(JobTraits traits);
     void announce(JobId job, const std::string& kind, std::int64_t stages);
     Result<StageId> plan(JobId job, StagePlan plan); // Errors as of Scheduler::addStage()
+    Status revise(StageId stage, std::vector<ResourceUse> uses); // before it is asked for; likewise
     // Waits for the stage's turn. A stop is a cancelled Error, and the stage is no longer planned.
     Result<Turn> begin(StageId stage, const StopToken& stop);
     void drop(StageId stage); // will not be asked for
+    std::size_t planned(JobId job) const; // its stages that have neither ended nor been dropped
     void setAmount(const std::string& resource, int amount); // as of Scheduler::setAmount()
     std::vector<Resource> resources() const; // with the most that there has been of each
 

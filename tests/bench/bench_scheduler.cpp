@@ -34,16 +34,19 @@ private slots:
         std::vector<StageStart> running = scheduler.start(0);
         std::vector<double> milliseconds;
         for (int i = 1; i <= kDecisions && !running.empty(); ++i) {
+            const JobId job = scheduler.entry(running.front().stage).job;
             scheduler.finish(running.front().stage, i);
             running.erase(running.begin());
+            if (scheduler.job(job).unfinished == 0)
+                scheduler.end(job, i);
             const auto before = std::chrono::steady_clock::now();
             const auto started = scheduler.start(i);
             milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before).count());
             running.insert(running.end(), started.begin(), started.end());
         }
         std::ranges::sort(milliseconds);
-        qInfo("%s: a decision among 2000 to 1000 ready stages takes %.3f ms, 19 of 20 at most %.3f ms", qPrintable(policy), milliseconds[milliseconds.size() / 2],
-              milliseconds[milliseconds.size() * 19 / 20]);
+        qInfo("%s: a decision among 2000 to 1000 ready stages takes %.3f ms, 19 of 20 at most %.3f ms, the longest of %zu %.3f ms", qPrintable(policy),
+              milliseconds[milliseconds.size() / 2], milliseconds[milliseconds.size() * 19 / 20], milliseconds.size(), milliseconds.back());
         QVERIFY(milliseconds[milliseconds.size() / 2] < 1);
     }
 };

@@ -120,6 +120,12 @@ private slots:
         scheduler.setAmount("core", 2); // what was there from the beginning may change as well
         take(scheduler.addStage(job, {"build", {{"core", 2}}, {}}, 5));
         QCOMPARE(begun(scheduler, 5), (Ids{5}));
+        scheduler.setAmount("gone", 1);
+        scheduler.setAmount("gone", 0);
+        take(scheduler.addStage(job, {"profile", {{"gone", 1, true}}, {}}, 6));
+        QVERIFY(begun(scheduler, 6).empty()); // alone with nothing is not there
+        scheduler.setAmount("gone", 1);
+        QCOMPARE(begun(scheduler, 7), (Ids{6}));
     }
 
     // On a device the next batch is built while one is measured.
@@ -226,13 +232,14 @@ private slots:
             for (int i = 0; i < 2; ++i)
                 take(scheduler.addStage(job, {"build", {{"cpu"}}, {}}, 0));
         QCOMPARE(begun(scheduler), (Ids{2}));
-        scheduler.setPaused(high, true);
+        scheduler.setPaused(high, true, 0);
         scheduler.finish(StageId(2), 1);
         QCOMPARE(begun(scheduler, 1), (Ids{0}));
-        scheduler.setPaused(high, false);
+        scheduler.setPaused(high, false, 1);
         scheduler.finish(StageId(0), 2);
         QCOMPARE(begun(scheduler, 2), (Ids{3}));
         scheduler.finish(StageId(3), 3);
+        scheduler.end(high, 3);
         QCOMPARE(begun(scheduler, 3), (Ids{1}));
     }
 
@@ -253,7 +260,7 @@ private slots:
         take(scheduler.addStage(b, {"build", {{"cpu"}}, {}}, 0));
         scheduler.announce(a, "build", 5);
         QCOMPARE(begun(scheduler), (Ids{0}));
-        scheduler.skip(a);
+        scheduler.end(a, 0);
         QCOMPARE(scheduler.job(a).unfinished, std::size_t(1)); // what runs ends
         scheduler.finish(running, 1);
         QVERIFY(scheduler.entry(waiting).state == State::skipped);
@@ -284,6 +291,35 @@ private slots:
         QCOMPARE(begun(scheduler, 109), (Ids{update.value(), profile.value()}));
     }
 
+    // Who measures goes before who builds or learns, where nothing else is measured: both want the core.
+    void predictiveFillsWhatIsIdle() {
+        Scheduler scheduler = schedulerOf({{"core", 2}, {"profile", 1}}, "predictive");
+        const JobId job = scheduler.addJob({"job"}), other = scheduler.addJob({"other"});
+        const std::vector<ResourceUse> measured{{"core"}, {"profile", 1, true}};
+        take(scheduler.addStage(job, {"update", {{"core"}}, {}}, 0));
+        const StageId held = take(scheduler.addStage(job, {"update", {{"core"}}, {}}, 0));
+        QCOMPARE(begun(scheduler).size(), std::size_t(2));
+        const StageId update = take(scheduler.addStage(job, {"update", {{"core"}}, {}}, 1)), profile = take(scheduler.addStage(other, {"profile", measured, {}}, 2));
+        const Outlook idle(scheduler, 2);
+        QVERIFY(idle.gap(profile) < 0 && idle.gap(update) > 1e9); // whoever begins, cores are busy
+        scheduler.finish(held, 3);
+        QCOMPARE(begun(scheduler, 3), (Ids{profile.value()}));
+        take(scheduler.addStage(other, {"profile", measured, {}}, 3));
+        QCOMPARE(Outlook(scheduler, 3).gap(StageId(4)), 1.0 - 3.0); // the profile's 1 s, of which nothing is known yet, and an update's 3 s
+    }
+
+    // What comes after a stage is not waiting for it alone as long as it waits for others, too.
+    void whatMissesMoreIsNotUrgent() {
+        Scheduler scheduler = schedulerOf({{"core", 1}, {"device", 1}}, "predictive");
+        const JobId job = scheduler.addJob({"job"});
+        const StageId build = take(scheduler.addStage(job, {"build", {{"core"}}, {}}, 0));
+        const StageId update = take(scheduler.addStage(job, {"update", {}, {}}, 0));
+        take(scheduler.addStage(job, {.kind = "profile", .uses = {{"device"}}, .after = {build, update}, .called = true}, 0));
+        QVERIFY(Outlook(scheduler, 0).slack(build) > 1e9);
+        scheduler.skip(update, 0);
+        QCOMPARE(Outlook(scheduler, 0).slack(build), -1.0);
+    }
+
     void lateJobsComeFirst() {
         Scheduler scheduler = schedulerOf({{"client", 1}}, "predictive");
         const JobId calm = scheduler.addJob({"calm"}), late = scheduler.addJob({"late", 0, 1, 0.5});
@@ -306,6 +342,145 @@ private slots:
         }
         QCOMPARE(turns[one], 10);
         QCOMPARE(turns[three], 30);
+    }
+
+    // Who waited longest goes first, and the waiting of a job of weight 3 counts threefold.
+    void predictiveWeighsWaiting() {
+        for (const double weight : {1.0, 3.0}) {
+            Scheduler scheduler = schedulerOf({{"client", 1}}, "predictive");
+            const JobId running = scheduler.addJob({"running"}), early = scheduler.addJob({"early"}), heavy = scheduler.addJob({"heavy", 0, weight});
+            const StageId first = take(scheduler.addStage(running, {"build", {{"client"}}, {}}, 0));
+            QCOMPARE(begun(scheduler).size(), std::size_t(1));
+            take(scheduler.addStage(early, {"build", {{"client"}}, {}}, 1));
+            take(scheduler.addStage(heavy, {"build", {{"client"}}, {}}, 2));
+            scheduler.finish(first, 3);
+            QCOMPARE(begun(scheduler, 3), (Ids{weight > 2 ? 2 : 1}));
+        }
+    }
+
+    // What others had before a job came, or while it was paused, is no claim of it: from then on they take turns.
+    void fairBeginsAtTheLeastServed_data() {
+        QTest::addColumn<bool>("paused");
+        QTest::addColumn<double>("weight");
+        QTest::newRow("late") << false << 1.0;
+        QTest::newRow("late, of weight 2") << false << 2.0;
+        QTest::newRow("paused") << true << 1.0;
+    }
+    void fairBeginsAtTheLeastServed() {
+        QFETCH(bool, paused);
+        QFETCH(double, weight);
+        Scheduler scheduler = schedulerOf({{"client", 1}}, "fair");
+        const JobId old = scheduler.addJob({"old"}), other = scheduler.addJob({"other", 0, weight});
+        std::map<JobId, int> turns;
+        const auto turn = [&](int now) {
+            for (const JobId job : {old, other})
+                if (job == old || paused || now >= 100)
+                    take(scheduler.addStage(job, {"build", {{"client"}}, {}}, now));
+            const StageId stage = scheduler.start(now).at(0).stage;
+            ++turns[scheduler.entry(stage).job];
+            scheduler.finish(stage, now + 1);
+        };
+        scheduler.setPaused(other, paused, 0);
+        for (int now = 0; now < 100; ++now)
+            turn(now);
+        QCOMPARE(turns[other], 0);
+        scheduler.setPaused(other, false, 100);
+        for (int now = 100; now < 130; ++now)
+            turn(now);
+        QVERIFY2(std::abs(turns[old] - 100 - 30 / (1 + weight)) <= 1, qPrintable(QString::number(turns[old])));
+        QCOMPARE(turns[old] + turns[other], 130);
+    }
+
+    // A job that is served much of one thing waits for another one no longer than others' patience lasts.
+    void fairStarvesNobody() {
+        Scheduler scheduler = schedulerOf({{"client", 1}, {"device", 1}}, "fair");
+        const JobId busy = scheduler.addJob({"busy"}), light = scheduler.addJob({"light", 0, 1000});
+        const auto add = [&](JobId job, const char* resource, double now) { return take(scheduler.addStage(job, {resource, {{resource}}, {}}, now)); };
+        add(light, "device", 0);
+        const StageId waits = add(busy, "device", 0);
+        add(busy, "client", 0);
+        std::vector<StageStart> running = scheduler.start(0);
+        QCOMPARE(running.size(), std::size_t(2));
+        int now = 0;
+        for (; now < 100 && scheduler.entry(waits).state == State::ready; ++now) {
+            for (const StageStart& start : running)
+                scheduler.finish(start.stage, now + 1);
+            add(light, "device", now + 1);
+            add(busy, "client", now + 1);
+            running = scheduler.start(now + 1);
+        }
+        QVERIFY2(now > 20 && now < 50, qPrintable(QString::number(now)));
+    }
+
+    // One after the other, also while the first has nothing to do for the moment; paused and ended ones make room.
+    void sequentialWaitsForAnOpenJob() {
+        Scheduler scheduler = schedulerOf({{"cpu", 2}}, "sequential");
+        const JobId unborn = scheduler.addJob({"unborn"}), first = scheduler.addJob({"first"}), second = scheduler.addJob({"second"});
+        const auto add = [&](JobId job) { return take(scheduler.addStage(job, {"build", {{"cpu"}}, {}}, 0)); };
+        const StageId a = add(first), b = add(second);
+        QCOMPARE(begun(scheduler), (Ids{a.value()})); // what has not begun is nobody's turn
+        scheduler.finish(a, 1);
+        QVERIFY(begun(scheduler, 1).empty());
+        const StageId c = add(first);
+        QCOMPARE(begun(scheduler, 1), (Ids{c.value()}));
+        scheduler.finish(c, 2);
+        scheduler.setPaused(first, true, 2);
+        QCOMPARE(begun(scheduler, 2), (Ids{b.value()}));
+        scheduler.setPaused(first, false, 3);
+        const StageId d = add(second);
+        QVERIFY(begun(scheduler, 3).empty());
+        scheduler.end(first, 4);
+        QCOMPARE(begun(scheduler, 4), (Ids{d.value()}));
+        scheduler.finish(b, 5);
+        const StageId e = add(unborn);
+        QCOMPARE(begun(scheduler, 5), (Ids{e.value()}));
+    }
+
+    // What waits for the quota of its own job is not overtaken for ever by smaller stages of it.
+    void quotasAreHeld() {
+        Scheduler scheduler = schedulerOf({{"core", 4}, {"device", 1}});
+        const JobId job = scheduler.addJob({.name = "job", .most = {{"core", 2}}}), other = scheduler.addJob({"other"});
+        const auto add = [&](JobId of, int cores) { return take(scheduler.addStage(of, {"build", {{"core", cores}}, {}}, 0)); };
+        const StageId small = add(job, 1), large = add(job, 2), later = add(job, 1), others = add(other, 3);
+        const StageId elsewhere = take(scheduler.addStage(job, {"profile", {{"device"}}, {}}, 0));
+        QCOMPARE(begun(scheduler), (Ids{small.value(), others.value(), elsewhere.value()}));
+        scheduler.finish(others, 1);
+        QVERIFY(begun(scheduler, 1).empty());
+        scheduler.finish(small, 2);
+        QCOMPARE(begun(scheduler, 2), (Ids{large.value()}));
+        scheduler.finish(large, 3);
+        QCOMPARE(begun(scheduler, 3), (Ids{later.value()}));
+    }
+
+    void announcedStagesAreReplaced() {
+        Scheduler scheduler = schedulerOf({{"core", 1}});
+        const JobId job = scheduler.addJob({"job"});
+        const auto left = [&] { return Outlook(scheduler, 0).remaining(job); }; // a second each, as nothing is known
+        scheduler.announce(job, "build", 5);
+        take(scheduler.addStage(job, {"build", {{"core"}}, {}}, 0));
+        QCOMPARE(left(), 5.0);
+        scheduler.announce(job, "build", 2);
+        QCOMPARE(left(), 3.0);
+        scheduler.announce(job, "build", 0);
+        QCOMPARE(left(), 1.0);
+        take(scheduler.addStage(job, {"build", {{"core"}}, {}}, 0)); // more than was thought
+        QCOMPARE(left(), 2.0);
+        scheduler.end(job, 0);
+        QCOMPARE(left(), 0.0);
+    }
+
+    void plannedStagesAreRevised() {
+        Scheduler scheduler = schedulerOf({{"core", 4}, {"memory", 100, true}});
+        const JobId job = scheduler.addJob({.name = "job", .most = {{"core", 3}}});
+        const StageId stage = take(scheduler.addStage(job, {.kind = "profile", .uses = {{"core"}}, .after = {}, .called = true}, 0));
+        QVERIFY(!scheduler.revise(stage, {{"core", 4}}).ok()); // more than its job may have
+        QVERIFY(!scheduler.revise(stage, {{"gpu"}}).ok());
+        QVERIFY(scheduler.entry(stage).plan.uses.front().amount == 1); // as it was
+        QVERIFY(scheduler.revise(stage, {{"core", 3}, {"memory", 500}}).ok());
+        QCOMPARE(scheduler.entry(stage).plan.uses.back().amount, 100);
+        scheduler.call(stage, 1);
+        const auto started = scheduler.start(1);
+        QVERIFY(started.size() == 1 && started[0].units.front().size() == 3);
     }
 };
 

@@ -32,6 +32,7 @@ void runBatches(StageBoard& board, JobId job, int batches, std::uint64_t seed, c
             std::this_thread::sleep_for(std::chrono::microseconds(100 + rng.below(400)));
         }
     }
+    board.end(job);
 }
 
 } // namespace
@@ -61,6 +62,8 @@ private slots:
         }
         const std::vector<TimedStage> timeline = board.timeline();
         QCOMPARE(timeline.size(), std::size_t(3 * kJobs * kBatches));
+        for (int i = 0; i < kJobs; ++i)
+            QCOMPARE(board.planned(JobId(i)), std::size_t(0));
         for (std::size_t i = 0; i < timeline.size(); ++i) {
             const TimedStage& a = timeline[i];
             QVERIFY(a.called <= a.begin && a.begin <= a.end && a.expected > 0 && a.units.size() == 1);
@@ -81,6 +84,37 @@ private slots:
         take(board.begin(first, {}));
         QCOMPARE(board.timeline().size(), std::size_t(2));
         QVERIFY(!board.plan(job, {"build", {{"gpu"}}, {}}).ok());
+    }
+
+    // One job after the other, though between two stages of one there is nothing that could begin.
+    void sequentialJobsDoNotMix() {
+        constexpr int kJobs = 3, kBatches = 6;
+        StageBoard board({{"core", 2}, {"device", 1}}, take(makePolicy("sequential")));
+        {
+            std::vector<StageId> firsts; // so that all have begun
+            for (int i = 0; i < kJobs; ++i)
+                firsts.push_back(take(board.plan(board.addJob({"job"}), {"build", {{"core"}}, {}})));
+            std::vector<std::jthread> threads;
+            for (int i = kJobs; i-- > 0;)
+                threads.emplace_back([&board, job = JobId(i), stage = firsts[static_cast<std::size_t>(i)]]() mutable {
+                    for (int n = 1; n <= kBatches; ++n) {
+                        {
+                            const auto turn = take(board.begin(stage, {}));
+                            std::this_thread::sleep_for(200us);
+                        }
+                        std::this_thread::sleep_for(500us); // between stages
+                        if (n < kBatches)
+                            stage = take(board.plan(job, {"build", {{"core"}}, {}}));
+                    }
+                    board.end(job);
+                });
+        }
+        std::vector<std::int64_t> order;
+        for (const TimedStage& stage : board.timeline())
+            if (order.empty() || order.back() != stage.job.value())
+                order.push_back(stage.job.value());
+        QCOMPARE(board.timeline().size(), std::size_t(kJobs * kBatches));
+        QCOMPARE(order, (std::vector<std::int64_t>{0, 1, 2}));
     }
 
     void stopsWhileItWaits() {
