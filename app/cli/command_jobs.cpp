@@ -186,7 +186,7 @@ void addRunJobs(CLI::App& jobs, Session& session) {
     };
     const auto options = std::make_shared<Options>();
     CLI::App& command = *jobs.add_subcommand("run", "Tune or rewrite several models, and tune problems, at a time: each stage has its turn, what is measured has its cores to itself");
-    command.add_option("file", options->file, "A file of jobs: [[job]] with model, and if need be threads, trials, seconds, strategy, seed, priority, weight, cores, memory, network, device, tracker ...; kind = \"rewrite\" with model and output, kind = \"problem\" with file. Or the file of a problem. Without it, the jobs that wait in the store")
+    command.add_option("file", options->file, "A file of jobs: [[job]] with model, and if need be threads, trials, seconds, strategy, seed, priority, weight, deadline, cores, memory, network, device, tracker ...; kind = \"rewrite\" with model and output, kind = \"problem\" with file. Or the file of a problem. Without it, the jobs that wait in the store")
         ->type_name("FILE.toml");
     command.add_option("--policy", options->policy, "Instead of the file's; `jobs simulate` explains them");
     command.add_option("--at-once", options->atOnce, "So many jobs run at a time on this machine, and on the devices of each key; the others wait. 0: two more than there are cores")->check(CLI::Range(0, 1000));

@@ -40,6 +40,22 @@ public:
     // Seconds on a clock that stands while a thread of the run waits for a turn or a device and no stage of it runs: what budgets of seconds are about. None: all
     // time counts.
     virtual std::optional<double> worked() const { return {}; }
+
+    // Stages of which each follows the one before it, so that whoever gives turns knows what a stage that waits is needed for. Those that are passed over, and those that are left when
+    // the chain goes, never come. For one thread at a time.
+    class Chain {
+    public:
+        virtual ~Chain() = default;
+        virtual Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) = 0;
+    };
+    struct Link {
+        std::string kind;
+        StageNeed need;     // as far as one can tell beforehand
+        bool joins = false; // comes after the last stage of the chain before, too
+    };
+    virtual std::unique_ptr<Chain> chain(std::vector<Link> links, const Chain* before) = 0; // before: null, or one of this gate that has been entered
+    // How many stages of a kind there will be from now on, as far as one can tell; instead of what was said before.
+    virtual void expect(const std::string& kind, std::int64_t stages) = 0;
 };
 
 } // namespace tunesmith

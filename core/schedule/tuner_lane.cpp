@@ -37,11 +37,11 @@ Status TunerLane::runBatches() {
         std::optional<BatchUnderWay> upcoming;
         if (context_.overlap && current && !current->open.empty()) {
             auto measuring = std::async(std::launch::async, [&] { return measure(*current); });
-            auto prepared = prepare();
+            auto prepared = prepare(current);
             TS_TRY(measuring.get());
             TS_ASSIGN(upcoming, std::move(prepared));
         } else {
-            TS_ASSIGN(upcoming, prepare());
+            TS_ASSIGN(upcoming, prepare(current));
             if (current)
                 TS_TRY(measure(*current));
         }
@@ -65,16 +65,14 @@ Status TunerLane::holdOpenFinals() {
 }
 
 // The device is there before the turn, so that nobody else's is kept waiting for it.
-Result<std::unique_ptr<StageGate::Turn>> TunerLane::turn(const std::string& stage, StageNeed need) {
+Result<std::unique_ptr<StageGate::Turn>> TunerLane::turn(const std::string& stage, const StageNeed& need, StageGate::Chain* stages) {
     if (!context_.options.gate)
         return std::unique_ptr<StageGate::Turn>();
     if (stage != "update") {
         const auto waiting = context_.options.gate->awaitDevice();
         TS_TRY(executor_.await(context_.stop));
     }
-    need.lane = number_;
-    need.networkMbit = executor_.networkMbit();
-    TS_ASSIGN(auto turn, context_.options.gate->enter(stage, need, context_.stop));
+    TS_ASSIGN(auto turn, stages ? stages->enter(stage, here(need), context_.stop) : context_.options.gate->enter(stage, here(need), context_.stop));
     if (stage == "build")
         executor_.keepBuildsTo(turn->processors());
     if (stage == "profile")
@@ -82,12 +80,32 @@ Result<std::unique_ptr<StageGate::Turn>> TunerLane::turn(const std::string& stag
     return turn;
 }
 
-Result<std::optional<BatchUnderWay>> TunerLane::prepare() {
+StageNeed TunerLane::here(StageNeed need) const {
+    need.lane = number_;
+    need.networkMbit = executor_.networkMbit();
+    return need;
+}
+
+// Of one batch. It is measured when the one before it has been learned from.
+std::unique_ptr<StageGate::Chain> TunerLane::stagesAfter(const std::optional<BatchUnderWay>& before) const {
+    if (!context_.options.gate)
+        return nullptr;
+    std::vector<StageGate::Link> links;
+    if (executor_.isElsewhere())
+        links.push_back({"propose", here({})});
+    links.push_back({"build", here(buildNeed(context_.builders))});
+    links.push_back({"profile", here({.cores = context_.target.threads}), true});
+    links.push_back({"update", here({})});
+    return context_.options.gate->chain(std::move(links), before ? before->stages.get() : nullptr);
+}
+
+Result<std::optional<BatchUnderWay>> TunerLane::prepare(const std::optional<BatchUnderWay>& before) {
     std::optional<BatchUnderWay> none;
     if (!hasNext())
         return none;
     const bool elsewhere = executor_.isElsewhere(); // then candidates are proposed on a core of this machine all the same
-    auto preparing = elsewhere ? turn("propose", {}) : turn("build", buildNeed(context_.builders));
+    auto stages = stagesAfter(before);
+    auto preparing = elsewhere ? turn("propose", {}, stages.get()) : turn("build", buildNeed(context_.builders), stages.get());
     if (!preparing.ok())
         return preparing.error().isCancelled() ? Result(std::move(none)) : preparing.error();
     while (!isOver()) {
@@ -103,18 +121,19 @@ Result<std::optional<BatchUnderWay>> TunerLane::prepare() {
             continue;
         if (elsewhere) {
             preparing->reset();
-            preparing = turn("build", buildNeed(context_.builders));
+            preparing = turn("build", buildNeed(context_.builders), stages.get());
             if (!preparing.ok() && !preparing.error().isCancelled()) // stopped: builds say so themselves
                 return preparing.error();
         }
         build(*batch);
+        batch->stages = std::move(stages);
         return batch;
     }
     return none;
 }
 
 Status TunerLane::deliver(BatchUnderWay& batch) {
-    const auto updating = turn("update", {});
+    const auto updating = turn("update", {}, batch.stages.get());
     if (!updating.ok() && !updating.error().isCancelled()) // a stopped run still takes what was measured
         return updating.error();
     batch.search->deliver(batch);
@@ -137,7 +156,9 @@ void TunerLane::build(BatchUnderWay& batch) const {
 }
 
 Status TunerLane::measure(BatchUnderWay& batch) {
-    const auto profiling = turn("profile", profileNeed(batch.search->task().workload, context_.target.threads));
+    if (batch.open.empty()) // all of it is stored
+        return {};
+    const auto profiling = turn("profile", profileNeed(batch.search->task().workload, context_.target.threads), batch.stages.get());
     if (!profiling.ok() && !profiling.error().isCancelled()) // stopped: trials say so themselves
         return profiling.error();
     for (std::size_t i = 0; i < batch.open.size(); ++i) {
@@ -224,7 +245,7 @@ Status TunerLane::holdFinal(WorkloadSearch& search) {
     if (search.hasFinal() || context_.stop.stopRequested())
         return {};
     search.problem().moveTo(executor_);
-    const auto profiling = turn("profile", profileNeed(search.task().workload, context_.target.threads));
+    const auto profiling = turn("profile", profileNeed(search.task().workload, context_.target.threads), nullptr);
     if (!profiling.ok())
         return profiling.error().isCancelled() ? Status() : profiling.error();
     const auto began = std::chrono::steady_clock::now();

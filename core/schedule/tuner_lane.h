@@ -40,7 +40,7 @@ private:
     Status holdOpenFinals();
     bool isOver() const { return context_.stop.stopRequested() || context_.timeIsUp(); }
     bool hasNext() const { return !isOver() && context_.pool.hasNext(number_); }
-    Result<std::optional<BatchUnderWay>> prepare();
+    Result<std::optional<BatchUnderWay>> prepare(const std::optional<BatchUnderWay>& before);
     Status deliver(BatchUnderWay& batch);
     void build(BatchUnderWay& batch) const;
     Status measure(BatchUnderWay& batch);
@@ -49,7 +49,9 @@ private:
     Status finishDone();
     Status finish(WorkloadSearch& search);
     Status holdFinal(WorkloadSearch& search);
-    Result<std::unique_ptr<StageGate::Turn>> turn(const std::string& stage, StageNeed need);
+    Result<std::unique_ptr<StageGate::Turn>> turn(const std::string& stage, const StageNeed& need, StageGate::Chain* stages);
+    std::unique_ptr<StageGate::Chain> stagesAfter(const std::optional<BatchUnderWay>& before) const;
+    StageNeed here(StageNeed need) const;
 
     TunerContext& context_;
     KernelExecutor& executor_;

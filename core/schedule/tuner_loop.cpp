@@ -4,9 +4,38 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <limits>
 #include <list>
 
 namespace tunesmith {
+namespace {
+
+std::size_t dividedUp(std::size_t trials, std::size_t batch) { return (trials + batch - 1) / batch; }
+
+// About how many there will be. None where something else than trials may end the run.
+std::size_t batchesOf(const WorkloadPool& pool, const TuneOptions& options) {
+    if (options.seconds || options.targetMs)
+        return 0;
+    std::size_t batches = 0;
+    for (const auto& search : pool.searches()) {
+        const double size = search->problem().space().size().value_or(1e18);
+        const double trials = search->budget() > 0 ? std::min(static_cast<double>(search->budget()), size) : size;
+        batches += search->isDone() ? 0 : dividedUp(static_cast<std::size_t>(std::min(trials, 1e12)), options.batch);
+    }
+    const std::size_t shared = options.totalTrials.value_or(std::numeric_limits<std::size_t>::max() - options.batch);
+    return std::min(batches, std::max(dividedUp(shared, options.batch), std::min(shared, pool.searches().size()))); // each workload has its turn
+}
+
+// Each workload ends with a final, which is measured as a batch is.
+void expectStages(StageGate& gate, std::size_t batches, std::size_t finals, bool elsewhere) {
+    const auto each = static_cast<std::int64_t>(batches);
+    gate.expect("propose", elsewhere ? each : 0);
+    gate.expect("build", each);
+    gate.expect("profile", each > 0 ? each + static_cast<std::int64_t>(finals) : 0);
+    gate.expect("update", each);
+}
+
+} // namespace
 
 TunerLoop::TunerLoop(Store& store, const TuneObserver& observer, RunId run, const TuneOptions& options,
                      const Target& target, const MachineRow& machine, const StopToken& stop)
@@ -56,6 +85,8 @@ Result<std::map<std::string, double>> TunerLoop::readRecords() const {
 Status TunerLoop::work() {
     TS_ASSIGN(auto records, readRecords());
     pool_.begin(std::move(records));
+    if (options_.gate)
+        expectStages(*options_.gate, batchesOf(pool_, options_), pool_.searches().size(), options_.executor->isElsewhere());
     StopSource failed;
     TunerContext context{store_, pool_, run_, options_, target_, stop_ | failed.token()};
     context.lanes = 1 + static_cast<int>(options_.moreExecutors.size());
@@ -81,6 +112,8 @@ Status TunerLoop::work() {
     for (auto& other : others)
         if (Status theirs = other.get(); worked.ok())
             worked = std::move(theirs);
+    if (options_.gate)
+        expectStages(*options_.gate, 0, 0, false);
     const auto measured = std::ranges::count_if(lanes, [](const TunerLane& lane) { return lane.measuringSeconds() > 0; });
     for (const TunerLane& lane : lanes)
         measuring_ += lane.measuringSeconds() / static_cast<double>(std::max<std::ptrdiff_t>(1, measured));

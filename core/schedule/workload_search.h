@@ -12,6 +12,7 @@ namespace tunesmith {
 // One batch on its way through the tuner.
 struct BatchUnderWay {
     class WorkloadSearch* search = nullptr;
+    std::unique_ptr<StageGate::Chain> stages; // none: the run has no gate
     SearchSession::Batch batch;
     std::vector<Config> open; // those without a stored trial
     std::vector<std::int64_t> indices; // of the open ones, within run and workload

@@ -68,11 +68,32 @@ private:
 
 std::unique_ptr<StageGate::Wait> ClockedGate::awaitDevice() { return std::make_unique<DeviceWait>(clock_); }
 
-Result<std::unique_ptr<StageGate::Turn>> ClockedGate::enter(const std::string& kind, const StageNeed& need, const StopToken& stop) {
+template <class Enter> Result<std::unique_ptr<StageGate::Turn>> ClockedGate::clocked(const std::string& kind, const StageNeed& need, const Enter& enter) {
     const bool onDevice = elsewhere_ && (kind == "build" || kind == "profile");
     const DeviceWait waiting(clock_);
-    TS_ASSIGN(auto turn, gate_->enter(kind, need, stop));
+    TS_ASSIGN(auto turn, enter());
     return std::unique_ptr<Turn>(std::make_unique<ClockedTurn>(std::move(turn), clock_, onDevice ? need.lane : JobClock::kHere));
+}
+
+Result<std::unique_ptr<StageGate::Turn>> ClockedGate::enter(const std::string& kind, const StageNeed& need, const StopToken& stop) {
+    return clocked(kind, need, [&] { return gate_->enter(kind, need, stop); });
+}
+
+class ClockedGate::ClockedChain : public StageGate::Chain {
+public:
+    ClockedChain(ClockedGate& gate, std::unique_ptr<Chain> chain) : gate_(gate), chain_(std::move(chain)) {}
+    Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) override {
+        return gate_.clocked(kind, need, [&] { return chain_->enter(kind, need, stop); });
+    }
+    const Chain* inner() const { return chain_.get(); }
+
+private:
+    ClockedGate& gate_;
+    std::unique_ptr<Chain> chain_;
+};
+
+std::unique_ptr<StageGate::Chain> ClockedGate::chain(std::vector<Link> links, const Chain* before) {
+    return std::make_unique<ClockedChain>(*this, gate_->chain(std::move(links), before ? static_cast<const ClockedChain*>(before)->inner() : nullptr));
 }
 
 } // namespace tunesmith

@@ -42,12 +42,16 @@ public:
     ClockedGate(std::shared_ptr<StageGate> gate, std::shared_ptr<JobClock> clock, bool elsewhere) : gate_(std::move(gate)), clock_(std::move(clock)), elsewhere_(elsewhere) {}
 
     Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) override;
+    std::unique_ptr<Chain> chain(std::vector<Link> links, const Chain* before) override;
+    void expect(const std::string& kind, std::int64_t stages) override { gate_->expect(kind, stages); }
     std::unique_ptr<Wait> awaitDevice() override;
     std::optional<double> worked() const override { return clock_->seconds(); }
 
 private:
     class ClockedTurn;
+    class ClockedChain;
     class DeviceWait;
+    template <class Enter> Result<std::unique_ptr<Turn>> clocked(const std::string& kind, const StageNeed& need, const Enter& enter);
 
     std::shared_ptr<StageGate> gate_;
     std::shared_ptr<JobClock> clock_;

@@ -24,10 +24,14 @@ public:
     JobGate(StageBoard& board, JobWatch& watch, JobId job, int cores, std::int64_t heldMb, std::string device = {});
 
     Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) override;
+    std::unique_ptr<Chain> chain(std::vector<Link> links, const Chain* before) override; // goes before the gate does
+    void expect(const std::string& kind, std::int64_t stages) override { board_.announce(job_, kind, stages); }
 
 private:
     struct BoardTurn;
+    class BoardChain;
     StagePlan planOf(const std::string& kind, const StageNeed& need) const;
+    Result<std::unique_ptr<Turn>> begin(StageId stage, bool onCores, const StopToken& stop);
 
     StageBoard& board_;
     JobWatch& watch_;

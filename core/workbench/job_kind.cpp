@@ -19,6 +19,7 @@ std::vector<JobKey> keysOfAll(TuneJob& job) {
             {"name", &job.name, 0, 0, In::files},
             {"priority", &job.priority, -kMostPriority, kMostPriority, In::files},
             {"weight", &job.weight},
+            {"deadline", &job.deadline},
             {"cores", &job.cores, 0, 1024},
             {"memory", &job.memoryMb, 0, std::numeric_limits<int>::max()},
             {"network", &job.networkMbit, 0, std::numeric_limits<int>::max()}};

@@ -49,7 +49,7 @@ void nameResult(TunedJob& result, const JobRow& row) {
 }
 
 JobTraits traitsOf(const TuneJob& job, const JobRow& row) {
-    JobTraits traits{row.name, row.priority, job.weight};
+    JobTraits traits{row.name, row.priority, job.weight, job.deadline};
     if (job.cores > 0)
         traits.most[kCoreResource] = job.cores;
     if (job.memoryMb > 0)

@@ -19,7 +19,8 @@ struct TuneJob {
     Dimensions dimensions;
     TuneRequest tuning; // store, stop and listener are those of the jobs
     int priority = 0;   // the higher goes first
-    double weight = 1;  // its share of what jobs of one priority compete for
+    double weight = 1;  // its share of what jobs of one priority compete for: "fair" gives it, "predictive" counts waiting by it
+    std::optional<double> deadline = {}; // seconds from the start of the session that runs it, by when it should be done: "predictive" lets late jobs go first
     int cores = 0;      // quota: so many at a time; 0: all that there are
     int memoryMb = 0;   // likewise, MiB; a stage that needs more runs alone
     int networkMbit = 0; // likewise, Mbit/s that its devices load this machine's network with
@@ -97,7 +98,7 @@ struct TunedJobs {
 // A stop is no error: jobs say "queued". What fails is the job's own trouble.
 Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work = {});
 
-// A file in TOML: [[job]] tables with kind, name, priority, weight, cores, memory, network, and what each kind knows besides; outside of them policy, and defaults for all jobs
+// A file in TOML: [[job]] tables with kind, name, priority, weight, deadline, cores, memory, network, and what each kind knows besides; outside of them policy, and defaults for all jobs
 // whose kind knows them. A problem's own file is one job. Files are found relative to this one. Errors name file, line and key.
 //   tune:    model, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch, timeout, transfer, layouts, device, devices, tracker, token_file, ca, insecure
 //   rewrite: model, dims, search, cost, alpha, budget, seconds, seed, rules, threads, builders, measure, output

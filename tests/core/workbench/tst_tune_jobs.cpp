@@ -70,6 +70,7 @@ threads = 1
 model = "mlp"
 priority = 3
 weight = 2.5
+deadline = 90.5
 [[job]]
 name = "second"
 model = "digits"
@@ -85,7 +86,7 @@ batch = 4
         QCOMPARE(request.policy, std::string("fair"));
         QCOMPARE(request.jobs.size(), std::size_t(2));
         const TuneJob &first = request.jobs[0], &second = request.jobs[1];
-        QVERIFY(first.name.empty() && first.model == "mlp" && first.priority == 3 && first.weight == 2.5 && first.tuning.threads == 1);
+        QVERIFY(first.name.empty() && first.model == "mlp" && first.priority == 3 && first.weight == 2.5 && first.deadline == 90.5 && !second.deadline && first.tuning.threads == 1);
         QVERIFY(first.tuning.budget.trialsPerWorkload == 12 && !first.tuning.budget.seconds);
         QVERIFY(second.name == "second" && second.dimensions == (Dimensions{{"batch", 2}}) && second.tuning.budget.trialsPerWorkload == 4 && second.tuning.budget.seconds == 7.0 && second.tuning.budget.targetMs == 0.25);
         QVERIFY(second.tuning.strategy == "random" && second.tuning.seed == 9 && second.tuning.builders == 1 && second.tuning.batch == 4 && second.priority == 0);
@@ -143,6 +144,7 @@ timeout = 3
         QTest::newRow("text for a number") << QByteArray("[[job]]\nmodel = 'mlp'\ntrials = 'many'") << "line 3: 'trials' is to be a whole number";
         QTest::newRow("no trials") << QByteArray("[[job]]\nmodel = 'mlp'\ntrials = 0") << "of 1 or more";
         QTest::newRow("no weight") << QByteArray("[[job]]\nmodel = 'mlp'\nweight = 0.0") << "more than 0";
+        QTest::newRow("no deadline") << QByteArray("[[job]]\nmodel = 'mlp'\ndeadline = 0") << "'deadline' is to be a number of more than 0";
         QTest::newRow("not a number") << QByteArray("[[job]]\nmodel = 'mlp'\nseconds = nan") << "more than 0";
         QTest::newRow("number for a text") << QByteArray("[[job]]\nmodel = 7") << "'model' is to be a text";
         QTest::newRow("dimensions") << QByteArray("[[job]]\nmodel = 'mlp'\ndims = 'batch=1'") << "{ batch = 1 }";
