@@ -57,18 +57,35 @@ Result<std::vector<Tensor>> evaluateRewritten(const Draft& draft, std::vector<Te
     return values;
 }
 
-std::optional<std::string> differenceOf(const Draft& before, const std::vector<Tensor>& valuesBefore, const Draft& after, const std::vector<Tensor>& valuesAfter) {
-    for (std::size_t r = 0; r < before.outputs().size(); ++r) {
-        const Tensor &a = valuesBefore[before.outputs()[r]], &b = valuesAfter[after.outputs()[r]];
-        if (a.shape() != b.shape() || a.type() != b.type())
-            return "result " + std::to_string(r) + " has shape " + shapeText(b.shape()) + ", not " + shapeText(a.shape());
-        double scale = 1;
-        for (std::int64_t i = 0; i < a.count(); ++i)
-            scale = std::isfinite(a.asDouble(i)) ? std::max(scale, std::abs(a.asDouble(i))) : scale;
-        for (std::int64_t i = 0; i < a.count(); ++i)
-            if (!isClose(a.asDouble(i), b.asDouble(i), 1e-4 * scale))
-                return "result " + std::to_string(r) + " is " + std::to_string(b.asDouble(i)) + " at element " + std::to_string(i) + ", not " + std::to_string(a.asDouble(i));
-    }
+namespace {
+
+std::optional<std::string> differenceOfTensors(const Tensor& a, const Tensor& b, double tolerance) {
+    if (a.shape() != b.shape() || a.type() != b.type())
+        return "has shape " + shapeText(b.shape()) + ", not " + shapeText(a.shape());
+    double scale = 1;
+    for (std::int64_t i = 0; i < a.count(); ++i)
+        scale = std::isfinite(a.asDouble(i)) ? std::max(scale, std::abs(a.asDouble(i))) : scale;
+    for (std::int64_t i = 0; i < a.count(); ++i)
+        if (!isClose(a.asDouble(i), b.asDouble(i), tolerance * scale))
+            return "is " + std::to_string(b.asDouble(i)) + " at element " + std::to_string(i) + ", not " + std::to_string(a.asDouble(i));
+    return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string> differenceOf(const Draft& before, const std::vector<Tensor>& valuesBefore, const Draft& after, const std::vector<Tensor>& valuesAfter,
+                                        double tolerance) {
+    for (std::size_t r = 0; r < before.outputs().size(); ++r)
+        if (const auto difference = differenceOfTensors(valuesBefore[before.outputs()[r]], valuesAfter[after.outputs()[r]], tolerance))
+            return "result " + std::to_string(r) + " " + *difference;
+    for (NodeNo node = 0; node < before.nodes(); ++node)
+        for (std::size_t i = 0; before.isAlive(node) && after.isAlive(node) && i < before.operands(node).size(); ++i) {
+            const ValueNo was = before.operand(node, i), is = after.operand(node, i);
+            if (was == is)
+                continue;
+            if (const auto difference = differenceOfTensors(valuesBefore[was], valuesAfter[is], tolerance))
+                return "operand " + std::to_string(i) + " of " + before.op(node).op + " " + *difference;
+        }
     return std::nullopt;
 }
 

@@ -25,7 +25,7 @@ struct SubstitutionCard {
     std::string name;                    // "merge-convolutions", "generated/17 left to right"
     std::string equation;                // what equals what
     std::vector<std::string> conditions; // under which it holds
-    bool simplifies = false;             // never makes a model dearer: applied wherever it is found, searches do not choose
+    bool simplifies = false;             // never makes a model dearer, weights included: applied wherever it is found, searches do not choose
     std::string evidence = "written by hand; the program's tests try it on random models"; // why it is believed
     bool savesWork = false;              // operators compute less, and may no longer be mergeable: for costs that count work
 };
@@ -63,5 +63,7 @@ struct Applied {
     std::string_view refusal;
 };
 Applied applied(const Draft& draft, const Substitution& substitution, const Match& match);
+// The same of a rule that may be wrong: builds with assertions do not check it (application_check.h).
+Applied appliedOnTrial(const Draft& draft, const Substitution& substitution, const Match& match);
 
 } // namespace tunesmith::rewrite

@@ -59,7 +59,7 @@ bool Trials::next(const Seen& seen, std::int64_t& compared) {
 }
 
 Attempt Trials::attempt(const Draft& draft, const Match& match) {
-    const Applied made = applied(draft, substitution_, match);
+    const Applied made = appliedOnTrial(draft, substitution_, match);
     if (!made.draft)
         return {Attempt::refused, std::string(made.refusal)};
     const auto before = evaluate(draft, smallInputs(draft, rng_));
