@@ -13,12 +13,6 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
     return x ^ (x >> 29);
 }
 
-double bytesOf(const Draft& draft, ValueNo value) {
-    if (draft.value(value).type == rewrite::kNone || !draft.table().isStatic(draft.value(value).type))
-        return 0;
-    return static_cast<double>(elementCount(draft.shape(value))) * static_cast<double>(byteSize(draft.dtype(value)));
-}
-
 double elementsOf(const Draft& draft, ValueNo value) {
     return draft.value(value).type == rewrite::kNone ? 0 : static_cast<double>(elementCount(draft.shape(value)));
 }
@@ -89,12 +83,12 @@ KernelWork workOf(const Draft& draft, std::span<const NodeNo> kernel) {
             if (operand == rewrite::kNone || inside || std::ranges::find(seen, operand) != seen.end())
                 continue;
             seen.push_back(operand);
-            work.bytes += bytesOf(draft, operand);
-            work.weightBytes += draft.isWeight(operand) ? bytesOf(draft, operand) : 0;
+            work.bytes += rewrite::bytesOf(draft, operand);
+            work.weightBytes += draft.isWeight(operand) ? rewrite::bytesOf(draft, operand) : 0;
         }
     }
     for (std::size_t i = 0; i < draft.node(kernel.back()).outputs; ++i)
-        work.bytes += bytesOf(draft, draft.output(kernel.back(), i));
+        work.bytes += rewrite::bytesOf(draft, draft.output(kernel.back(), i));
     return work;
 }
 
@@ -112,18 +106,22 @@ double addedWeightBytes(const Draft& draft) {
     for (const NodeNo node : draft.order())
         if (!draft.isWeight(draft.output(node)))
             for (const ValueNo operand : draft.operands(node))
-                read += visit(operand) ? bytesOf(draft, operand) : 0;
+                read += visit(operand) ? rewrite::bytesOf(draft, operand) : 0;
     while (!waiting.empty()) {
         const ValueNo value = waiting.back();
         waiting.pop_back();
         const NodeNo maker = draft.value(value).maker;
         if (maker == rewrite::kNone)
-            made += bytesOf(draft, value);
+            made += rewrite::bytesOf(draft, value);
         else
             for (const ValueNo operand : draft.operands(maker))
                 visit(operand);
     }
     return std::max(0.0, read - made);
+}
+
+double addedWeightMs(const Draft& draft, double gigabytesPerSecond) {
+    return std::max(0.0, addedWeightBytes(draft) - rewrite::kMayBeTwice) / (gigabytesPerSecond * 1e6);
 }
 
 double LaunchCost::of(const Draft& draft) {

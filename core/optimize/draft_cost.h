@@ -48,6 +48,7 @@ KernelWork workOf(const Draft& draft, std::span<const NodeNo> kernel);
 // Bytes that the weights which run-time nodes read have more than the constants that they are made of: a merge that keeps its parts beside the
 // whole, or that enlarges kernels, wants memory that the model did not.
 double addedWeightBytes(const Draft& draft);
+double addedWeightMs(const Draft& draft, double gigabytesPerSecond); // what reading them takes, but for the first MiB
 
 // How many kernels are launched, where 7 MiB of added weights are worth a launch; of drafts that are equal in that, the one whose kernels read
 // fewer bytes of weights is cheaper (1e-12 of a launch for each). The same on every machine.
@@ -61,13 +62,15 @@ protected:
     double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) override;
 };
 
-// Milliseconds after Williams et al., Roofline (2009): the larger of what arithmetic and memory take, and what a launch takes.
+// Milliseconds after Williams et al., Roofline (2009): the larger of what arithmetic and memory take, and what a launch takes. Added weights
+// are read once more, for they push others out of the caches.
 struct MachineRates {
     double gflops = 50, gigabytesPerSecond = 10, launchMs = 0.002;
 };
 class RooflineCost : public KernelSumCost {
 public:
     explicit RooflineCost(MachineRates rates = {}) : rates_(rates) {}
+    double of(const Draft& draft) override { return KernelSumCost::of(draft) + addedWeightMs(draft, rates_.gigabytesPerSecond); }
     std::string unit() const override { return "ms"; }
     double kernel(const Draft& draft, std::span<const NodeNo> kernel) const;
 

@@ -75,7 +75,7 @@ double MeasuredCost::of(const Draft& draft) {
     if (const auto known = ofDraft_.find(draft.hash()); known != ofDraft_.end())
         return known->second;
     const auto cost = compute(draft);
-    return ofDraft_[draft.hash()] = cost.ok() ? *cost : roofline_.of(draft);
+    return ofDraft_[draft.hash()] = cost.ok() ? *cost + addedWeightMs(draft, rates_.gigabytesPerSecond) : roofline_.of(draft);
 }
 
 Result<double> MeasuredCost::compute(const Draft& draft) {

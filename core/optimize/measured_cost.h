@@ -11,7 +11,7 @@ namespace tunesmith::optimize {
 
 // What the kernels that the compiler would make of a draft take: their workloads, with the layouts that they would read and write, by times
 // from outside. The compiler's own steps are gone through for every draft, which takes milliseconds; values of weights do not matter to them
-// and are not computed. Where no time can be had, and for conversions between layouts, the roofline stands in.
+// and are not computed. Where no time can be had, for conversions between layouts and for added weights, the roofline stands in.
 class MeasuredCost : public DraftCost {
 public:
     // Milliseconds of a workload; nothing where its kernel could not be built or run.

@@ -11,6 +11,11 @@ namespace {
 // More can only be rules that undo each other.
 std::size_t mostSimplifications(const Draft& draft) { return 1000 + 25 * draft.order().size(); }
 
+// Small constants are shared by what has nothing to do with each other; large ones may not be there twice, so rules look who reads them.
+bool connects(const Draft& draft, ValueNo value) {
+    return value != rewrite::kNone && (draft.value(value).constant == rewrite::kNone || rewrite::bytesOf(draft, value) > rewrite::kMayBeTwice);
+}
+
 // Spreads over nodes that share a value.
 class Ball {
 public:
@@ -40,7 +45,7 @@ public:
             for (; first < end; ++first) {
                 const NodeNo node = nodes_[first];
                 for (const ValueNo operand : draft_.operands(node))
-                    if (operand != rewrite::kNone && draft_.value(operand).constant == rewrite::kNone)
+                    if (connects(draft_, operand))
                         seedValue(operand);
                 for (std::size_t i = 0; i < draft_.node(node).outputs; ++i)
                     seedValue(draft_.output(node, i));
@@ -66,11 +71,11 @@ std::vector<NodeNo> nearChanges(const Draft& draft, const Draft& before, int rea
             continue;
         ball.seedNode(node);
         for (const ValueNo operand : draft.operands(node))
-            if (operand != rewrite::kNone && draft.value(operand).constant == rewrite::kNone)
+            if (connects(draft, operand))
                 ball.seedValue(operand);
         if (known)
             for (const ValueNo operand : before.operands(node))
-                if (operand != rewrite::kNone && draft.value(operand).constant == rewrite::kNone)
+                if (connects(draft, operand))
                     ball.seedValue(operand);
     }
     for (std::size_t i = 0; i < draft.outputs().size(); ++i)

@@ -43,6 +43,12 @@ NodeNo foldableConv(const Draft& draft, NodeNo norm) {
     return draft.operand(conv, 2) == kNone || draft.isWeight(draft.operand(conv, 2)) ? conv : kNone;
 }
 
+// The weights of what becomes something else, where others read them.
+std::vector<ValueNo> weightsStillRead(const Draft& draft, NodeNo node) {
+    const ValueNo weights = draft.operand(node, 1);
+    return isReadBesides(draft, weights, node) ? std::vector{weights} : std::vector<ValueNo>();
+}
+
 std::vector<ValueNo> foldIntoConv(Draft& draft, const Match& match) {
     const NodeNo conv = plainMaker(draft, draft.operand(match.anchor, 0));
     const auto [scale, shift] = affineOf(draft, match.anchor);
@@ -155,8 +161,8 @@ WrittenRule batchNormAsArithmetic() {
 } // namespace
 
 void addBatchNormSubstitutions(std::vector<SubstitutionPtr>& all) {
-    all.push_back(written(foldBatchNorm()));
-    all.push_back(written(foldIntoMatmul()));
+    addFolding(all, foldBatchNorm(), [](const Draft& draft, NodeNo norm) { return weightsStillRead(draft, foldableConv(draft, norm)); });
+    addFolding(all, foldIntoMatmul(), [](const Draft& draft, NodeNo norm) { return weightsStillRead(draft, foldableProduct(draft, norm).node); });
     all.push_back(written(batchNormAsArithmetic()));
 }
 

@@ -65,10 +65,28 @@ WrittenRule open(bool weights) {
     return {{"gemm-of-activations-to-matmul", equation, {"b or c is computed when the model runs", free}, false}, find, build, sample};
 }
 
+// The weights that are transposed or multiplied, where anybody reads them but Gemms of which the same products are made.
+std::vector<ValueNo> openedStillRead(const Draft& draft, NodeNo gemm) {
+    const Attributes has(draft, gemm);
+    const auto find = open(true).find;
+    std::vector<ValueNo> read;
+    for (const std::size_t i : {std::size_t(0), std::size_t(1)}) {
+        const ValueNo weights = draft.operand(gemm, i);
+        const bool changes = i == 0 ? has.transA : has.transB || has.alpha != 1; // find() has seen that b is constant
+        const auto goesOn = [&](NodeNo reader) {
+            const bool alike = draft.node(reader).op == draft.node(gemm).op && draft.operand(reader, i) == weights && draft.operand(reader, 1 - i) != weights;
+            return !draft.isWeight(draft.output(reader)) && (!alike || find(draft, reader).empty());
+        };
+        if (draft.isWeight(weights) && changes && (draft.isOutput(weights) || std::ranges::any_of(draft.consumers(weights), goesOn)))
+            read.push_back(weights);
+    }
+    return read;
+}
+
 } // namespace
 
 void addGemmSubstitutions(std::vector<SubstitutionPtr>& all) {
-    all.push_back(written(open(true)));
+    addFolding(all, open(true), openedStillRead);
     all.push_back(written(open(false)));
 }
 

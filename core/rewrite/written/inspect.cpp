@@ -45,6 +45,17 @@ bool isReadOnce(const Draft& draft, ValueNo value) { return draft.consumers(valu
 
 bool isUnread(const Draft& draft, ValueNo value) { return draft.consumers(value).empty() && !draft.isOutput(value); }
 
+double bytesOf(const Draft& draft, ValueNo value) {
+    if (draft.value(value).type == kNone || !draft.table().isStatic(draft.value(value).type))
+        return 0;
+    return static_cast<double>(elementCount(draft.shape(value))) * static_cast<double>(byteSize(draft.dtype(value)));
+}
+
+bool isReadBesides(const Draft& draft, ValueNo weights, NodeNo reader) {
+    const auto runs = [&](NodeNo node) { return node != reader && !draft.isWeight(draft.output(node)); };
+    return draft.isOutput(weights) || std::ranges::any_of(draft.consumers(weights), runs);
+}
+
 std::optional<double> numberOf(const Draft& draft, ValueNo value) {
     const Tensor* const constant = draft.constant(value);
     return constant && constant->count() == 1 && constant->type() != DType::string ? std::optional(constant->asDouble(0)) : std::nullopt;

@@ -16,6 +16,12 @@ bool isOneOf(std::string_view op, std::initializer_list<std::string_view> ops);
 bool isReadOnce(const Draft& draft, ValueNo value);
 bool isUnread(const Draft& draft, ValueNo value);
 
+// Large weights, of more bytes than this, are not put into a model twice unless a search chooses to.
+inline constexpr double kMayBeTwice = 1 << 20;
+double bytesOf(const Draft& draft, ValueNo value); // 0 where the type is not static
+// By others than that node when the model runs: weights that it does not read any more stay.
+bool isReadBesides(const Draft& draft, ValueNo weights, NodeNo reader);
+
 // Of a constant of one element.
 std::optional<double> numberOf(const Draft& draft, ValueNo value);
 bool isNumber(const Draft& draft, ValueNo value, double number); // but for rounding to the constant's type

@@ -65,14 +65,12 @@ private:
     // Large weights that other products share, too, are put together with those that the same products share: with any others they would be
     // there twice. Only what is left of that, one product for each such group, is put together whatever shares it.
     static void addGroups(const Draft& draft, const Match& all, std::vector<Match>& found) {
-        constexpr double kMayBeTwice = 1 << 20; // bytes
         double shared = 0;
         std::map<std::vector<ValueNo>, std::vector<ValueNo>> groups;
         for (const ValueNo value : all.values) {
             const NodeNo product = draft.maker(value, "MatMul");
             const std::vector<ValueNo> sharers = sharersOf(draft, product);
-            const ValueNo weights = draft.operand(product, 1);
-            shared += sharers.empty() ? 0 : static_cast<double>(elementCount(draft.shape(weights))) * static_cast<double>(byteSize(draft.dtype(weights)));
+            shared += sharers.empty() ? 0 : bytesOf(draft, draft.operand(product, 1));
             groups[sharers].push_back(value);
         }
         if (shared <= kMayBeTwice || groups.size() == all.values.size()) {

@@ -51,4 +51,31 @@ private:
 
 SubstitutionPtr written(WrittenRule rule) { return std::make_shared<WrittenSubstitution>(std::move(rule)); }
 
+void addFolding(std::vector<SubstitutionPtr>& all, const WrittenRule& rule, const StillRead& stillRead) {
+    const auto foundWhere = [&](auto fits) {
+        return [find = rule.find, stillRead, fits](const Draft& draft, NodeNo anchor) {
+            std::vector<ValueNo> values = find(draft, anchor);
+            return values.empty() || fits(draft, stillRead(draft, anchor)) ? values : std::vector<ValueNo>();
+        };
+    };
+    WrittenRule alone = rule, shared = rule;
+    alone.card.conditions.emplace_back("weights of more than 1 MiB have no other reader when the model runs");
+    alone.find = foundWhere([](const Draft& draft, const std::vector<ValueNo>& read) {
+        double bytes = 0;
+        for (const ValueNo weights : read)
+            bytes += bytesOf(draft, weights);
+        return bytes <= kMayBeTwice;
+    });
+    shared.card.name += "-of-shared";
+    shared.card.simplifies = false;
+    shared.card.conditions.emplace_back("others read the weights, too, when the model runs");
+    shared.find = foundWhere([](const Draft&, const std::vector<ValueNo>& read) { return !read.empty(); });
+    shared.sample = [sample = rule.sample](SampleModel& model) {
+        model.shareWeights();
+        return sample(model);
+    };
+    all.push_back(written(std::move(alone)));
+    all.push_back(written(std::move(shared)));
+}
+
 } // namespace tunesmith::rewrite

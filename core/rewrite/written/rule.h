@@ -23,4 +23,9 @@ struct WrittenRule {
 
 SubstitutionPtr written(WrittenRule rule);
 
+// A simplification that computes weights anew, and what of those others go on reading (isReadBesides). Where that is large it would make
+// the model dearer: there it is a move of its own, with "-of-shared" behind its name.
+using StillRead = std::function<std::vector<ValueNo>(const Draft&, NodeNo anchor)>;
+void addFolding(std::vector<SubstitutionPtr>& all, const WrittenRule& rule, const StillRead& stillRead);
+
 } // namespace tunesmith::rewrite

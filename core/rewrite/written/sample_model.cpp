@@ -60,8 +60,10 @@ ValueNo SampleModel::input(const Shape& shape) { return draft_.addInput(draft_.t
 ValueNo SampleModel::weight(const Shape& shape) {
     if (chance(0.04))
         return input(shape);
-    const ValueNo constant = draft_.constant(random(shape, -2, 2, 0.25));
-    return chance(0.2) ? draft_.add("Neg", {constant}) : constant;
+    const ValueNo constant = draft_.constant(random(shape, -2, 2, 0.25)), weights = chance(0.2) ? draft_.add("Neg", {constant}) : constant;
+    if (shared_)
+        beside_.push_back(weights);
+    return weights;
 }
 
 ValueNo SampleModel::positive(const Shape& shape) { return draft_.constant(random(shape, 0.5, 2, 0.125)); }
@@ -189,6 +191,11 @@ void SampleModel::readBesides(std::vector<ValueNo>& outputs) {
     outputs.push_back(chance(0.5) || !isFloat(draft_.dtype(value)) ? value : draft_.add("Abs", {value}));
 }
 
+void SampleModel::readShared(std::vector<ValueNo>& outputs) {
+    for (const ValueNo weights : beside_)
+        outputs.push_back(draft_.add("Mul", {weights, input({})}));
+}
+
 std::optional<Draft> SampleModel::finish(ValueNo result) {
     if (result == kNone)
         return std::nullopt;
@@ -199,6 +206,7 @@ std::optional<Draft> SampleModel::finish(ValueNo result) {
             outputs.push_back(beside);
     if (draft_.nodes() > 0 && chance(0.2))
         readBesides(outputs);
+    readShared(outputs);
     draft_.setOutputs(std::move(outputs));
     return draft_.settle() ? std::optional(std::move(draft_)) : std::nullopt;
 }

@@ -30,13 +30,16 @@ public:
     std::int64_t opset() const { return draft_.table().opset(); }
 
     bool chance(double probability) { return rng_.chance(probability); }
-    std::int64_t between(std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(high - low + 1))); }
+    std::int64_t between(std::int64_t low, std::int64_t high) { // low where nothing is between
+        return high <= low ? low : low + static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(high - low + 1)));
+    }
     template <class T> T pick(std::initializer_list<T> choices) { return choices.begin()[rng_.below(choices.size())]; }
-    Shape shape(std::size_t rank, std::int64_t most = 4); // often with extents of 1
+    Shape shape(std::size_t rank, std::int64_t most = 4); // often with extents of 1, now and then of 0
     std::vector<std::int64_t> permutation(std::size_t rank);
 
     ValueNo input(const Shape& shape);
     ValueNo weight(const Shape& shape);   // constants, nodes on constants, now and then an input after all
+    void shareWeights() { shared_ = true; } // somebody else reads all weights that are drawn from now on
     ValueNo positive(const Shape& shape); // between 0.5 and 2
     ValueNo number(double value, std::size_t rank = 0);
     ValueNo ints(const std::vector<std::int64_t>& values) { return draft_.constant(Tensor::ofInts(values)); }
@@ -56,11 +59,14 @@ public:
 private:
     Tensor random(const Shape& shape, double low, double high, double step);
     void readBesides(std::vector<ValueNo>& outputs);
+    void readShared(std::vector<ValueNo>& outputs);
     Shape regrouped(std::int64_t count);
 
     Draft draft_;
     Rng& rng_;
     DType type_;
+    bool shared_ = false;
+    std::vector<ValueNo> beside_; // read by others
 };
 
 } // namespace tunesmith::rewrite

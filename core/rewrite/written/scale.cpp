@@ -111,11 +111,20 @@ WrittenRule scaleMatmul() {
             }};
 }
 
+// The weights that the factors go into, where others read them.
+std::vector<ValueNo> scaledStillRead(const Draft& draft, NodeNo node) {
+    const std::size_t scaled = *scaledOperand(draft, node);
+    const NodeNo product = plainMaker(draft, draft.operand(node, scaled));
+    const std::size_t side = draft.is(product, "MatMul") ? *takingOperand(draft, product, draft.operand(node, 1 - scaled)) : 1;
+    const ValueNo weights = draft.operand(product, side);
+    return isReadBesides(draft, weights, product) ? std::vector{weights} : std::vector<ValueNo>();
+}
+
 } // namespace
 
 void addScaleSubstitutions(std::vector<SubstitutionPtr>& all) {
-    all.push_back(written(scaleConv()));
-    all.push_back(written(scaleMatmul()));
+    addFolding(all, scaleConv(), scaledStillRead);
+    addFolding(all, scaleMatmul(), scaledStillRead);
 }
 
 } // namespace tunesmith::rewrite
