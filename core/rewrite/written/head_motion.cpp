@@ -47,7 +47,7 @@ public:
         const std::int64_t heads = between(1, 3), width = between(1, 3), count = between(2, 3);
         Shape lead;
         for (std::int64_t i = 0, rank = between(1, 2); i < rank; ++i)
-            lead.push_back(between(1, 4));
+            lead.push_back(rng.chance(0.02) ? 0 : between(1, 4));
         Shape x = lead, target = lead;
         x.push_back(count * heads * width);
         target.insert(target.end(), {heads, width});

@@ -63,7 +63,7 @@ public:
     std::optional<Draft> sample(const std::shared_ptr<OperatorTable>& table, Rng& rng) const override {
         const auto between = [&](std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(high - low + 1))); };
         Draft draft(table);
-        const Shape x{between(1, 2), between(1, 4), between(3, 7), between(3, 7)};
+        const Shape x{rng.chance(0.02) ? 0 : between(1, 2), between(1, 4), between(3, 7), between(3, 7)};
         const ValueNo data = draft.addInput(table->add(TensorType(DType::f32, x)), 1);
         ConvWindow window;
         for (std::size_t d = 0; d < 2; ++d) {

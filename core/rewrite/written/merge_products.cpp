@@ -52,7 +52,7 @@ public:
         Draft draft(table);
         Shape x;
         for (std::int64_t i = 0, rank = between(2, 4); i < rank; ++i)
-            x.push_back(between(1, 4));
+            x.push_back(rng.chance(0.02) ? 0 : between(1, 4));
         const ValueNo data = draft.addInput(table->add(TensorType(DType::f32, x)), 1);
         std::vector<ValueNo> outputs;
         for (std::int64_t i = 0, count = between(2, 4); i < count; ++i)

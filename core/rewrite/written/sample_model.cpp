@@ -36,7 +36,7 @@ SampleModel::SampleModel(const std::shared_ptr<OperatorTable>& table, const std:
 Shape SampleModel::shape(std::size_t rank, std::int64_t most) {
     Shape shape;
     for (std::size_t d = 0; d < rank; ++d)
-        shape.push_back(chance(0.2) ? 1 : between(1, most));
+        shape.push_back(chance(0.2) ? 1 : chance(0.02) ? 0 : between(1, most));
     return shape;
 }
 
@@ -86,7 +86,7 @@ ValueNo SampleModel::alongAxis(const Shape& shape, std::size_t axis) {
 ConvChoice SampleModel::chooseConv() {
     ConvChoice choice;
     const std::size_t rank = chance(0.7) ? 2 : static_cast<std::size_t>(between(1, 3));
-    choice.batch = between(1, 2);
+    choice.batch = chance(0.02) ? 0 : between(1, 2);
     choice.group = chance(0.4) ? 1 : between(1, 4);
     choice.inPerGroup = between(1, 3);
     choice.outPerGroup = between(1, 3);

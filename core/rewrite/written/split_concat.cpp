@@ -13,7 +13,7 @@ std::int64_t drawn(Rng& rng, std::int64_t low, std::int64_t high) { return low +
 Shape drawnShape(Rng& rng, std::int64_t lowRank) {
     Shape shape;
     for (std::int64_t i = 0, rank = drawn(rng, lowRank, 4); i < rank; ++i)
-        shape.push_back(drawn(rng, 1, 4));
+        shape.push_back(rng.chance(0.02) ? 0 : drawn(rng, 1, 4));
     return shape;
 }
 

@@ -211,11 +211,11 @@ std::optional<Draft> OperatorOnParts::sample(const std::shared_ptr<OperatorTable
     Draft draft(table);
     Shape shape;
     for (std::int64_t i = 0, rank = between(1, 4); i < rank; ++i)
-        shape.push_back(rng.chance(0.4) ? 1 : between(1, 3));
+        shape.push_back(rng.chance(0.4) ? 1 : rng.chance(0.02) ? 0 : between(1, 3));
     const std::size_t axis = rng.below(shape.size());
     std::vector<std::int64_t> extents;
     for (std::int64_t i = 0, count = between(2, 4); i < count; ++i)
-        extents.push_back(between(1, 3));
+        extents.push_back(rng.chance(0.02) ? 0 : between(1, 3));
     const auto splitInput = [&](const std::vector<std::int64_t>& of, std::uint64_t label) {
         Shape whole = shape;
         whole[axis] = std::accumulate(of.begin(), of.end(), std::int64_t(0));
