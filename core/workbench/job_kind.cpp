@@ -22,7 +22,8 @@ std::vector<JobKey> keysOfAll(TuneJob& job) {
             {"deadline", &job.deadline},
             {"cores", &job.cores, 0, 1024},
             {"memory", &job.memoryMb, 0, std::numeric_limits<int>::max()},
-            {"network", &job.networkMbit, 0, std::numeric_limits<int>::max()}};
+            {"network", &job.networkMbit, 0, std::numeric_limits<int>::max()},
+            {"content", &job.content, 0, 0, In::store}};
 }
 
 } // namespace
@@ -55,6 +56,14 @@ std::int64_t modelFileMb(const std::string& model) {
     std::error_code none;
     const auto bytes = std::filesystem::file_size(model, none);
     return none ? 0 : static_cast<std::int64_t>(bytes >> 19);
+}
+
+Result<ModelLooks::Look> ModelLooks::at(const TuneJob& job, const Work& work) {
+    const std::pair key(job.model, job.dimensions);
+    if (const auto known = looks_.find(key); known != looks_.end())
+        return known->second;
+    TS_ASSIGN(const Model model, openModel(job.model, job.dimensions, work));
+    return looks_[key] = {model.name(), model.hash(), model.info().openDimensions};
 }
 
 Work JobRun::work() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <limits>
+#include <map>
 #include <variant>
 
 #include "core/workbench/tune_jobs.h"
@@ -38,6 +39,19 @@ struct JobRun {
     Result<Model> open(const TuneJob& job) const;         // its model, as a stage
 };
 
+// What has to be known of the models of jobs before these begin. Each is opened once, however many jobs it has.
+class ModelLooks {
+public:
+    struct Look {
+        std::string name, hash;
+        std::vector<std::string> openDimensions;
+    };
+    Result<Look> at(const TuneJob& job, const Work& work);
+
+private:
+    std::map<std::pair<std::string, Dimensions>, Look> looks_;
+};
+
 struct JobEnd {
     bool whole = false;  // nothing is left to do; else it was stopped
     std::string failure; // what it broke at, though it came to something
@@ -52,7 +66,7 @@ struct JobKind {
     TuneBudget (*budget)(const TuneJob& job);
     std::int64_t (*heldMb)(const TuneJob& job); // about what it keeps in memory as long as it runs
     // Whether it can begin, and what it is called if nobody says so.
-    Result<std::string> (*check)(const TuneJob& job, const Work& work);
+    Result<std::string> (*check)(const TuneJob& job, ModelLooks& models, const Work& work);
     Result<JobEnd> (*run)(const TuneJob& job, const JobRun& run);
 };
 extern const JobKind kTuneJobs, kRewriteJobs, kProblemJobs;

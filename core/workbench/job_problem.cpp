@@ -56,7 +56,7 @@ const JobKind kProblemJobs{"problem",
                            keysOf,
                            budgetOf,
                            [](const TuneJob&) { return std::int64_t(0); }, // what it runs is not ours
-                           [](const TuneJob& job, const Work&) { return checkProblem(job.problem); },
+                           [](const TuneJob& job, ModelLooks&, const Work&) { return checkProblem(job.problem); },
                            run};
 
 } // namespace tunesmith

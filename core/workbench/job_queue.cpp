@@ -63,10 +63,15 @@ Result<std::vector<QueuedJob>> listJobs(const std::string& store) {
 }
 
 Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jobs, const Work& work) {
+    ModelLooks models;
+    return addJobs(store, jobs, models, work);
+}
+
+Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jobs, ModelLooks& models, const Work& work) {
     std::vector<JobRow> rows;
     for (TuneJob& job : jobs) {
         TS_ASSIGN(const JobKind* const kind, jobKind(job.kind));
-        TS_ASSIGN(const std::string name, kind->check(job, work));
+        TS_ASSIGN(const std::string name, kind->check(job, models, work));
         if (job.name.empty())
             job.name = name;
         JobRow row;

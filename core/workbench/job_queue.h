@@ -5,6 +5,7 @@
 namespace tunesmith {
 
 class Store;
+class ModelLooks;
 struct JobRow;
 
 // Jobs in the store, from whatever process: those that wait, run, and have ended. An empty path means the default store in the user's data folder.
@@ -28,8 +29,9 @@ Result<std::vector<QueuedJob>> listJobs(const std::string& store); // in the ord
 Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jobs, const Work& work = {});
 Result<std::vector<std::int64_t>> addJobs(const std::string& store, std::vector<TuneJob> jobs, const Work& work = {});
 
-// Inside core/workbench: what a row of the store says.
+// Inside core/workbench: what a row of the store says; and adding jobs after looking at their models.
 QueuedJob queuedJob(const JobRow& row);
+Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jobs, ModelLooks& models, const Work& work);
 
 // Whoever runs the job follows within a second. Paused jobs end the stage that they are in. Resuming queues jobs again that failed or were cancelled; they go on
 // where they stood.

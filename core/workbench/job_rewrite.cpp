@@ -46,16 +46,16 @@ Status checkOutput(const TuneJob& job) {
     return {};
 }
 
-Result<std::string> check(const TuneJob& job, const Work& work) {
+Result<std::string> check(const TuneJob& job, ModelLooks& models, const Work& work) {
     const OptimizeRequest& asked = job.rewriting;
     TS_TRY(requireOneOf("search", asked.search, graphSearches()));
     TS_TRY(requireOneOf("cost", asked.cost, graphCosts()));
     TS_TRY(requireOneOf("rules", asked.rules, graphRuleSets()));
     TS_TRY(checkOutput(job));
-    TS_ASSIGN(const Model model, openModel(job.model, job.dimensions, work));
-    if (!model.info().openDimensions.empty())
-        return inputError(model.name() + ": dimension '" + model.info().openDimensions[0] + "' is open; give it a value with dims = { " + model.info().openDimensions[0] + " = 1 }");
-    return model.name();
+    TS_ASSIGN(const ModelLooks::Look model, models.at(job, work));
+    if (!model.openDimensions.empty())
+        return inputError(model.name + ": dimension '" + model.openDimensions[0] + "' is open; give it a value with dims = { " + model.openDimensions[0] + " = 1 }");
+    return model.name;
 }
 
 bool measures(const OptimizeRequest& asked) { return asked.measure || (asked.cost != "kernels" && asked.cost != "roofline"); }

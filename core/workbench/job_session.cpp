@@ -139,8 +139,8 @@ Result<std::unique_ptr<JobSession>> JobSession::begin(std::shared_ptr<Store> sto
 }
 
 JobSession::JobSession(std::shared_ptr<Store> store, JobSessionId id, const TuneJobsRequest& request, std::unique_ptr<SchedulingPolicy> policy)
-    : store_(std::move(store)), id_(id), atOnce_(static_cast<std::size_t>(request.atOnce > 0 ? request.atOnce : coreCount() + 2)), storePath_(store_->path()), queued_(request.queued), remote_(request.remote), offered_(request.offered),
-      board_(resourcesOfBoard(), std::move(policy)), watch_(board_, request.listener), devices_(board_) {}
+    : store_(std::move(store)), id_(id), atOnce_(static_cast<std::size_t>(request.atOnce > 0 ? request.atOnce : coreCount() + 2)), storePath_(store_->path()),
+      queued_(request.queued), remote_(request.remote), offered_(request.offered), board_(resourcesOfBoard(), std::move(policy)), watch_(board_, request.listener), devices_(board_) {}
 
 JobSession::~JobSession() = default;
 

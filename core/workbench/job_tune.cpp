@@ -35,9 +35,9 @@ std::vector<JobKey> keysOf(TuneJob& job) {
             {"measure_model", &tuning.measureModel, 0, 0, JobKey::In::store}};
 }
 
-Result<std::string> check(const TuneJob& job, const Work& work) {
-    TS_ASSIGN(const Model model, openModel(job.model, job.dimensions, work));
-    return model.name();
+Result<std::string> check(const TuneJob& job, ModelLooks& models, const Work& work) {
+    TS_ASSIGN(const ModelLooks::Look model, models.at(job, work));
+    return model.name;
 }
 
 Result<JobEnd> run(const TuneJob& job, const JobRun& run) {

@@ -2,7 +2,10 @@
 #include "core/workbench/sweep.h"
 
 #include <algorithm>
+#include <span>
 
+#include "core/base/atomic_file.h"
+#include "core/base/hash.h"
 #include "core/store/store.h"
 #include "core/workbench/csv.h"
 #include "core/workbench/history.h"
@@ -16,12 +19,28 @@
 namespace tunesmith {
 namespace {
 
+constexpr std::size_t kMostProblemBytes = 4 << 20;
+
 // "strategies: squeezenet random 4"
 std::string nameOf(const SweepRequest& request, const SweepCombination& combination) {
     std::string name = request.name + ":";
     for (const std::string& value : combination.values)
         name += " " + value;
     return name;
+}
+
+// Of the model with its dimensions, or of the problem's file.
+Result<std::string> contentHash(const TuneJob& job, ModelLooks& models, const Work& work) {
+    if (!job.model.empty()) {
+        TS_ASSIGN(const ModelLooks::Look model, models.at(job, work));
+        return model.hash;
+    }
+    TS_ASSIGN(InputFile file, InputFile::open(job.problem.file));
+    if (file.size() > kMostProblemBytes)
+        return inputError(job.problem.file.string() + " is larger than " + std::to_string(kMostProblemBytes >> 20) + " MB, which no file of a problem is");
+    std::string bytes(file.size(), '\0');
+    TS_TRY(file.read(std::as_writable_bytes(std::span(bytes))));
+    return hexHash(Hasher().add(std::string_view(bytes)).value());
 }
 
 bool sharesSeconds(const SweepRequest& request) {
@@ -87,10 +106,12 @@ Result<SweepPlan> planSweep(const SweepRequest& request, const Work& work) {
     SweepPlan plan{request, {}};
     std::vector<TuneJob> missing;
     std::vector<std::size_t> places;
+    ModelLooks models;
     for (std::size_t i = 0; i < request.combinations.size(); ++i) {
         TuneJob job = request.combinations[i].job;
         job.name = nameOf(request, request.combinations[i]);
         job.tuning.measureModel = false; // modules take the best records of all runs
+        TS_ASSIGN(job.content, contentHash(job, models, work));
         const auto same = std::ranges::find_if(known, [&, spec = jobSpec(job)](const JobRow& row) { return row.kind == job.kind && row.name == job.name && row.what == spec; });
         plan.jobs.push_back(same == known.end() ? 0 : same->id.value());
         if (same == known.end()) {
@@ -100,7 +121,7 @@ Result<SweepPlan> planSweep(const SweepRequest& request, const Work& work) {
             TS_TRY(store->wishJob(same->id, JobWish::run));
         }
     }
-    TS_ASSIGN(const std::vector<std::int64_t> added, addJobs(*store, missing, work));
+    TS_ASSIGN(const std::vector<std::int64_t> added, addJobs(*store, missing, models, work));
     for (std::size_t i = 0; i < added.size(); ++i)
         plan.jobs[places[i]] = added[i];
     return plan;

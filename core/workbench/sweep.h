@@ -11,7 +11,8 @@
 namespace tunesmith {
 
 // Every combination of listed values - models, thread counts, strategies, budgets, batches ... - as a job of its own, to be compared. The jobs are in the store: a sweep
-// that was stopped or killed goes on where it stood, and one that is run again with more values adds theirs.
+// that was stopped or killed goes on where it stood, and one that is run again with more values adds theirs. Jobs of a model or of a problem's file that has changed
+// since are others.
 //
 // What is compared is what each combination found by itself: nothing is transferred between them unless the file says so, and times are the sums of the
 // kernels that its own run measured, each as often as it occurs in the model.

@@ -26,6 +26,7 @@ struct TuneJob {
     int networkMbit = 0; // likewise, Mbit/s that its devices load this machine's network with
     OptimizeRequest rewriting;  // of kind "rewrite": of the model; store, gate and end are those of the jobs
     TuneProblemRequest problem; // of kind "problem": without model; likewise
+    std::string content; // a hash of its model, or of its problem's file, where that tells jobs apart (sweep.h)
     DeviceChoice device = {}; // on which its kernels are built and measured, with the job's priority; without a key: this machine
 };
 
@@ -48,7 +49,7 @@ struct JobStanding {
     int priority = 0;
     TuneBudget budget = {};
     double fraction = 0; // of it, 0 to 1
-    std::int64_t trials = 0;
+    std::int64_t trials = 0; // in all sessions
     std::optional<double> bestMs = {}; // of the model's kernels together, once each of them was measured
     bool running = false, paused = false, ended = false, cancelled = false; // none of them: it waits in the store; cancelled: or removed
     std::string error = {}; // why it failed; empty if it did not

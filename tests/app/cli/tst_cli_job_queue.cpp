@@ -234,6 +234,21 @@ private slots:
         QCOMPARE(runCli({"store", "check", "--store", store_, "--json"}).json()["runs"].toInt(), runs);
     }
 
+    // What was found for other settings says nothing of these.
+    void sweepsOfChangedProblems() {
+        QVERIFY(!numbers("0").isEmpty());
+        const QStringList words{"sweep", file("kind = 'problem'\nfile = 'numbers.toml'\nstrategy = ['random', 'coordinate']\ntrials = 4\n"), "--store", store_, "--json"};
+        const CliResult first = runCli(words);
+        QVERIFY2(first.status == 0, first.errors);
+        QCOMPARE(runCli(words).json()["rows"].toArray(), first.json()["rows"].toArray());
+        QCOMPARE(list().size(), qsizetype(2));
+        QVERIFY(!numbers("0.0").isEmpty());
+        const CliResult changed = runCli(words);
+        QVERIFY2(changed.status == 0, changed.errors);
+        QCOMPARE(list().size(), qsizetype(4));
+        QVERIFY(changed.json()["rows"].toArray().at(0)["job"].toInt() > 2);
+    }
+
     void controlledFromOutside() {
         QVERIFY(jobs({"add", someJobs(400)}).status == 0);
         QProcess process;

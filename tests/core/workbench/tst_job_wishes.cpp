@@ -236,21 +236,22 @@ private slots:
     }
 
     void whatIsLeftOfABudget() {
-        constexpr double kBudget = 4;
+        constexpr double kBudget = 8;
         TuneJobsRequest asked = request("left.db", {secondsOf("one", kBudget)});
+        asked.jobs[0].model = "encoder"; // whose schedules are many
         StopSource source;
         const Work work{source.token(), [&](const Progress& progress) {
-                            if (progress.fraction > 0.6)
+                            if (progress.fraction > 0.7)
                                 source.requestStop();
                         }};
-        QVERIFY(take(tuneJobs(asked, work)).jobs[0].state == "queued");
+        QCOMPARE(take(tuneJobs(asked, work)).jobs[0].state, std::string("queued"));
         const double before = take(listJobs(asked.store)).front().seconds;
         QVERIFY2(before > kBudget / 2, qPrintable(QString::number(before)));
         asked.jobs.clear();
         asked.queued = true;
         const TunedJob job = take(tuneJobs(asked)).jobs[0];
         QCOMPARE(job.state, std::string("done"));
-        QVERIFY2(job.report.seconds() < kBudget - before + 1.5, qPrintable(QString::number(job.report.seconds())));
+        QVERIFY2(job.report.seconds() < kBudget - 1, qPrintable(QString::number(job.report.seconds())));
         QVERIFY(take(listJobs(asked.store)).front().seconds > before);
     }
 };

@@ -2,10 +2,13 @@
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
+#include <nlohmann/json.hpp>
 
+#include "core/store/store.h"
 #include "core/workbench/history.h"
 #include "core/workbench/sweep.h"
 #include "core/workbench/work_file.h"
+#include "tests/app/gui/tiny_onnx.h"
 #include "tests/take.h"
 
 using namespace tunesmith;
@@ -85,6 +88,51 @@ private slots:
         const SweepTable some = take(sweepTable(plan, {second.rows[1].job, second.rows[2].job}));
         QVERIFY(some.rows.size() == 2 && some.rows[0].afterMs == second.rows[1].afterMs && some.rows[1].state == "queued" && plan.run().stored == plan.jobs);
         QVERIFY(sweepAsCsv(second).starts_with("strategy,threads,state,"));
+    }
+
+    // What was found for a file as it was says nothing of the file as it is.
+    void changedModels() {
+        const std::string model = folder_.filePath("model.onnx").toStdString();
+        QVERIFY(writeSample("mlp", model).ok());
+        const SweepRequest sweep = request("model = 'model.onnx'\nstrategy = ['random', 'grid']\nthreads = 1\ntrials = 2\n", "changed.db");
+        const std::vector<std::int64_t> first = take(planSweep(sweep)).jobs;
+        QCOMPARE(take(planSweep(sweep)).jobs, first);
+        QVERIFY(writeSample("encoder", model).ok());
+        const std::vector<std::int64_t> changed = take(planSweep(sweep)).jobs;
+        QVERIFY(changed[0] > first[1] && changed[1] > first[1]);
+        QVERIFY(writeSample("mlp", model).ok()); // and back
+        QCOMPARE(take(planSweep(sweep)).jobs, first);
+        QVERIFY(QFile::remove(QString::fromStdString(model)));
+        QVERIFY(!planSweep(sweep).ok());
+    }
+
+    // Of stores from before jobs said what their files were.
+    void jobsThatDoNotSay() {
+        const SweepRequest sweep = request("model = 'mlp'\nstrategy = ['random']\nthreads = 1\ntrials = 2\n", "silent.db");
+        const auto store = take(Store::open(sweep.store));
+        JobRow row = take(store->job(StoredJobId(take(planSweep(sweep)).jobs[0])));
+        auto what = nlohmann::json::parse(row.what);
+        QCOMPARE(what.erase("content"), std::size_t(1));
+        QVERIFY(store->removeJob(row.id).ok());
+        row.what = what.dump();
+        const StoredJobId silent = take(store->addJobs({row})).front();
+        QVERIFY(take(planSweep(sweep)).jobs[0] > silent.value());
+    }
+
+    void modelsAreOpenedOnce() {
+        const SweepRequest sweep = request("model = ['mlp', 'encoder']\nstrategy = ['random', 'grid', 'annealing']\nbatch = [1, 2]\ntrials = 2\n", "once.db");
+        int opened = 0;
+        const Work work{{}, [&](const Progress& progress) { opened += progress.phase.starts_with("reading ") ? 1 : 0; }};
+        QCOMPARE(take(planSweep(sweep, work)).jobs.size(), std::size_t(12));
+        QCOMPARE(opened, 2);
+        opened = 0;
+        QFile open(folder_.filePath("open.onnx"));
+        QVERIFY(open.open(QIODevice::WriteOnly));
+        open.write(tinyOnnx("Relu", "n"));
+        open.close();
+        const SweepRequest sizes = request("model = 'open.onnx'\ndims = [{ n = 2 }, { n = 3 }]\nseed = [1, 2, 3]\ntrials = 2\n", "sizes.db");
+        QCOMPARE(take(planSweep(sizes, work)).jobs.size(), std::size_t(6));
+        QCOMPARE(opened, 2);
     }
 
     void stoppedSweepsGoOn() {
