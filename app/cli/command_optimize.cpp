@@ -26,6 +26,8 @@ Json optimizedJson(const OptimizedModel& made) {
     json["stop_reason"] = stopReasonName(made.stopReason);
     json["rules"] = rules;
     json["kept_original"] = made.keptOriginal;
+    json["raced"] = made.raced;
+    json["not_raced"] = made.notRaced.empty() ? Json() : Json(made.notRaced);
     json["layouts"] = made.layouts;
     if (!made.timed.empty()) {
         Json graphs = Json::array();
@@ -63,12 +65,14 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
         text += "Measured " + fixed(made.measuredBeforeMs, 3) + " ms -> " + fixed(made.measuredAfterMs, 3) + " ms\n";
     if (!made.timed.empty()) {
         const Prediction prediction = predictionOf(made.timed);
-        text += "Times of kernels predict those of " + std::to_string(made.timed.size()) + " modules within " + fixed(100 * prediction.error, 1) +
+        text += "Costs predict the times of " + std::to_string(made.timed.size()) + " modules within " + fixed(100 * prediction.error, 1) +
                 " % on the average; their order: Kendall's tau " + fixed(prediction.kendallTau, 2) + "\n";
     }
     if (made.layouts > 0)
         text += std::to_string(made.layouts) + " values lie otherwise than usual, as the store now knows: compile with the same store\n";
-    if (made.keptOriginal)
+    if (!made.notRaced.empty())
+        text += "Not raced against the original: " + made.notRaced + (made.keptOriginal ? "; the graph stays as it was\n" : "\n");
+    else if (made.keptOriginal)
         text += "What was found is not certainly faster as a module: the graph stays as it was\n";
     text += "Equal to the original on random inputs: at most " + scientific(made.maxRelativeError) + " of the outputs' scale off\n";
     return file.empty() ? text : text + "Wrote " + file + "\n";
@@ -97,7 +101,7 @@ void addOptimize(CLI::App& app, Session& session) {
     };
     const auto options = std::make_shared<Options>();
     OptimizeRequest& request = options->request;
-    CLI::App& command = *app.add_subcommand("optimize", "An equal graph that costs less: search among substitutions. Ctrl-C ends the search with the best so far");
+    CLI::App& command = *app.add_subcommand("optimize", "An equal graph that costs less: search among substitutions. Ctrl-C ends the search with the best so far, which is raced briefly; a second one ends everything, and nothing is written");
     command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     command.add_option("-o,--output", options->file, "File for the rewritten model")->type_name("OUT.onnx");
     command.add_option("--search", request.search, listed(graphSearches()))->capture_default_str()->check(CLI::IsMember(names(graphSearches())));
@@ -105,7 +109,8 @@ void addOptimize(CLI::App& app, Session& session) {
     command.add_option("--alpha", request.alpha, "Graphs up to so many times as dear as the best are looked at further")->capture_default_str()->check(CLI::Range(1.0, 10.0));
     command.add_option("--budget", request.budget, "Graphs that are expanded, at most")->capture_default_str()->check(CLI::Range(std::int64_t(0), std::int64_t(1) << 40));
     command.add_option("--time", request.seconds, "Seconds that the search takes, at most")->check(CLI::NonNegativeNumber);
-    command.add_flag("--measure", request.measure, "Time the original and the result as modules, in turns");
+    command.add_flag("--measure", request.measure, "Time the original and the result as modules, in turns; with costs in ms also the cheapest graphs, to choose among them (done in any case where a file is written)");
+    command.add_flag("--no-measure", request.noMeasure, "Choose by the cost alone");
     command.add_option("--rules", request.rules, listed(graphRuleSets()))->capture_default_str()->check(CLI::IsMember(names(graphRuleSets())));
     command.add_option("--without", request.without, "Rules that are not to be used, as `rules list` names them")->delimiter(',');
     session.addDimensions(command);

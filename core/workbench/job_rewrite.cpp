@@ -21,6 +21,7 @@ std::vector<JobKey> keysOf(TuneJob& job) {
             {"threads", &asked.threads, 0, 1024},
             {"builders", &asked.builders, 0, 1024},
             {"measure", &asked.measure},
+            {"no_measure", &asked.noMeasure},
             {"output", &asked.file}};
 }
 
@@ -34,31 +35,17 @@ Status requireOneOf(const char* key, const std::string& name, const std::vector<
     return inputError(std::string(key) + " = '" + name + "': there is no such " + key + "; there are " + known);
 }
 
-Status checkOutput(const TuneJob& job) {
-    const std::filesystem::path& file = job.rewriting.file;
-    std::error_code none;
-    if (file.empty())
-        return {};
-    if (std::filesystem::equivalent(file, job.model, none))
-        return inputError("output " + file.string() + " is the model itself; name another file");
-    if (!std::filesystem::is_directory(file.parent_path(), none))
-        return inputError("output " + file.string() + " cannot be written: there is no folder " + file.parent_path().string());
-    return {};
-}
-
 Result<std::string> check(const TuneJob& job, ModelLooks& models, const Work& work) {
     const OptimizeRequest& asked = job.rewriting;
     TS_TRY(requireOneOf("search", asked.search, graphSearches()));
     TS_TRY(requireOneOf("cost", asked.cost, graphCosts()));
     TS_TRY(requireOneOf("rules", asked.rules, graphRuleSets()));
-    TS_TRY(checkOutput(job));
+    TS_TRY(checkOptimizedFile(asked.file, job.model));
     TS_ASSIGN(const ModelLooks::Look model, models.at(job, work));
     if (!model.openDimensions.empty())
         return inputError(model.name + ": dimension '" + model.openDimensions[0] + "' is open; give it a value with dims = { " + model.openDimensions[0] + " = 1 }");
     return model.name;
 }
-
-bool measures(const OptimizeRequest& asked) { return asked.measure || (asked.cost != "kernels" && asked.cost != "roofline"); }
 
 TuneBudget budgetOf(const TuneJob& job) {
     TuneBudget budget;
@@ -78,14 +65,14 @@ JobOutcome outcomeOf(const OptimizedModel& made, const OptimizeRequest& asked) {
 }
 
 Result<JobEnd> run(const TuneJob& job, const JobRun& run) {
-    if (measures(job.rewriting))
+    if (measuresModules(job.rewriting))
         TS_TRY(run.allows(job, job.rewriting.threads));
     TS_ASSIGN(const Model model, run.open(job));
     OptimizeRequest asked = job.rewriting;
     asked.store = run.store;
     asked.gate = run.gate;
     asked.builders = asked.builders > 0 ? std::min(asked.builders, run.cores) : run.cores;
-    const double searching = measures(asked) ? 0.5 : 0.9; // about what that is of the whole
+    const double searching = measuresModules(asked) ? 0.5 : 0.9; // about what that is of the whole
     const Work work{run.stop, [&](const Progress& progress) { run.listener.onProgress({progress.phase, progress.fraction < 0 ? progress.fraction : searching * std::min(progress.fraction, 1.0), progress.detail}); }};
     TS_ASSIGN(const OptimizedModel made, optimizeModel(model, asked, work));
     JobEnd end;

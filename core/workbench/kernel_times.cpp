@@ -30,12 +30,15 @@ std::optional<double> KernelTimes::ms(const Workload& workload) {
         ++fromStore_;
         return (*known)->ms;
     }
-    if (setup_.work.stop.stopRequested())
-        return std::nullopt;
-    setup_.work.report("measuring kernels", -1, workload.name);
-    const StageTurns::Rest rest(setup_.turns);
-    const auto measured = measure(workload);
-    return measured.ok() ? std::optional(*measured) : std::nullopt;
+    if (!setup_.work.stop.stopRequested()) {
+        setup_.work.report("measuring kernels", -1, workload.name);
+        const StageTurns::Rest rest(setup_.turns);
+        const auto measured = measure(workload);
+        if (measured.ok())
+            return *measured;
+    }
+    gaveUp_ = gaveUp_ || setup_.work.stop.stopRequested();
+    return std::nullopt;
 }
 
 Status KernelTimes::begin() {

@@ -25,7 +25,8 @@ public:
     static Result<std::unique_ptr<KernelTimes>> open(Setup setup);
     ~KernelTimes(); // ends the run
 
-    std::optional<double> ms(const Workload& workload);
+    std::optional<double> ms(const Workload& workload); // nothing where its kernel cannot be built or run, or after a stop
+    bool gaveUp() const { return gaveUp_; }             // a time is missing because of a stop
     std::size_t measured() const { return measured_; }
     std::size_t fromStore() const { return fromStore_; }
 
@@ -41,6 +42,7 @@ private:
     std::unique_ptr<KernelWorkers> workers_;
     RunId run_;
     std::size_t measured_ = 0, fromStore_ = 0;
+    bool gaveUp_ = false;
 };
 
 } // namespace tunesmith

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "core/check/equivalence.h"
 #include "core/check/random_inputs.h"
@@ -14,97 +13,16 @@
 #include "core/ops/raise_opset.h"
 #include "core/ops/settle_choices.h"
 #include "core/optimize/graph_search.h"
-#include "core/optimize/measured_cost.h"
 #include "core/rewrite/model_draft.h"
 #include "core/schedule/stage_memory.h"
-#include "core/workbench/graph_race.h"
-#include "core/workbench/kernel_times.h"
-#include "core/workbench/machine.h"
+#include "core/workbench/optimize_costs.h"
 #include "core/workbench/optimize_rules.h"
+#include "core/workbench/plan_model.h"
 
 namespace tunesmith {
 namespace {
 
 using optimize::StatePtr;
-
-// What drafts are judged by; kernels that were measured leave the last word to modules.
-struct Judge {
-    std::unique_ptr<optimize::DraftCost> cost;
-    bool measuresKernels = false;
-    GraphRace::LayoutPlanner planner = {};
-};
-
-struct Cost {
-    NamedText info;
-    std::function<Result<Judge>(const OptimizeRequest&, StageTurns&, const Work&)> make;
-};
-
-int threadsOf(const OptimizeRequest& request) { return request.threads > 0 ? request.threads : usableCores(); }
-
-Result<MachineReport> machineOf(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
-    if (auto known = knownMachine(request.store))
-        return std::move(*known);
-    const StageTurns::Rest rest(turns);
-    TS_TRY(turns.enter("profile", {usableCores()}));
-    auto measured = machineReport(request.store, false, work);
-    turns.leave();
-    return measured;
-}
-
-Result<optimize::MachineRates> ratesOf(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
-    TS_ASSIGN(const MachineReport machine, machineOf(request, turns, work));
-    optimize::MachineRates rates;
-    rates.gflops = machine.peakGflops(threadsOf(request));
-    for (const CeilingsAt& at : machine.threads)
-        rates.gigabytesPerSecond = at.threads <= threadsOf(request) ? at.memoryGbs : rates.gigabytesPerSecond;
-    return rates;
-}
-
-Result<Judge> rooflineCost(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
-    TS_ASSIGN(const optimize::MachineRates rates, ratesOf(request, turns, work));
-    return Judge{std::make_unique<optimize::RooflineCost>(rates)};
-}
-
-template <typename Measured>
-Result<std::unique_ptr<Measured>> measuring(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
-    TS_ASSIGN(const optimize::MachineRates rates, ratesOf(request, turns, work));
-    TS_ASSIGN(const Target target, hostTarget(threadsOf(request)));
-    TS_ASSIGN(std::shared_ptr<KernelTimes> times, KernelTimes::open({request.store, target, {}, request.seed, turns, work}));
-    return std::make_unique<Measured>(target, rates, [times](const Workload& workload) { return times->ms(workload); });
-}
-
-Result<Judge> measuredCost(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
-    TS_ASSIGN(auto cost, measuring<optimize::MeasuredCost>(request, turns, work));
-    return Judge{std::move(cost), true};
-}
-
-Result<Judge> plannedCost(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
-    TS_ASSIGN(auto cost, measuring<optimize::PlannedCost>(request, turns, work));
-    Judge judge{nullptr, true, [cost = cost.get()](const Graph& prepared) { return cost->plan(prepared); }};
-    judge.cost = std::move(cost);
-    return judge;
-}
-
-const std::vector<Cost>& costs() {
-    static const std::vector<Cost> all{
-        {{"kernels", "kernel launches, 7 MiB of added weights for one, then bytes of weights that are read: the same on every machine"},
-         [](const OptimizeRequest&, StageTurns&, const Work&) -> Result<Judge> { return Judge{std::make_unique<optimize::LaunchCost>()}; }},
-        {{"roofline", "time by this machine's measured ceilings of arithmetic and memory"}, rooflineCost},
-        {{"measured", "time of the kernels that are compiled: records of the store, untuned kernels measured where there are none"}, measuredCost},
-        {{"planned", "as measured, in the layouts that are best for each graph: graphs and layouts are chosen at once"}, plannedCost},
-    };
-    return all;
-}
-
-Result<Judge> makeJudge(const OptimizeRequest& request, StageTurns& turns, const Work& work) {
-    std::string known;
-    for (const Cost& cost : costs()) {
-        if (cost.info.name == request.cost)
-            return cost.make(request, turns, work);
-        known += (known.empty() ? "" : ", ") + cost.info.name;
-    }
-    return inputError("there is no cost '" + request.cost + "'; there are " + known);
-}
 
 Result<optimize::RuleSet> makeRules(const OptimizeRequest& request, const optimize::DraftCost& cost) {
     TS_ASSIGN(std::vector<rewrite::SubstitutionPtr> rules, substitutionsOf(request));
@@ -133,7 +51,8 @@ public:
         told_.seconds = found.seconds;
         told_.stopReason = found.stopReason;
         for (const optimize::GraphSearchProgress& point : found.curve)
-            told_.curve.push_back({point.expanded, point.generated, point.best, point.seconds});
+            if (std::isfinite(point.best))
+                told_.curve.push_back({point.expanded, point.generated, point.best, point.seconds});
         for (const StatePtr& state : optimize::trailOf(found.best))
             TS_TRY(addStep(*state));
         tellRules();
@@ -158,9 +77,8 @@ private:
         const double gain = step.costBefore - step.costAfter;
         if (state.parent)
             use(state.step.rule, gain);
-        else
-            for (const std::uint32_t rule : state.step.simplifications)
-                use(rule, gain / static_cast<double>(state.step.simplifications.size()));
+        for (const std::uint32_t rule : state.step.simplifications) // what a move made possible is that one's gain
+            use(rule, state.parent ? 0 : gain / static_cast<double>(state.step.simplifications.size()));
         told_.steps.push_back(std::move(step));
         return {};
     }
@@ -204,9 +122,9 @@ Result<Graph> foldedGraph(const rewrite::ModelDraft& model, const rewrite::Draft
     return foldConstants(graph, FoldOptions::weights());
 }
 
-constexpr std::int64_t kSearchMb = 100; // drafts that are remembered
+constexpr std::int64_t kSearchMb = 600; // drafts that are remembered (GraphSearchOptions::memory), and what is known of others
 constexpr std::size_t kFinalists = 4;
-constexpr double kRaceSeconds = 2;
+constexpr double kRaceSeconds = 2, kBriefRaceSeconds = 1;
 
 // The cheapest drafts, and those on the way to the best: what the kernels promise one by one, a module need not keep.
 std::vector<StatePtr> finalistsOf(const optimize::GraphSearchResult& found) {
@@ -216,7 +134,7 @@ std::vector<StatePtr> finalistsOf(const optimize::GraphSearchResult& found) {
         finalists.push_back(*state);
     std::vector<StatePtr> distinct;
     for (const StatePtr& state : finalists)
-        if (std::ranges::none_of(distinct, [&](const StatePtr& other) { return other->draft.hash() == state->draft.hash(); }))
+        if (std::isfinite(state->cost) && std::ranges::none_of(distinct, [&](const StatePtr& other) { return other->draft.hash() == state->draft.hash(); }))
             distinct.push_back(state);
     if (distinct.size() > kFinalists) // the best, and others from far and near
         for (std::size_t i = 1; i < kFinalists; ++i)
@@ -225,37 +143,211 @@ std::vector<StatePtr> finalistsOf(const optimize::GraphSearchResult& found) {
     return distinct;
 }
 
-// The model as it came, not even simplified.
-StatePtr originalOf(const rewrite::ModelDraft& model, const optimize::GraphSearchResult& found) {
-    const double cost = found.start->step.costBefore;
-    return std::make_shared<optimize::State>(optimize::State{model.draft, cost, nullptr, {0, {}, cost, cost}});
-}
+// One optimization from the request to the file.
+class Optimization {
+public:
+    Optimization(const Model& model, const OptimizeRequest& request, const Work& work, const OptimizeObserver& observer)
+        : model_(model), request_(request), work_(work), observer_(observer), turns_(request.gate, work.stop), weightsMb_(constantMb(model.graph())) {}
 
-bool gainsSomething(const optimize::GraphSearchResult& found, const rewrite::ModelDraft& model) {
-    return found.best->cost < found.start->step.costBefore || found.best->draft.order().size() < model.draft.order().size();
-}
-
-// The finalists as modules, in turns with the original. The fastest wins if it is certainly faster; else the graph stays what it was.
-Status holdFinal(optimize::GraphSearchResult& found, OptimizedModel& told, const rewrite::ModelDraft& draft, const GraphRace& race) {
-    StatePtr winner = originalOf(draft, found);
-    double gain = 1;
-    for (const StatePtr& state : finalistsOf(found)) {
-        TS_ASSIGN(const Graph graph, foldedGraph(draft, state->draft, {}));
-        TS_ASSIGN(const GraphRace::Times times, race.time(graph, kRaceSeconds));
-        if (told.timed.empty())
-            told.timed.push_back({found.start->step.costBefore, times.beforeMs});
-        told.timed.push_back({state->cost, times.afterMs / times.beforeMs * told.timed[0].measuredMs}); // machines change their speed
-        if (times.verdict != VerdictKind::faster || times.afterMs / times.beforeMs >= gain)
-            continue;
-        winner = state;
-        gain = times.afterMs / times.beforeMs;
+    Result<OptimizedModel> run() {
+        TS_TRY(checkRequest());
+        TS_TRY(turns_.enter("prepare", {1, 2 * weightsMb_}));
+        TS_ASSIGN(judge_, makeJudge(request_, turns_, work_));
+        TS_ASSIGN(rules_, makeRules(request_, *judge_.cost));
+        TS_TRY(prepare());
+        TS_TRY(search());
+        TS_TRY(choose());
+        TS_TRY(tell());
+        TS_TRY(turns_.enter("check", {1, 3 * weightsMb_}, StageTurns::By::thread));
+        if (changed_) {
+            TS_ASSIGN(told_.maxRelativeError, checkAgainstOriginal(told_.before, told_.after, request_.seed, work_));
+        }
+        if (!request_.file.empty())
+            TS_TRY(exportOnnx(told_.after, request_.file));
+        return std::move(told_);
     }
-    told.keptOriginal = gain == 1;
-    found.best = winner;
+
+private:
+    // What can be known before anything is searched.
+    Status checkRequest() const {
+        if (!model_.info().openDimensions.empty())
+            return inputError(model_.name() + ": dimension '" + model_.info().openDimensions[0] + "' is open; give it a value with --dims, for costs are those of shapes");
+        TS_TRY(requireComputable(model_)); // or nothing could be compared with the original
+        return checkOptimizedFile(request_.file, model_.source());
+    }
+
+    Status prepare() {
+        work_.report("folding constants");
+        told_.unit = judge_.cost->unit();
+        FoldOptions folding;
+        folding.stop = work_.stop;
+        TS_ASSIGN(told_.before, settleChoices(model_.graph(), folding));
+        TS_ASSIGN(const Graph raised, raisedOpset(told_.before));
+        TS_ASSIGN(draft_, rewrite::draftOf(raised));
+        return {};
+    }
+
+    Status search() {
+        optimize::GraphSearchOptions options{request_.search, request_.alpha, request_.budget, request_.seconds, request_.seed};
+        options.leaders = 2;
+        options.clock = [this] { return turns_.seconds(); };
+        TS_TRY(turns_.enter("search", {1, 2 * weightsMb_ + kSearchMb}, StageTurns::By::thread));
+        TS_ASSIGN(found_, optimize::searchGraph(draft_->draft, *rules_, *judge_.cost, options, work_.stop | request_.enough, [this](const auto& at) { watch(at); }));
+        turns_.leave();
+        if (!std::isfinite(found_.start->step.costBefore))
+            return cancelledError(); // before it was known what the model itself costs
+        interrupted_ = request_.enough.stopRequested();
+        if (interrupted_ && work_.stop.stopRequested())
+            work_.stop = {}; // the same wish, and it is fulfilled
+        return {};
+    }
+
+    void watch(const optimize::GraphSearchProgress& at) {
+        const double done = static_cast<double>(at.expanded) / static_cast<double>(std::max<std::int64_t>(request_.budget, 1));
+        work_.report("searching", std::max(done, request_.seconds > 0 ? at.seconds / request_.seconds : 0), "best " + std::to_string(at.best) + " " + told_.unit);
+        if (observer_)
+            observer_({at.expanded, at.generated, at.best, at.seconds});
+        static_cast<void>(turns_.giveWay()); // the search notices a stop by itself
+    }
+
+    // The graph that is taken: what was found, or what the modules say of it.
+    Status choose() {
+        changed_ = std::isfinite(found_.best->cost) &&
+                   (found_.best->cost < found_.start->step.costBefore || found_.best->draft.order().size() < draft_->draft.order().size());
+        const bool judges = told_.unit == "ms" && !request_.noMeasure && (judge_.measuresKernels || request_.measure || !request_.file.empty());
+        const bool measures = request_.measure || (judges && (judge_.measuresKernels || changed_));
+        if (changed_ && !judges)
+            told_.notRaced = told_.unit != "ms" ? "the cost counts launches" : request_.noMeasure ? "it was asked not to measure" : "nothing is written";
+        if (!measures)
+            return {};
+        const Status measured = measure(judges);
+        if (measured.ok() || !measured.error().isCancelled() || !interrupted_)
+            return measured;
+        forgetRace();
+        return {};
+    }
+
+    // Ended a second time: what was not raced to the end is not taken.
+    void forgetRace() {
+        work_.stop = {};
+        told_.timed.clear();
+        told_.raced = false;
+        told_.notRaced = "the race was stopped";
+        if (changed_)
+            keepOriginal();
+    }
+
+    Status measure(bool judges) {
+        const GraphRace::LayoutPlanner planner = interrupted_ ? GraphRace::LayoutPlanner() : judge_.planner;
+        const auto race = GraphRace::make(model_, {request_.store, threadsOf(request_), request_.builders, false, work_}, request_.seed, turns_, planner);
+        if (!race.ok() && race.error().kind == ErrorKind::unsupported) {
+            told_.notRaced = race.error().message; // there is no module of it
+            return {};
+        }
+        if (!race.ok())
+            return race.error();
+        if (judges && changed_) {
+            TS_TRY(holdFinal(*race));
+            told_.raced = true;
+        }
+        return interrupted_ && told_.raced ? Status() : measureChosen(*race, judges);
+    }
+
+    // The finalists as modules, in turns with the original. The fastest wins if it is certainly faster; else the graph stays what it was.
+    Status holdFinal(const GraphRace& race) {
+        const StatePtr best = found_.best;
+        double gain = 1;
+        for (const StatePtr& state : interrupted_ ? std::vector{best} : finalistsOf(found_)) {
+            TS_ASSIGN(const Graph graph, foldedGraph(*draft_, state->draft, {}));
+            TS_ASSIGN(const GraphRace::Times times, race.time(graph, interrupted_ ? kBriefRaceSeconds : kRaceSeconds));
+            if (told_.timed.empty())
+                told_.timed.push_back({found_.start->step.costBefore, times.beforeMs});
+            told_.timed.push_back({state->cost, times.afterMs / times.beforeMs * told_.timed[0].measuredMs}); // machines change their speed
+            if (times.verdict != VerdictKind::faster || times.afterMs / times.beforeMs >= gain)
+                continue;
+            found_.best = state;
+            gain = times.afterMs / times.beforeMs;
+        }
+        told_.measuredBeforeMs = told_.timed[0].measuredMs;
+        told_.measuredAfterMs = gain * told_.measuredBeforeMs;
+        if (gain == 1)
+            keepOriginal();
+        return {};
+    }
+
+    // Once more and for longer: the fastest of several was lucky, perhaps.
+    Status measureChosen(const GraphRace& race, bool judges) {
+        TS_ASSIGN(const Graph chosen, changed_ ? foldedGraph(*draft_, found_.best->draft, {}) : Result<Graph>(told_.before));
+        TS_ASSIGN(const GraphRace::Times times, race.time(chosen, 2 * kRaceSeconds));
+        told_.measuredBeforeMs = times.beforeMs;
+        told_.measuredAfterMs = times.afterMs;
+        told_.layouts = times.layouts;
+        if (judges && changed_ && times.afterMs >= times.beforeMs) {
+            keepOriginal();
+            told_.measuredAfterMs = times.beforeMs;
+            told_.layouts = 0;
+        }
+        return {};
+    }
+
+    void keepOriginal() {
+        told_.keptOriginal = true;
+        changed_ = false;
+    }
+
+    // The model as it came, not even simplified, unless something was chosen.
+    Status tell() {
+        const double cost = found_.start->step.costBefore;
+        if (!changed_)
+            found_.best = std::make_shared<optimize::State>(optimize::State{draft_->draft, cost, nullptr, {0, {}, cost, cost}});
+        TS_TRY(Teller(*draft_, *rules_, told_).tell(found_));
+        told_.after = told_.before; // not even in another order
+        if (changed_) {
+            TS_ASSIGN(told_.after, foldedGraph(*draft_, found_.best->draft, request_.search));
+        }
+        told_.nodesBefore = static_cast<std::int64_t>(told_.before.nodeCount());
+        told_.nodesAfter = static_cast<std::int64_t>(told_.after.nodeCount());
+        told_.opsBefore = operatorsOf(told_.before);
+        told_.opsAfter = operatorsOf(told_.after);
+        return {};
+    }
+
+    const Model& model_;
+    const OptimizeRequest& request_;
+    Work work_;
+    const OptimizeObserver& observer_;
+    StageTurns turns_;
+    const std::int64_t weightsMb_;
+    GraphJudge judge_;
+    std::optional<optimize::RuleSet> rules_;
+    std::optional<rewrite::ModelDraft> draft_;
+    optimize::GraphSearchResult found_;
+    OptimizedModel told_;
+    bool interrupted_ = false; // by request.enough
+    bool changed_ = false;     // another graph than the original is taken
+};
+
+} // namespace
+
+Status checkOptimizedFile(const std::filesystem::path& file, const std::string& model) {
+    if (file.empty())
+        return {};
+    std::error_code none;
+    if (std::filesystem::equivalent(file, model, none))
+        return inputError("output " + file.string() + " is the model itself; name another file");
+    if (std::filesystem::is_directory(file, none))
+        return inputError("output " + file.string() + " is a folder; name a file");
+    const std::filesystem::path folder = std::filesystem::absolute(file, none).parent_path();
+    if (!std::filesystem::is_directory(folder, none))
+        return inputError("output " + file.string() + " cannot be written: there is no folder " + folder.string());
     return {};
 }
 
-} // namespace
+bool measuresModules(const OptimizeRequest& request) {
+    if (request.cost == "kernels" || (request.noMeasure && !request.measure))
+        return request.measure;
+    return request.cost != "roofline" || request.measure || !request.file.empty();
+}
 
 Prediction predictionOf(const std::vector<TimedGraph>& timed) {
     Prediction prediction;
@@ -276,73 +368,8 @@ std::vector<NamedText> graphSearches() {
     return all;
 }
 
-std::vector<NamedText> graphCosts() {
-    std::vector<NamedText> all;
-    std::ranges::transform(costs(), std::back_inserter(all), &Cost::info);
-    return all;
-}
-
-Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& asked, const OptimizeObserver& observer) {
-    Work work = asked;
-    if (!model.info().openDimensions.empty())
-        return inputError(model.name() + ": dimension '" + model.info().openDimensions[0] + "' is open; give it a value with --dims, for costs are those of shapes");
-    StageTurns turns(request.gate, work.stop);
-    const std::int64_t weightsMb = constantMb(model.graph());
-    TS_TRY(turns.enter("prepare", {1, 2 * weightsMb}));
-    TS_ASSIGN(const Judge judge, makeJudge(request, turns, work));
-    TS_ASSIGN(const optimize::RuleSet rules, makeRules(request, *judge.cost));
-    OptimizedModel told;
-    told.unit = judge.cost->unit();
-    work.report("folding constants");
-    FoldOptions folding;
-    folding.stop = work.stop;
-    TS_ASSIGN(told.before, settleChoices(model.graph(), folding));
-    TS_ASSIGN(const Graph raised, raisedOpset(told.before));
-    TS_ASSIGN(const rewrite::ModelDraft draft, rewrite::draftOf(raised));
-    optimize::GraphSearchOptions options{request.search, request.alpha, request.budget, request.seconds, request.seed};
-    options.leaders = 2;
-    options.clock = [&turns] { return turns.seconds(); };
-    const auto watch = [&](const optimize::GraphSearchProgress& at) {
-        const double done = static_cast<double>(at.expanded) / static_cast<double>(std::max<std::int64_t>(request.budget, 1));
-        work.report("searching", std::max(done, request.seconds > 0 ? at.seconds / request.seconds : 0), "best " + std::to_string(at.best) + " " + told.unit);
-        if (observer)
-            observer({at.expanded, at.generated, at.best, at.seconds});
-        static_cast<void>(turns.giveWay()); // the search notices a stop by itself
-    };
-    TS_TRY(turns.enter("search", {1, 2 * weightsMb + kSearchMb}, StageTurns::By::thread));
-    TS_ASSIGN(optimize::GraphSearchResult found, optimize::searchGraph(draft.draft, rules, *judge.cost, options, work.stop | request.enough, watch));
-    turns.leave();
-    if (request.enough.stopRequested())
-        work.stop = {}; // the same wish, perhaps, and it is fulfilled
-    const bool measured = judge.measuresKernels && !request.enough.stopRequested(), gains = gainsSomething(found, draft);
-    std::optional<GraphRace> race;
-    if (measured || request.measure) {
-        TS_ASSIGN(race, GraphRace::make(model, {request.store, threadsOf(request), request.builders, false, work}, request.seed, turns, judge.planner));
-    }
-    if (!gains)
-        found.best = originalOf(draft, found);
-    else if (measured)
-        TS_TRY(holdFinal(found, told, draft, *race));
-    TS_TRY(Teller(draft, rules, told).tell(found));
-    told.after = told.before; // not even in another order
-    if (gains && !told.keptOriginal) {
-        TS_ASSIGN(told.after, foldedGraph(draft, found.best->draft, request.search));
-    }
-    told.nodesBefore = static_cast<std::int64_t>(told.before.nodeCount());
-    told.nodesAfter = static_cast<std::int64_t>(told.after.nodeCount());
-    told.opsBefore = operatorsOf(told.before);
-    told.opsAfter = operatorsOf(told.after);
-    TS_TRY(turns.enter("check", {1, 3 * weightsMb}, StageTurns::By::thread));
-    TS_ASSIGN(told.maxRelativeError, checkAgainstOriginal(told.before, told.after, request.seed, work));
-    if (!request.file.empty())
-        TS_TRY(exportOnnx(told.after, request.file));
-    if (race) {
-        TS_ASSIGN(const GraphRace::Times times, race->time(told.after, 2 * kRaceSeconds));
-        told.measuredBeforeMs = times.beforeMs;
-        told.measuredAfterMs = times.afterMs;
-        told.layouts = times.layouts;
-    }
-    return told;
+Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& work, const OptimizeObserver& observer) {
+    return Optimization(model, request, work, observer).run();
 }
 
 Result<double> exportStep(const OptimizedModel& made, std::size_t steps, const std::filesystem::path& file, const Work& work) {

@@ -25,10 +25,13 @@ struct OptimizeRequest {
     std::string store;                   // empty: the default one
     std::vector<std::string> without;    // rules that are not to be used, by name; some may be of another set
     std::filesystem::path file;          // where the model is written to; empty: nowhere
-    StopToken enough;                    // ends the search and keeps what it found: that is still checked and written
+    StopToken enough;                    // ends the search and keeps what it found: that is still raced, briefly, checked and written
     int builders = 0;                    // compilers at a time, of modules that are timed; 0: one per core
     std::shared_ptr<StageGate> gate;     // where others use the machine at the same time
-    bool measure = false;                // time both as modules, in turns; costs of measured kernels do so in any case, to choose
+    // Costs in ms only say which graphs are worth a look: the cheapest few are timed as modules, in turns with the original, which stays if none is certainly
+    // faster. Costs of measured kernels always do so, the roofline where a file is written; `measure` does in any case, and times both where launches are counted.
+    bool measure = false;
+    bool noMeasure = false; // no modules are timed to choose; `measure` still times both
 };
 
 struct NamedText {
@@ -44,6 +47,10 @@ struct GraphRule {
     std::vector<std::string> conditions; // under which it holds
     std::string evidence;                // why it is believed: a proof, trials
 };
+bool measuresModules(const OptimizeRequest& request); // whether it may do so, so that the machine is to be quiet
+// An Error where the file cannot be written, or is that of the model. Empty: it is not to be.
+Status checkOptimizedFile(const std::filesystem::path& file, const std::string& model);
+
 Result<std::vector<GraphRule>> graphRules(const OptimizeRequest& request); // of its set, also those that it does without
 
 // What a search says while it runs.
@@ -73,12 +80,12 @@ struct RuleRefusal {
     std::int64_t count = 0; // places, in all graphs that were expanded
 };
 
-// A graph that was timed as a module: what the kernels' times promised, and what it took.
+// A graph that was timed as a module: what the cost promised, and what it took.
 struct TimedGraph {
     double predictedMs = 0, measuredMs = 0;
 };
 
-// How far times of kernels tell those of modules.
+// How far costs tell times of modules.
 struct Prediction {
     double error = 0;      // mean of |predicted / measured - 1|
     double kendallTau = 0; // between both orders
@@ -99,8 +106,10 @@ struct OptimizedModel {
     StopReason stopReason = StopReason::exhausted;
     double maxRelativeError = 0; // of outputs on random inputs, relative to their scale
     double measuredBeforeMs = 0, measuredAfterMs = 0; // 0: not measured
-    bool keptOriginal = false; // what the search found was not certainly faster as a module
-    std::vector<TimedGraph> timed; // the original first, then those that raced it; empty unless kernels were measured
+    bool raced = false;        // what is taken was compared with the original as a module
+    std::string notRaced;      // why not, where the search found something
+    bool keptOriginal = false; // what the search found was not certainly faster as a module, or was not raced to the end
+    std::vector<TimedGraph> timed; // the original first, then those that raced it; empty: there was no race
     std::size_t layouts = 0;       // values that lie otherwise than by the greedy choice, where modules were measured; the store knows which
 };
 Prediction predictionOf(const std::vector<TimedGraph>& timed);

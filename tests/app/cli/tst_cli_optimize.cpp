@@ -36,12 +36,14 @@ private slots:
         QVERIFY(made["check"].toObject()["max_rel_err"].toDouble() < 1e-4);
         QCOMPARE(made["stop_reason"].toString(), QString("exhausted"));
         QVERIFY(made["measured_after_ms"].isNull());
+        QVERIFY(!made["raced"].toBool() && made["not_raced"].toString().contains("launches"));
+        QVERIFY(made["generated"].toInt() > made["expanded"].toInt());
         QStringList rules;
         for (const QJsonValue& rule : made["rules"].toArray()) {
             rules << rule["rule"].toString();
             QVERIFY(rule["count"].toInt() > 0);
         }
-        QVERIFY(rules.contains("merge-products") && rules.contains("recognize-layer-norm"));
+        QVERIFY(rules.contains("merge-products") && rules.contains("recognize-layer-norm") && rules.contains("operator-on-parts"));
 
         const QJsonObject info = runCli({"info", file, "--json"}).json();
         QCOMPARE(info["nodes"].toInt(), made["nodes_after"].toInt());
@@ -151,7 +153,23 @@ private slots:
         QVERIFY2(missing.sentence().contains("none.onnx"), missing.errors);
         const CliResult nowhere = runCli({"optimize", "mlp", "--cost", "kernels", "-o", folder_.filePath("none/x.onnx")});
         QCOMPARE(nowhere.status, 1);
-        QVERIFY2(nowhere.sentence().contains("none/x.onnx"), nowhere.errors);
+        QVERIFY2(nowhere.sentence().contains("none/x.onnx") && nowhere.sentence().contains("there is no folder"), nowhere.errors);
+    }
+
+    // What is written by default was raced, and is no slower.
+    void writesWhatWonTheRace() {
+        const QString file = folder_.filePath("raced.onnx");
+        const CliResult result = runCli({"optimize", "encoder", "-o", file, "--threads", "1", "--json", "--store", folder_.filePath("m.db")});
+        QVERIFY2(result.status == 0, result.errors);
+        const QJsonObject made = result.json();
+        QVERIFY(made["raced"].toBool() && made["not_raced"].isNull());
+        QVERIFY(made["measured_before_ms"].toDouble() > 0);
+        QVERIFY(made["kept_original"].toBool() || made["measured_after_ms"].toDouble() < made["measured_before_ms"].toDouble());
+        QVERIFY(made["kept_original"].toBool() == (made["steps"].toInt() == 0));
+        QVERIFY(made["prediction"].toObject()["graphs"].toArray().size() >= 2);
+        const QJsonObject unraced =
+            runCli({"optimize", "encoder", "-o", file, "--no-measure", "--threads", "1", "--json", "--store", folder_.filePath("m.db")}).json();
+        QVERIFY(!unraced["raced"].toBool() && unraced["measured_after_ms"].isNull());
     }
 
     void measured() {

@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
+#include <cmath>
+#include <sys/resource.h>
 
 #include "core/graph/graph_builder.h"
 #include "core/onnx/export.h"
 #include "core/workbench/optimize.h"
+#include "tests/app/gui/tiny_onnx.h"
+#include "tests/core/optimize/small_models.h"
 #include "tests/take.h"
 
 using namespace tunesmith;
+
+namespace {
+
+long residentMb() { // at its highest
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+}
+
+} // namespace
 
 // The facade of substitution search. Searches and rules have tests of their own.
 class TstOptimize : public QObject {
@@ -74,6 +89,81 @@ private slots:
             return std::ranges::any_of(found.rules, [&](const RuleUse& use) { return use.rule == rule && use.count > 0; });
         };
         QVERIFY(uses("merge-products") && !uses("slice-up"));
+    }
+
+    // With a graph for each step, of nodes that most graphs share no part of.
+    void aLargeModelTakesBoundedMemory() {
+        const std::string file = folder_.filePath("cell.onnx").toStdString();
+        const Status written = exportOnnx(recurrentCell(132), file);
+        QVERIFY2(written.ok(), written.error().message.c_str());
+        const Model model = take(openModel(file));
+        const long before = residentMb();
+        const OptimizedModel found = take(optimizeModel(model, request()));
+        const long after = residentMb();
+        qInfo("%zu steps, %ld MB more", found.steps.size(), after - before);
+        QVERIFY(found.steps.size() > 50);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+        QVERIFY2(after - before < 700, std::to_string(after - before).c_str());
+#endif
+    }
+
+    // Whatever was applied can be looked up and done without, and gains add up to what the search gained.
+    void rulesTellSimplificationsOfEveryStep() {
+        const OptimizedModel found = take(optimizeModel(take(openModel("encoder")), request()));
+        double gain = 0;
+        std::map<std::string, std::int64_t> counts;
+        for (const RuleUse& use : found.rules) {
+            gain += use.gain;
+            counts[use.rule] = use.count;
+        }
+        QVERIFY2(std::abs(gain - (found.costBefore - found.costAfter)) < 1e-9, std::to_string(gain).c_str());
+        std::map<std::string, std::int64_t> expected;
+        for (const GraphStep& step : found.steps) {
+            if (step.rule != "simplify")
+                ++expected[step.rule];
+            for (const std::string& rule : step.simplifications)
+                ++expected[rule];
+        }
+        QCOMPARE(counts, expected);
+        for (const char* rule : {"merge-products", "operator-on-parts", "heads-of-parts"})
+            QVERIFY2(counts.contains(rule), rule);
+        OptimizeRequest without = request();
+        without.without = {"operator-on-parts"};
+        const OptimizedModel less = take(optimizeModel(take(openModel("encoder")), without));
+        QVERIFY(less.costAfter > found.costAfter);
+        QVERIFY(std::ranges::find(less.rules, "operator-on-parts", &RuleUse::rule) == less.rules.end());
+    }
+
+    // Before anything is searched.
+    void whatCannotEndWellDoesNotBegin_data() {
+        QTest::addColumn<QByteArray>("op");
+        QTest::addColumn<QString>("output");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("an operator that no engine knows") << QByteArray("Magic") << "out.onnx" << "the_node";
+        QTest::newRow("no such folder") << QByteArray("Relu") << "none/out.onnx" << "there is no folder";
+        QTest::newRow("a folder") << QByteArray("Relu") << "." << "is a folder; name a file";
+        QTest::newRow("the model itself") << QByteArray("Relu") << "tiny.onnx" << "is the model itself; name another file";
+        QTest::newRow("all is well") << QByteArray("Relu") << "out.onnx" << "";
+    }
+    void whatCannotEndWellDoesNotBegin() {
+        QFETCH(QByteArray, op);
+        QFETCH(QString, output);
+        QFETCH(QString, says);
+        QFile file(folder_.filePath("tiny.onnx"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(tinyOnnx(op, "4"));
+        file.close();
+        const Model model = take(openModel(file.fileName().toStdString()));
+        OptimizeRequest asked = request();
+        asked.file = folder_.filePath(output).toStdString();
+        bool begun = false;
+        const Work work{{}, [&](const Progress& progress) { begun = begun || progress.phase == "folding constants"; }};
+        const auto made = optimizeModel(model, asked, work);
+        const QString message = made.ok() ? QString() : QString::fromStdString(made.error().message);
+        QVERIFY2(message.contains(says) && made.ok() == says.isEmpty(), qPrintable(message));
+        QVERIFY(op != "Magic" || message.contains("Magic"));
+        QCOMPARE(begun, made.ok());
+        QVERIFY(says.isEmpty() || !QFile::exists(folder_.filePath("none")));
     }
 
     void tellsHowGoodPredictionsWere() {
