@@ -12,6 +12,9 @@ Json optimizedJson(const OptimizedModel& made) {
     Json rules = Json::array();
     for (const RuleUse& use : made.rules)
         rules.push_back({{"rule", use.rule}, {"equation", use.equation}, {"conditions", use.conditions}, {"count", use.count}, {"gain", use.gain}});
+    Json refusals = Json::array();
+    for (const RuleRefusal& refusal : made.refusals)
+        refusals.push_back({{"rule", refusal.rule}, {"reason", refusal.reason}, {"count", refusal.count}});
     Json json{{"cost_before", made.costBefore}, {"cost_after", made.costAfter}, {"unit", made.unit}};
     json["measured_before_ms"] = made.measuredBeforeMs > 0 ? Json(made.measuredBeforeMs) : Json();
     json["measured_after_ms"] = made.measuredAfterMs > 0 ? Json(made.measuredAfterMs) : Json();
@@ -25,6 +28,7 @@ Json optimizedJson(const OptimizedModel& made) {
     json["seconds"] = made.seconds;
     json["stop_reason"] = stopReasonName(made.stopReason);
     json["rules"] = rules;
+    json["refusals"] = refusals;
     json["kept_original"] = made.keptOriginal;
     json["raced"] = made.raced;
     json["not_raced"] = made.notRaced.empty() ? Json() : Json(made.notRaced);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/check/equivalence.h"
 #include "core/check/random_inputs.h"
@@ -14,6 +15,7 @@
 #include "core/ops/settle_choices.h"
 #include "core/optimize/graph_search.h"
 #include "core/rewrite/model_draft.h"
+#include "core/rewrite/written/near_misses.h"
 #include "core/schedule/stage_memory.h"
 #include "core/workbench/optimize_costs.h"
 #include "core/workbench/optimize_rules.h"
@@ -58,6 +60,7 @@ public:
         tellRules();
         for (const auto& [what, count] : found.refusals.counts)
             told_.refusals.push_back({rules_[what.first].card().name, what.second, count});
+        tellNearMisses(found.best->draft);
         std::ranges::stable_sort(told_.refusals, std::greater(), &RuleRefusal::count);
         return {};
     }
@@ -92,6 +95,18 @@ private:
         for (const auto& [rule, use] : uses_)
             told_.rules.push_back({rules_[rule].card().name, rules_[rule].card().equation, rules_[rule].card().conditions, rules_[rule].card().evidence, use.first, use.second});
         std::ranges::stable_sort(told_.rules, std::greater(), &RuleUse::gain);
+    }
+
+    void tellNearMisses(const rewrite::Draft& draft) {
+        std::set<std::string> used;
+        for (std::uint32_t rule = 0; rule < rules_.size(); ++rule)
+            used.insert(rules_[rule].card().name);
+        std::map<std::pair<std::string, std::string>, std::int64_t> counts;
+        for (const rewrite::NearMiss& miss : rewrite::nearMisses(draft))
+            if (used.contains(miss.rule))
+                ++counts[{miss.rule, std::string(miss.reason)}];
+        for (const auto& [what, count] : counts)
+            told_.refusals.push_back({what.first, what.second, count});
     }
 
     const rewrite::ModelDraft& model_;

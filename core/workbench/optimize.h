@@ -75,9 +75,10 @@ struct RuleUse {
     double gain = 0;        // by how much those steps made the graph cheaper
 };
 
+// Where a rule was found and could not be applied, in all graphs that were expanded; and where it nearly fits the graph that is taken.
 struct RuleRefusal {
     std::string rule, reason;
-    std::int64_t count = 0; // places, in all graphs that were expanded
+    std::int64_t count = 0; // places
 };
 
 // A graph that was timed as a module: what the cost promised, and what it took.

@@ -36,8 +36,8 @@ QVector<TableColumn<NodeChange>> nodeColumns() {
 QVector<TableColumn<RefusalEntry>> refusalColumns() {
     using Row = const RefusalEntry&;
     const auto tr = [](const char* text) { return RefusalPanel::tr(text); };
-    return {{tr("Rule"), tr("A rule that was found and not applied"), [](Row r) { return r.rule; }},
-            {tr("Places"), tr("In all graphs that were expanded"), [](Row r) { return r.count; }, nullptr, kRight},
+    return {{tr("Rule"), tr("A rule that was found and not applied, or nearly found"), [](Row r) { return r.rule; }},
+            {tr("Places"), tr("In all graphs that were expanded; in the best one where the rule nearly fits"), [](Row r) { return r.count; }, nullptr, kRight},
             {tr("Why not"), tr("What the rule says about those places"), [](Row r) { return r.reason; }, nullptr, kLeft,
              [](Row r) { return QVariant(plainToolTip(r.reason)); }}};
 }
@@ -84,7 +84,7 @@ RefusalPanel::RefusalPanel(QWidget* parent)
     none_->setForegroundRole(QPalette::PlaceholderText);
     none_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     table_->setObjectName(QStringLiteral("refusalTable"));
-    table_->setAccessibleName(tr("Rules that were found and not applied"));
+    table_->setAccessibleName(tr("Rules that were found and not applied, or nearly found"));
 }
 
 void RefusalPanel::setRefusals(const QVector<RefusalEntry>& refusals, const QString& whenNone) {

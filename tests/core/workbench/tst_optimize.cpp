@@ -166,6 +166,49 @@ private slots:
         QVERIFY(says.isEmpty() || !QFile::exists(folder_.filePath("none")));
     }
 
+    // Conditions of written rules are part of finding them.
+    void saysWhatNearlyFits_data() {
+        QTest::addColumn<int>("group");
+        QTest::addColumn<int>("kernel");
+        QTest::addColumn<QString>("reason");
+        QTest::addColumn<int>("places");
+        QTest::newRow("groups") << 2 << 1 << "the convolution has groups" << 2;
+        QTest::newRow("kernels") << 1 << 2 << "of the kernels of the two convolutions one is odd, one even" << 2;
+        QTest::newRow("merged") << 1 << 3 << "" << 0;
+    }
+    void saysWhatNearlyFits() {
+        QFETCH(int, group);
+        QFETCH(int, kernel);
+        QFETCH(QString, reason);
+        QFETCH(int, places);
+        GraphBuilder builder("pair");
+        builder.setOpset({}, 13);
+        const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{1, 4, 6, 6}));
+        const auto conv = [&](std::int64_t size, float seed) {
+            const std::int64_t pad = size / 2;
+            return builder.add("Conv", {x, builder.addConstant({}, weightsOf({4, 4 / group, size, size}, seed))},
+                               {{"group", std::int64_t(group)}, {"pads", std::vector<std::int64_t>{pad, pad, pad - (size + 1) % 2, pad - (size + 1) % 2}}});
+        };
+        const ValueId first = conv(1, 0.3F);
+        builder.setOutputs({builder.add("Concat", {first, conv(kernel, 0.4F)}, {{"axis", std::int64_t(1)}})});
+        const std::string file = folder_.filePath("pair.onnx").toStdString();
+        const Status written = exportOnnx(take(builder.build()), file);
+        QVERIFY2(written.ok(), written.error().message.c_str());
+        const Model model = take(openModel(file));
+        OptimizeRequest asked = request();
+        asked.search = "greedy"; // others see that groups can be made one before the merge
+        const OptimizedModel found = take(optimizeModel(model, asked));
+        const auto refusal = std::ranges::find(found.refusals, "merge-convolutions", &RuleRefusal::rule);
+        QCOMPARE(refusal != found.refusals.end(), places > 0);
+        if (places > 0) {
+            QCOMPARE(QString::fromStdString(refusal->reason), reason);
+            QCOMPARE(refusal->count, std::int64_t(places));
+        }
+        asked.without = {"merge-convolutions"}; // has nothing to say
+        for (const RuleRefusal& each : take(optimizeModel(model, asked)).refusals)
+            QVERIFY(each.rule != "merge-convolutions");
+    }
+
     void tellsHowGoodPredictionsWere() {
         const Prediction exact = predictionOf({{1, 1}, {2, 2}, {3, 3}}), reversed = predictionOf({{1, 2}, {2, 1}});
         QCOMPARE(exact.error, 0.0);
