@@ -49,7 +49,7 @@ void OptimizePage::showIdle(const QString& title, const QString& sentence) {
     middle_->setCurrentIndex(0);
     rules_->setRules({}, {});
     difference_->setDifference({}, {});
-    refusals_->setRefusals({}, tr("Where a rule was found and could not be applied, its reason stands here."));
+    refusals_->setRefusals({}, tr("Where a rule was found and could not be applied, or nearly fits, its reason stands here."));
     replay_->setReplay({});
     fillRuns();
     showCurves();
@@ -114,7 +114,7 @@ void OptimizePage::showRun(int index) {
     replay_->setReplay(shown.replay);
     rules_->setRules(ruleEntries(shown), QString::fromStdString(shown.made.unit));
     difference_->setDifference(operatorEntries(shown.made), nodeChanges(shown.replay));
-    refusals_->setRefusals(refusalEntries(shown.made), tr("No rule was found at a place where it could not be applied."));
+    refusals_->setRefusals(refusalEntries(shown.made), tr("No rule was found at a place where it could not be applied, or nearly fits."));
     fillRuns();
     showCurves();
     refresh();

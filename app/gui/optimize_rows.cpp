@@ -79,6 +79,7 @@ OptimizeRequest requestOf(const OptimizeChoice& choice, const QStringList& witho
     request.seconds = choice.seconds;
     request.rules = choice.rules.toStdString();
     request.store = store;
+    request.measure = choice.cost != QLatin1String("kernels"); // what is shown may be saved
     for (const QString& rule : without)
         request.without.push_back(rule.toStdString());
     return request;
@@ -169,16 +170,37 @@ bool improves(const OptimizedModel& made) {
 
 QString OptimizeText::headline(const OptimizedModel& made) {
     const QString unit = text(made.unit);
+    if (made.keptOriginal)
+        return tr("The graph stays as it was: %1").arg(costText(made.costBefore, unit));
     if (!improves(made))
         return tr("Nothing cheaper was found: %1").arg(costText(made.costBefore, unit));
     const double share = made.costBefore > 0 ? 100 * (made.costBefore - made.costAfter) / made.costBefore : 0;
     return tr("%1 (−%2 %)").arg(changeText(made.costBefore, made.costAfter, unit), QLocale().toString(share, 'f', share < 10 ? 1 : 0));
 }
 
+QString OptimizeText::raceText(const OptimizedModel& made) {
+    QStringList parts;
+    if (!made.notRaced.empty())
+        parts << tr("not raced against the original: %1").arg(text(made.notRaced));
+    else if (made.keptOriginal)
+        parts << tr("what was found is not certainly faster as a module");
+    if (!made.timed.empty()) {
+        QStringList modules;
+        for (const TimedGraph& graph : made.timed)
+            modules << tr("%1 → %2").arg(QLocale().toString(graph.predictedMs, 'g', 3), QLocale().toString(graph.measuredMs, 'g', 3));
+        const Prediction prediction = predictionOf(made.timed);
+        parts << tr("raced modules, predicted → measured ms: %1").arg(modules.join(QStringLiteral(", ")))
+              << tr("predictions off by %1 % on the average, Kendall's tau %2").arg(QLocale().toString(100 * prediction.error, 'f', 1), QLocale().toString(prediction.kendallTau, 'f', 2));
+    }
+    return parts.join(QStringLiteral(" · "));
+}
+
 QString OptimizeText::detail(const OptimizedModel& made) {
     QStringList parts{tr("nodes: %1 → %2").arg(made.nodesBefore).arg(made.nodesAfter), agreement(made.maxRelativeError)};
     if (made.measuredAfterMs > 0)
         parts << tr("measured %1 ms → %2 ms").arg(QLocale().toString(made.measuredBeforeMs, 'g', 4), QLocale().toString(made.measuredAfterMs, 'g', 4));
+    if (const QString race = raceText(made); !race.isEmpty())
+        parts << race;
     parts << tr("graphs: %1 expanded, %2 made in %3").arg(made.expanded).arg(made.generated).arg(duration(made.seconds))
           << QString::fromUtf8(stopReasonSentence(made.stopReason));
     return parts.join(QStringLiteral(" · "));

@@ -23,6 +23,7 @@ struct OptimizeText {
 public:
     static QString headline(const OptimizedModel& made); // "38 → 22 kernels (−42 %)"
     static QString detail(const OptimizedModel& made);
+    static QString raceText(const OptimizedModel& made); // what modules said; empty: there was nothing to race
     static QString runName(const OptimizedRun& run, int number); // "2 · beam, without merge-products"
     static QString agreement(double relativeError);              // how far outputs are from those of the original
 };

@@ -58,6 +58,26 @@ int firstStepOf(const OptimizedModel& made, const std::string& rule) {
     return static_cast<int>(found - made.steps.begin()) + 1;
 }
 
+// Two 1x1 convolutions of two groups that read x, and their sum.
+QByteArray groupedPairOnnx() {
+    const auto weights = [](const QByteArray& name) {
+        return protoNumber(1, 2) + protoNumber(1, 1) + protoNumber(1, 1) + protoNumber(1, 1) + protoNumber(2, 1) + protoField(8, name) + protoField(9, QByteArray(8, name == "w" ? 63 : 62));
+    };
+    const QByteArray group = protoField(5, protoField(1, "group") + protoNumber(3, 2) + QByteArray("\xa0\x01\x02", 3)); // its type: an integer
+    QByteArray nodes;
+    for (const char* name : {"w", "v"})
+        nodes += protoField(1, tinyNode("Conv", {"x", name}, QByteArray("conv_") + name, QByteArray("node_") + name) + group);
+    nodes += protoField(1, tinyNode("Add", {"conv_w", "conv_v"}, "y", "sum")) + protoField(5, weights("w")) + protoField(5, weights("v"));
+    const auto image = [](const QByteArray& name) {
+        QByteArray shape;
+        for (const int extent : {1, 2, 3, 3})
+            shape += protoField(1, protoNumber(1, extent));
+        return protoField(1, name) + protoField(2, protoField(1, protoNumber(1, 1) + protoField(2, shape)));
+    };
+    return protoNumber(1, 8) + protoField(7, nodes + protoField(2, "pair") + protoField(11, image("x")) + protoField(12, image("y"))) +
+           protoField(8, protoField(1, "") + protoNumber(2, 13));
+}
+
 QString emptyText(const OptimizePage* page) {
     for (const EmptyState* state : page->findChildren<EmptyState*>())
         if (state->isVisible())
@@ -176,6 +196,48 @@ private slots:
         QCOMPARE(table->model()->index(1, 2).data().toString(), QStringLiteral("pads differ"));
         panel.setRefusals({}, QStringLiteral("none"));
         QVERIFY(table->isHidden());
+    }
+
+    // Two convolutions of the same tensor that only groups keep apart.
+    void whatNearlyFitsIsSaid() {
+        WindowFixture fixture;
+        QFile file(fixture.path(QStringLiteral("groups.onnx")));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(groupedPairOnnx());
+        file.close();
+        OptimizePage* page = ready(fixture, file.fileName(), QStringLiteral("greedy"));
+        QVERIFY(page && finish(page));
+        QVERIFY2(page->run() != nullptr, qPrintable(fixture.notice()));
+        const auto* table = page->findChild<PlainTable*>(QStringLiteral("refusalTable"));
+        QCOMPARE(table->model()->rowCount(), 1);
+        QCOMPARE(table->model()->index(0, 0).data().toString(), QStringLiteral("merge-convolutions"));
+        QCOMPARE(table->model()->index(0, 1).data().toLongLong(), 2);
+        QCOMPARE(table->model()->index(0, 2).data().toString(), QStringLiteral("the convolution has groups"));
+    }
+
+    void racesAreTold() {
+        OptimizedModel made;
+        made.unit = "ms";
+        made.costBefore = made.costAfter = 2;
+        made.notRaced = "nothing is written";
+        QVERIFY(OptimizeText::detail(made).contains(QStringLiteral("not raced against the original: nothing is written")));
+        made.notRaced.clear();
+        QVERIFY(OptimizeText::raceText(made).isEmpty() && OptimizeText::headline(made).startsWith(QStringLiteral("Nothing cheaper was found")));
+        made.raced = made.keptOriginal = true;
+        made.timed = {{2, 2}, {1, 2}};
+        QVERIFY(OptimizeText::headline(made).startsWith(QStringLiteral("The graph stays as it was")));
+        const QString detail = OptimizeText::detail(made);
+        QVERIFY2(detail.contains(QStringLiteral("not certainly faster as a module")) && detail.contains(QStringLiteral("2 → 2, 1 → 2")), qPrintable(detail));
+        QVERIFY2(detail.contains(QStringLiteral("off by %1 %").arg(QLocale().toString(25.0, 'f', 1))) && detail.contains(QStringLiteral("Kendall's tau")), qPrintable(detail));
+    }
+
+    // What is shown may be saved, so modules have been asked.
+    void costsInMsAreRaced() {
+        OptimizeChoice choice;
+        for (const char* cost : {"kernels", "roofline", "measured", "planned"}) {
+            choice.cost = QLatin1String(cost);
+            QCOMPARE(requestOf(choice, {}, {}).measure, choice.cost != QLatin1String("kernels"));
+        }
     }
 
     void nothingToImprove() {
