@@ -52,6 +52,9 @@ class TstOptimizeRace : public QObject {
     }
 
 private slots:
+    // The ceilings of the machine take seconds to measure, once for each store.
+    void initTestCase() { take(optimizeModel(take(openModel("mlp")), request("roofline"))); }
+
     void aFileIsOnlyWrittenOnceItWasRaced() {
         const Model model = take(openModel("encoder"));
         const OptimizedModel made = take(optimizeModel(model, request("roofline", "raced.onnx")));
@@ -110,9 +113,10 @@ private slots:
     void guessesAreNotChosen_data() {
         QTest::addColumn<QString>("cost");
         QTest::addColumn<int>("after");
-        for (const char* cost : {"measured", "planned"})
-            for (const int after : {1, 4, 6, 8})
-                QTest::addRow("%s, stopped at kernel %d", cost, after) << cost << after;
+        for (const int after : {1, 4, 5, 6, 8})
+            QTest::addRow("measured, stopped at kernel %d", after) << "measured" << after;
+        for (const int after : {4, 12})
+            QTest::addRow("planned, stopped at kernel %d", after) << "planned" << after;
     }
     void guessesAreNotChosen() {
         QFETCH(QString, cost);
@@ -120,7 +124,8 @@ private slots:
         const Model model = modelOf(fireModules(1));
         StopSource stop;
         OptimizeRequest asked = request(cost.toStdString(), QString("%1%2.onnx").arg(cost).arg(after));
-        asked.store = path(QString("%1%2.db").arg(cost).arg(after));
+        asked.store = path(QString("%1%2.db").arg(cost).arg(after)); // knows the machine and no kernel
+        QVERIFY(QFile::copy(folder_.filePath("s.db"), QString::fromStdString(asked.store)));
         asked.enough = stop.token(); // as of Ctrl-C: one wish for both
         int kernels = 0;
         const Work work{stop.token(), [&](const Progress& progress) {
