@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <cmath>
+#include <csignal>
 
 #include "app/cli/command.h"
 #include "app/cli/text.h"
@@ -82,6 +83,26 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
     return file.empty() ? text : text + "Wrote " + file + "\n";
 }
 
+StopSource raceSource;
+
+// A second Ctrl-C ends the race that the first one left; that had put back what kills.
+void heedSecondSignal() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { raceSource.requestStop(); };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, nullptr);
+}
+
+Work workOf(Session& session) {
+    Work work = session.work();
+    work.progress = [&session, show = work.progress, heeds = false](const Progress& progress) mutable {
+        if (session.stop.stopRequested() && !std::exchange(heeds, true))
+            heedSecondSignal();
+        show(progress);
+    };
+    return work;
+}
+
 std::string listed(const std::vector<NamedText>& all) {
     std::string text;
     for (const NamedText& each : all)
@@ -105,7 +126,7 @@ void addOptimize(CLI::App& app, Session& session) {
     };
     const auto options = std::make_shared<Options>();
     OptimizeRequest& request = options->request;
-    CLI::App& command = *app.add_subcommand("optimize", "An equal graph that costs less: search among substitutions. Ctrl-C ends the search with the best so far, which is raced briefly; a second one ends everything, and nothing is written");
+    CLI::App& command = *app.add_subcommand("optimize", "An equal graph that costs less: search among substitutions. Ctrl-C ends the search with the best so far, which is raced briefly; a second one keeps the original");
     command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     command.add_option("-o,--output", options->file, "File for the rewritten model")->type_name("OUT.onnx");
     command.add_option("--search", request.search, listed(graphSearches()))->capture_default_str()->check(CLI::IsMember(names(graphSearches())));
@@ -130,8 +151,9 @@ void addOptimize(CLI::App& app, Session& session) {
             asked.seed = session.seed;
             asked.store = session.store;
             asked.enough = session.stop;
+            asked.atOnce = raceSource.token();
             TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
-            TS_ASSIGN(const OptimizedModel made, optimizeModel(model, asked, session.work()));
+            TS_ASSIGN(const OptimizedModel made, optimizeModel(model, asked, workOf(session)));
             return session.print(optimizedJson(made), summary(made, options->file));
         };
     });

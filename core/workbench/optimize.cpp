@@ -213,7 +213,7 @@ private:
             return cancelledError(); // before it was known what the model itself costs
         interrupted_ = request_.enough.stopRequested();
         if (interrupted_ && work_.stop.stopRequested())
-            work_.stop = {}; // the same wish, and it is fulfilled
+            work_.stop = request_.atOnce; // the same wish, and it is fulfilled
         return {};
     }
 

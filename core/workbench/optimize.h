@@ -26,6 +26,7 @@ struct OptimizeRequest {
     std::vector<std::string> without;    // rules that are not to be used, by name; some may be of another set
     std::filesystem::path file;          // where the model is written to; empty: nowhere
     StopToken enough;                    // ends the search and keeps what it found: that is still raced, briefly, checked and written
+    StopToken atOnce;                    // where one wish is both `enough` and the work's stop: the next, which ends the race, so that the original stays
     int builders = 0;                    // compilers at a time, of modules that are timed; 0: one per core
     std::shared_ptr<StageGate> gate;     // where others use the machine at the same time
     // Costs in ms only say which graphs are worth a look: the cheapest few are timed as modules, in turns with the original, which stays if none is certainly

@@ -144,6 +144,30 @@ private slots:
         QVERIFY(made["check"].toObject()["max_rel_err"].toDouble() < 1e-4);
     }
 
+    // The first ends the search, the second the race of what it found: the original stays, and that is said.
+    void interruptedTwiceKeepsTheOriginal() {
+        const QString file = folder_.filePath("kept.onnx"), store = folder_.filePath("twice.db");
+        QCOMPARE(runCli({"optimize", "mlp", "--threads", "1", "--store", store}).status, 0); // the machine's ceilings are known then
+        QProcess process;
+        process.start(TEST_CLI, {"optimize", "mobilenet_v2", "--search", "mcts", "--alpha", "10", "--budget", "1000000000", "--threads", "1", "-o", file, "--json", "--store", store});
+        QVERIFY(process.waitForStarted());
+        QByteArray said;
+        const auto waitFor = [&](const char* phase) {
+            return QTest::qWaitFor([&] { return (said += process.readAllStandardError()).contains(phase); }, 60'000);
+        };
+        QVERIFY2(waitFor("searching"), said);
+        ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+        QVERIFY2(waitFor("compiling"), said);
+        ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+        QVERIFY(process.waitForFinished(60'000));
+        QVERIFY2(process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0, said);
+        const QJsonObject made = QJsonDocument::fromJson(process.readAllStandardOutput()).object();
+        QVERIFY(made["kept_original"].toBool() && !made["raced"].toBool() && made["measured_after_ms"].isNull());
+        QCOMPARE(made["not_raced"].toString(), QString("the race was stopped"));
+        QCOMPARE(made["nodes_after"], made["nodes_before"]);
+        QVERIFY(QFile::exists(file));
+    }
+
     void wrongUse() {
         QCOMPARE(runCli({"optimize"}).status, 2);
         QCOMPARE(runCli({"optimize", "encoder", "--search", "luck"}).status, 2);
