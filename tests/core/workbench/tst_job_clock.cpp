@@ -19,7 +19,20 @@ struct PlainGate : StageGate {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return stop.stopRequested() ? Result<std::unique_ptr<Turn>>(cancelledError()) : std::unique_ptr<Turn>(std::make_unique<PlainTurn>());
     }
+    struct PlainChain : Chain {
+        explicit PlainChain(PlainGate& of) : gate(of) {}
+        Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) override { return gate.enter(kind, need, stop); }
+        PlainGate& gate;
+    };
+    std::unique_ptr<Chain> chain(std::vector<Link>, const Chain* before) override {
+        last = before;
+        return std::make_unique<PlainChain>(*this);
+    }
+    void expect(const std::string&, std::int64_t stages) override { expected = stages; }
+
     bool closed = false;
+    const Chain* last = nullptr; // that a chain came after
+    std::int64_t expected = 0;
 };
 
 bool runs(const JobClock& clock) {
@@ -93,6 +106,23 @@ private slots:
         QVERIFY(!runs(*clock)); // that stage was on the device
         clock->loseDevice(-1);
         built.reset();
+        plain->closed = false;
+        {
+            const auto first = gate.chain({}, nullptr);
+            QVERIFY(!plain->last);
+            const auto second = gate.chain({}, first.get());
+            QVERIFY(dynamic_cast<const PlainGate::PlainChain*>(plain->last)); // its own, not the clock's
+            plain->closed = true;
+            const double since = clock->seconds();
+            built = take(second->enter("build", {}, {}));
+            QVERIFY(clock->seconds() - since < 0.1);
+            clock->loseDevice(1);
+            QVERIFY(!runs(*clock));
+            clock->loseDevice(-1);
+            built.reset();
+        }
+        gate.expect("build", 7);
+        QCOMPARE(plain->expected, 7);
         StopSource stopped;
         stopped.requestStop();
         QVERIFY(gate.enter("profile", {}, stopped.token()).error().isCancelled());
