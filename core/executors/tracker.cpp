@@ -121,7 +121,7 @@ const std::string& Tracker::address() const { return impl_->listener.address; }
 
 Result<std::unique_ptr<Tracker>> Tracker::start(const TrackerOptions& options) {
     auto impl = std::make_unique<Impl>(options);
-    TS_ASSIGN(impl->listener, listenAt(options.listen, options.access, {impl.get()}, kLargestQuestion));
+    TS_ASSIGN(impl->listener, listenAt(options.listen, options.access, {impl.get()}, kReadOfQuestion));
     return std::unique_ptr<Tracker>(new Tracker(std::move(impl)));
 }
 

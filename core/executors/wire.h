@@ -16,7 +16,8 @@ namespace tunesmith {
 
 inline constexpr std::uint32_t kRemoteProtocol = 2;
 inline constexpr std::size_t kLargestMessage = std::size_t(256) << 20; // bytes, both ways, between clients and servers
-inline constexpr std::size_t kLargestQuestion = std::size_t(1) << 20;  // to a tracker
+inline constexpr std::size_t kLargestQuestion = std::size_t(1) << 20;   // to a tracker ...
+inline constexpr std::size_t kReadOfQuestion = 4 * kLargestQuestion;     // ... which reads more, to say and log that it is too large
 inline constexpr std::size_t kKeptFrom = 4096;                         // bytes: blobs that are kept, to be sent once only
 inline constexpr std::size_t kSlowestLink = 125;                       // bytes per ms: 1 Mbit/s, with less there is no tuning elsewhere
 inline std::chrono::milliseconds longestWay(std::size_t bytes) { return std::chrono::milliseconds(bytes / kSlowestLink); }

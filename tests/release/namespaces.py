@@ -22,6 +22,7 @@ HERE, THERE = "10.77.0.1", "10.77.0.2"
 SERVERS = f"tunesmith{os.getpid()}"
 CABLE = "cable0"
 MODEL = "encoder"
+PROTOCOL = 2  # kRemoteProtocol of core/executors/wire.h
 CLONE_NEWNET = 0x40000000
 TRIALS = "SELECT count(*), sum(status <> 'ok') FROM trial"
 
@@ -205,7 +206,7 @@ class Check:
                 within(5, lambda program=program, count=count: len(re.findall("refused", program.errors())) > count, f"{method}: refused without a word")
                 patterns[method] = True
         self.figures["refused_and_logged"].append("bytes that are no message")
-        too_large = protobuf((1, 1), (3, b"a" * (2 << 20)))
+        too_large = protobuf((1, PROTOCOL), (3, b"a" * (2 << 20)))
         if self.connect(self.tracker).call("Tracker/Ask", too_large) is not None:
             raise Wrong("the tracker takes 2 MiB")
         self.refused("2 MiB for the tracker", self.tracker, rf"refused ipv4:{HERE}.*a message of 2 MiB, more than 1")
@@ -222,11 +223,11 @@ class Check:
     def lease(self, client, key):
         """A connection to the device with a lease, the lease, and the stream that is its sign of life."""
         tracker = self.connect(self.tracker)
-        wish = protobuf((1, 1), (2, f"ticket-{client}"), (3, client), (4, key))
+        wish = protobuf((1, PROTOCOL), (2, f"ticket-{client}"), (3, client), (4, key))
         answer = within(10, lambda: (lambda found: 1 in found and found)(parsed(tracker.call("Tracker/Ask", wish))), f"{client} gets no device")
         lease = answer[1].decode()
         device = self.connect(self.servers[key])
-        stream = device.begin("Executor/Open", protobuf((1, 1), (2, lease), (3, f"secret-of-{client}"), (4, 1)))
+        stream = device.begin("Executor/Open", protobuf((1, PROTOCOL), (2, lease), (3, f"secret-of-{client}"), (4, 1)))
         if device.next_message(stream) is None:
             raise Wrong(f"{client}: the device refuses its lease")
         return device, lease

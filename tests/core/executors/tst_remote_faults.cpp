@@ -169,6 +169,7 @@ private slots:
         QTest::newRow("300 MB for Exchange") << "Executor/Exchange" << (qint64(300) << 20) << true;
         QTest::newRow("more than 320 MB for Exchange") << "Executor/Exchange" << (qint64(330) << 20) << false;
         QTest::newRow("1.1 MB for Ask") << "Tracker/Ask" << qint64(1'150'000) << true;
+        QTest::newRow("4 MB for Ask") << "Tracker/Ask" << (qint64(4) << 20) << true;
         QTest::newRow("300 MB for Ask") << "Tracker/Ask" << (qint64(300) << 20) << false;
         QTest::newRow("no such method") << "Tracker/Format" << qint64(0) << false;
     }
