@@ -13,4 +13,10 @@ template <class T> T take(Result<T> result) {
     return std::move(result).value();
 }
 
+// What a test counts on to succeed.
+inline void take(const Status& status) {
+    if (!status.ok())
+        qFatal("%s", status.error().message.c_str());
+}
+
 } // namespace tunesmith

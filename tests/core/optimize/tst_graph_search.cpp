@@ -13,20 +13,15 @@
 #include "core/optimize/graph_search.h"
 #include "core/optimize/measured_cost.h"
 #include "core/rewrite/model_draft.h"
-#include "core/rewrite/written/written.h"
 #include "core/module/build.h"
 #include "small_models.h"
 #include "tests/take.h"
+#include "written_rules.h"
 
 using namespace tunesmith;
 using namespace tunesmith::optimize;
 
 namespace {
-
-const RuleSet& rules() {
-    static const RuleSet all(rewrite::writtenSubstitutions());
-    return all;
-}
 
 GraphSearchResult searched(const rewrite::ModelDraft& model, const GraphSearchOptions& options) {
     LaunchCost cost;

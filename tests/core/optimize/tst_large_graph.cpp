@@ -13,6 +13,7 @@
 #include "core/rewrite/written/written.h"
 #include "small_models.h"
 #include "tests/take.h"
+#include "written_rules.h"
 
 using namespace tunesmith;
 using namespace tunesmith::optimize;
@@ -211,11 +212,6 @@ private:
         const Clock::time_point ended = Clock::now();
         stopper.join();
         return std::max<qint64>(0, std::chrono::duration_cast<std::chrono::milliseconds>(ended - asked).count()); // 0: nothing was left to do
-    }
-
-    static const RuleSet& rules() {
-        static const RuleSet all(rewrite::writtenSubstitutions());
-        return all;
     }
 };
 

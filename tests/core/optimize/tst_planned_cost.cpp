@@ -6,9 +6,9 @@
 #include "core/optimize/graph_search.h"
 #include "core/optimize/planned_cost.h"
 #include "core/rewrite/model_draft.h"
-#include "core/rewrite/written/written.h"
 #include "small_models.h"
 #include "tests/take.h"
+#include "written_rules.h"
 
 using namespace tunesmith;
 using namespace tunesmith::optimize;
@@ -32,10 +32,9 @@ std::optional<double> onlyAsUsual(const Workload& workload) {
 
 template <typename Cost>
 GraphSearchResult searched(const Graph& graph, const MeasuredCost::Times& times) {
-    static const RuleSet rules(rewrite::writtenSubstitutions());
     const rewrite::ModelDraft model = take(rewrite::draftOf(graph));
     Cost cost(Target(), {}, times);
-    return take(searchGraph(model.draft, rules, cost, {}));
+    return take(searchGraph(model.draft, rules(), cost, {}));
 }
 
 std::int64_t convolutions(const GraphSearchResult& found) {

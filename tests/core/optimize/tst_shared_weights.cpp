@@ -10,19 +10,14 @@
 #include "core/optimize/graph_search.h"
 #include "core/optimize/measured_cost.h"
 #include "core/rewrite/model_draft.h"
-#include "core/rewrite/written/written.h"
 #include "small_models.h"
 #include "tests/take.h"
+#include "written_rules.h"
 
 using namespace tunesmith;
 using namespace tunesmith::optimize;
 
 namespace {
-
-const RuleSet& rules() {
-    static const RuleSet all(rewrite::writtenSubstitutions());
-    return all;
-}
 
 // A detector's head: one convolution's weights at every level, a normalization for each.
 Graph sharedHead(int levels, std::int64_t channels, bool same = false) {

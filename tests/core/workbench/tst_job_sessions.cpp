@@ -1,63 +1,38 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <QTemporaryDir>
 #include <QTest>
 
-#include "core/store/store.h"
 #include "core/workbench/job_sessions.h"
 #include "tests/take.h"
+#include "two_jobs_store.h"
 
 using namespace tunesmith;
 
 // Sessions of jobs, read from the store.
 class TstJobSessions : public QObject {
     Q_OBJECT
-    QTemporaryDir folder_;
-    std::string path_;
-    std::shared_ptr<Store> store_;
-    std::vector<StoredJobId> jobs_;
-    int files_ = 0;
+    std::unique_ptr<TwoJobsStore> made_;
 
-    JobSessionId begin(const std::string& resources) const {
-        JobSessionRow row;
-        row.policy = "fair";
-        row.resources = resources;
-        return take(store_->beginJobSession(row));
-    }
-    void add(JobSessionId session, const std::vector<JobSliceRow>& slices) const { take(store_->addJobSlices(session, slices)); }
-
-    static void take(const Status& status) {
-        if (!status.ok())
-            qFatal("%s", status.error().message.c_str());
-    }
-    template <class T> static T take(Result<T> result) { return tunesmith::take(std::move(result)); }
+    JobSessionId begin(const std::string& resources) const { return made_->begin("fair", resources); }
+    void add(JobSessionId session, const std::vector<JobSliceRow>& slices) const { take(made_->store().addJobSlices(session, slices)); }
 
 private slots:
-    void init() {
-        path_ = folder_.filePath(QString::number(++files_) + ".db").toStdString();
-        store_ = take(Store::open(path_));
-        JobRow one, two;
-        one.name = "one";
-        one.what = R"({"model": "mlp", "trials": 40})";
-        two.name = "two";
-        two.what = R"({"model": "mlp"})";
-        jobs_ = take(store_->addJobs({one, two}));
-    }
+    void init() { made_ = std::make_unique<TwoJobsStore>(); }
 
     void aStoreWithout() {
-        QVERIFY(take(jobSessions(folder_.filePath("none.db").toStdString())).empty());
-        QVERIFY(take(jobSessions(path_)).empty());
-        const auto none = SessionReader::open(path_, 7);
+        QVERIFY(take(jobSessions(made_->missing())).empty());
+        QVERIFY(take(jobSessions(made_->path())).empty());
+        const auto none = SessionReader::open(made_->path(), 7);
         QVERIFY(!none.ok() && none.error().message.find("no session 7") != std::string::npos);
-        QVERIFY(!sessionTimeline(path_, 7).ok());
+        QVERIFY(!sessionTimeline(made_->path(), 7).ok());
     }
 
     void comesInParts() {
         const JobSessionId id = begin(R"([["core", 2], ["profile", 1]])");
         std::vector<JobSliceRow> slices;
         for (int i = 0; i < SessionReader::kPart + 5; ++i)
-            slices.push_back({jobs_[i < 3 ? 1 : 0], "build", R"({"core": [0]})", 0.001 * i, 0.001 * i, 0.001 * (i + 1), 0});
+            slices.push_back({made_->job(i < 3 ? 1 : 0), "build", R"({"core": [0]})", 0.001 * i, 0.001 * i, 0.001 * (i + 1), 0});
         add(id, slices);
-        const auto reader = take(SessionReader::open(path_, id.value()));
+        const auto reader = take(SessionReader::open(made_->path(), id.value()));
         QCOMPARE(reader->resources().at("core"), 2);
         const SessionPart first = take(reader->next());
         QVERIFY(first.more && first.slices.size() == static_cast<std::size_t>(SessionReader::kPart));
@@ -69,35 +44,35 @@ private slots:
         StopSource stopped;
         stopped.requestStop();
         QVERIFY(reader->next(stopped.token()).error().isCancelled());
-        QVERIFY(sessionTimeline(path_, id.value(), stopped.token()).error().isCancelled());
-        const JobTimeline whole = take(sessionTimeline(path_, id.value()));
+        QVERIFY(sessionTimeline(made_->path(), id.value(), stopped.token()).error().isCancelled());
+        const JobTimeline whole = take(sessionTimeline(made_->path(), id.value()));
         QVERIFY(whole.slices.size() == slices.size() && whole.jobs == (std::vector<std::string>{"two", "one"}));
     }
 
     // As another program sees it.
     void growsWhileItRuns() {
         const JobSessionId id = begin(R"([["core", 1]])");
-        const auto reader = take(SessionReader::open(path_, id.value()));
+        const auto reader = take(SessionReader::open(made_->path(), id.value()));
         QVERIFY(take(reader->next()).slices.empty());
-        take(store_->takeJob(jobs_[0]));
-        add(id, {{jobs_[0], "build", R"({"core": [0]})", 0, 0, 1, 0}});
+        take(made_->store().takeJob(made_->job(0)));
+        add(id, {{made_->job(0), "build", R"({"core": [0]})", 0, 0, 1, 0}});
         SessionPart part = take(reader->next());
         QVERIFY(part.slices.size() == 1 && part.jobs[0].job.state == "running" && part.session.running && *part.jobs[0].job.budget.trialsPerWorkload == 40);
-        take(store_->saveJob(jobs_[0], {{}, 0.5, 1}));
-        take(store_->endJob(jobs_[0], JobState::failed, "no room"));
-        take(store_->endJobSession(id));
+        take(made_->store().saveJob(made_->job(0), {{}, 0.5, 1}));
+        take(made_->store().endJob(made_->job(0), JobState::failed, "no room"));
+        take(made_->store().endJobSession(id));
         part = take(reader->next());
         QVERIFY(part.slices.empty() && part.jobs[0].job.state == "failed" && part.jobs[0].job.detail == "no room" && !part.session.running && part.session.endedAt);
-        const JobSessionSummary listed = take(jobSessions(path_)).front();
+        const JobSessionSummary listed = take(jobSessions(made_->path())).front();
         QVERIFY(listed.id == id.value() && listed.slices == 1 && listed.jobs == 1 && listed.policy == "fair" && listed.seconds < 60);
-        take(store_->removeJob(jobs_[0])); // with its slices, while somebody looks
+        take(made_->store().removeJob(made_->job(0))); // with its slices, while somebody looks
         QCOMPARE(take(reader->next()).jobs.front().job.state, std::string("failed"));
     }
 
     void damageIsNotShown() {
         const JobSessionId id = begin(R"([["core", 2], ["moon"], ["sun", "a"], ["crowd", 2000000000], ["debt", -4]])");
-        add(id, {{jobs_[0], "build", R"({"core": [0, "x", 1.5], "profile": 7, "a": "b"})", 0, 0, 1, 0}, {jobs_[1], "build", "[1]", 0, 0, 1, 0}});
-        const auto reader = take(SessionReader::open(path_, id.value()));
+        add(id, {{made_->job(0), "build", R"({"core": [0, "x", 1.5], "profile": 7, "a": "b"})", 0, 0, 1, 0}, {made_->job(1), "build", "[1]", 0, 0, 1, 0}});
+        const auto reader = take(SessionReader::open(made_->path(), id.value()));
         QVERIFY(reader->resources().at("core") == 2 && !reader->resources().contains("moon") && reader->resources().at("debt") == 0 && reader->resources().at("crowd") <= 4096);
         const SessionPart part = take(reader->next());
         QVERIFY(part.slices[0].cores() == std::vector<int>{0} && part.slices[1].units.empty());

@@ -1,52 +1,36 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <QTemporaryDir>
 #include <QTest>
 #include <cmath>
 #include <limits>
 
-#include "core/store/store.h"
 #include "core/workbench/job_simulation.h"
 #include "core/workbench/recorded_jobs.h"
 #include "tests/take.h"
+#include "two_jobs_store.h"
 
 using namespace tunesmith;
 
 // Sessions of the store, run again on a virtual clock.
 class TstSessionSimulation : public QObject {
     Q_OBJECT
-    QTemporaryDir folder_;
-    std::string path_;
-    std::shared_ptr<Store> store_;
-    std::vector<StoredJobId> jobs_;
-    int files_ = 0;
+    std::unique_ptr<TwoJobsStore> made_;
 
-    static void take(const Status& status) {
-        if (!status.ok())
-            qFatal("%s", status.error().message.c_str());
-    }
-    template <class T> static T take(Result<T> result) { return tunesmith::take(std::move(result)); }
-
-    JobSessionId begin(const std::string& resources = R"([["core", 2], ["profile", 1]])") const {
-        JobSessionRow row;
-        row.policy = "greedy";
-        row.resources = resources;
-        return take(store_->beginJobSession(row));
-    }
+    JobSessionId begin(const std::string& resources = R"([["core", 2], ["profile", 1]])") const { return made_->begin("greedy", resources); }
     std::int64_t stored(const std::vector<JobSliceRow>& slices, const std::string& resources = R"([["core", 2], ["profile", 1]])") const {
         const JobSessionId id = begin(resources);
-        take(store_->addJobSlices(id, slices));
-        take(store_->endJobSession(id));
+        take(made_->store().addJobSlices(id, slices));
+        take(made_->store().endJobSession(id));
         return id.value();
     }
     Result<SessionSimulation> simulated(std::int64_t session, std::vector<std::string> policies = {"greedy"}, std::optional<int> devices = {}) const {
-        return simulateSession({path_, session, std::move(policies), devices});
+        return simulateSession({made_->path(), session, std::move(policies), devices});
     }
 
     // Two jobs that each build for 1 s and measure for 3 s, three times, one after the other on two cores and a slot.
     std::vector<JobSliceRow> oneAfterTheOther() const {
         std::vector<JobSliceRow> slices;
         double at = 0;
-        for (const StoredJobId job : jobs_)
+        for (const StoredJobId job : {made_->job(0), made_->job(1)})
             for (int batch = 0; batch < 3; ++batch) {
                 slices.push_back({job, "build", R"({"core": [0]})", at, at, at + 1, 1});
                 slices.push_back({job, "profile", R"({"core": [1], "profile": [0]})", at + 1, at + 1, at + 4, 3});
@@ -56,16 +40,7 @@ class TstSessionSimulation : public QObject {
     }
 
 private slots:
-    void init() {
-        path_ = folder_.filePath(QString::number(++files_) + ".db").toStdString();
-        store_ = take(Store::open(path_));
-        JobRow one, two;
-        one.name = "one";
-        one.what = R"({"model": "mlp", "trials": 40})";
-        two.name = "two";
-        two.what = R"({"model": "mlp", "weight": 2})";
-        jobs_ = take(store_->addJobs({one, two}));
-    }
+    void init() { made_ = std::make_unique<TwoJobsStore>(R"({"model": "mlp", "weight": 2})"); }
 
     void otherPoliciesMakeOtherUse() {
         const SessionSimulation made = take(simulated(stored(oneAfterTheOther()), {"sequential", "greedy", "predictive", "shared"}));
@@ -85,9 +60,9 @@ private slots:
 
     // What was measured waits for what was built, though an update ended in between.
     void theOrderOfAJobIsKept() {
-        const SessionSimulation made = take(simulated(stored({{jobs_[0], "build", R"({"core": [0]})", 0, 0, 5, 0},
-                                                              {jobs_[0], "update", R"({"core": [1]})", 1, 1, 6, 0},
-                                                              {jobs_[0], "profile", R"({"core": [0, 1], "profile": [0]})", 6, 6, 8, 0}})));
+        const SessionSimulation made = take(simulated(stored({{made_->job(0), "build", R"({"core": [0]})", 0, 0, 5, 0},
+                                                              {made_->job(0), "update", R"({"core": [1]})", 1, 1, 6, 0},
+                                                              {made_->job(0), "profile", R"({"core": [0, 1], "profile": [0]})", 6, 6, 8, 0}})));
         QCOMPARE(made.made[0].makespan, 7.0); // both stages before it may begin at once, and it comes after both
     }
 
@@ -98,8 +73,8 @@ private slots:
             for (int device = 0; device < 2; ++device) {
                 const std::string uses = "{\"device lab\": [" + std::to_string(device) + "]}";
                 const double at = 5.0 * batch;
-                slices.push_back({jobs_[0], "build", uses, at, at, at + 2, 0}); // begins first, and is the shorter one
-                slices.push_back({jobs_[0], "profile", uses, at, at, at + 5, 0});
+                slices.push_back({made_->job(0), "build", uses, at, at, at + 2, 0}); // begins first, and is the shorter one
+                slices.push_back({made_->job(0), "profile", uses, at, at, at + 5, 0});
             }
         const std::int64_t session = stored(slices, R"([["core", 1]])");
         const SessionSimulation made = take(simulated(session));
@@ -119,7 +94,7 @@ private slots:
         JobRow row;
         row.name = "narrow";
         row.what = R"({"model": "mlp", "cores": 1})";
-        const StoredJobId job = take(store_->addJobs({row})).front();
+        const StoredJobId job = take(made_->store().addJobs({row})).front();
         const auto made = take(simulated(stored({{job, "build", R"({"core": [0]})", 0, 0, 2, 0}, {job, "build", R"({"core": [1]})", 0, 2, 4, 0}})));
         QVERIFY(made.made[0].makespan == 4 && made.was.waiting == 2);
         const auto more = simulated(stored({{job, "build", R"({"core": [0, 1]})", 0, 0, 2, 0}}));
@@ -141,7 +116,7 @@ private slots:
     void whatCannotBeSimulated() {
         QFETCH(QByteArray, uses);
         QFETCH(QByteArray, says);
-        const auto made = simulated(stored({{jobs_[0], "build", R"({"core": [0]})", 0, 0, 1, 0}, {jobs_[1], "profile", uses.toStdString(), 1, 1, 2, 0}}));
+        const auto made = simulated(stored({{made_->job(0), "build", R"({"core": [0]})", 0, 0, 1, 0}, {made_->job(1), "profile", uses.toStdString(), 1, 1, 2, 0}}));
         QVERIFY(!made.ok());
         const QByteArray message = QByteArray::fromStdString(made.error().message);
         QVERIFY2(message.contains(says) && message.contains("a stage 'profile' of its job 'two'") && message.contains("session 1 cannot be simulated"), message);
@@ -156,17 +131,17 @@ private slots:
         QVERIFY(says(stored({}), "session 1 ran no stage"));
         const JobSessionId running = begin();
         QVERIFY(says(running.value(), "session 2 still runs"));
-        take(store_->addJobSlices(running, {{jobs_[0], "build", R"({"core": [0]})", 0, 0, 1, 0}}));
+        take(made_->store().addJobSlices(running, {{made_->job(0), "build", R"({"core": [0]})", 0, 0, 1, 0}}));
         QVERIFY(says(running.value(), "session 2 still runs"));
-        const std::int64_t damaged = stored({{jobs_[0], "build", R"({"core": [0]})", 0, 0, 1, 0}}, "[]");
+        const std::int64_t damaged = stored({{made_->job(0), "build", R"({"core": [0]})", 0, 0, 1, 0}}, "[]");
         QVERIFY(says(damaged, "'core', of which the session had none"));
-        QVERIFY(says(stored({{jobs_[0], "build", R"({"core": [0]})", 0, 0, std::numeric_limits<double>::infinity(), 0}}), "times that are none"));
-        const std::int64_t good = stored({{jobs_[0], "build", R"({"core": [0]})", 0, 0, 1, 0}});
+        QVERIFY(says(stored({{made_->job(0), "build", R"({"core": [0]})", 0, 0, std::numeric_limits<double>::infinity(), 0}}), "times that are none"));
+        const std::int64_t good = stored({{made_->job(0), "build", R"({"core": [0]})", 0, 0, 1, 0}});
         QVERIFY(simulated(good, {"magic"}).error().message.find("no policy 'magic'") != std::string::npos);
         StopSource stopped;
         stopped.requestStop();
-        QVERIFY(simulateSession({path_, good}, Work{stopped.token(), {}}).error().isCancelled());
-        QVERIFY(!simulateSession({folder_.filePath("none.db").toStdString(), 1}).ok());
+        QVERIFY(simulateSession({made_->path(), good}, Work{stopped.token(), {}}).error().isCancelled());
+        QVERIFY(!simulateSession({made_->missing(), 1}).ok());
     }
 
     // All called at once, as only in a damaged store: no more edges than the jobs' threads could make.
