@@ -113,6 +113,7 @@ void OptimizePage::connectParts() {
         rules_->select(rule);
     });
     connect(difference_, &DifferencePanel::nodeChosen, replay_, &ReplayView::showNode);
+    connect(replay_, &ReplayView::undoRequested, this, &OptimizePage::undo);
     connect(replay_, &ReplayView::saveRequested, this, &OptimizePage::chooseFile);
     connect(save_, &QPushButton::clicked, this, [this] { chooseFile(static_cast<int>(run()->made.steps.size())); });
 }

@@ -34,6 +34,7 @@ public:
     ReplayView* replay() const { return replay_; }
     RulePanel* rules() const { return rules_; }
     OptimizedRunPtr run() const; // that is shown; null: none
+    void undo(int step); // what comes of it is another run
     void saveTo(const QString& path, int step); // compares with the original before
 
 public slots:

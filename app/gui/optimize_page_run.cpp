@@ -64,6 +64,14 @@ void OptimizePage::start() {
     runner_.start(model_->model, requestOf(bar_->choice(), rules_->without(), store_), replay_->graph()->font());
 }
 
+void OptimizePage::undo(int step) {
+    if (running_ || !run())
+        return;
+    growing_.clear();
+    setRunning(true);
+    runner_.undo(model_->model, run(), step, replay_->graph()->font());
+}
+
 void OptimizePage::takeBest() {
     runner_.takeBest();
     enough_->setEnabled(false);
@@ -83,6 +91,7 @@ void OptimizePage::setRunning(bool running) {
     running_ = running;
     bar_->setBusy(running);
     rules_->setBusy(running);
+    replay_->setBusy(running);
     refresh();
     emit stateChanged();
 }

@@ -172,10 +172,13 @@ QString OptimizeText::headline(const OptimizedModel& made) {
     const QString unit = text(made.unit);
     if (made.keptOriginal)
         return tr("The graph stays as it was: %1").arg(costText(made.costBefore, unit));
+    if (!made.undone.empty() && made.steps.empty())
+        return tr("Nothing is left of the rewrites: %1").arg(costText(made.costBefore, unit));
     if (!improves(made))
         return tr("Nothing cheaper was found: %1").arg(costText(made.costBefore, unit));
     const double share = made.costBefore > 0 ? 100 * (made.costBefore - made.costAfter) / made.costBefore : 0;
-    return tr("%1 (−%2 %)").arg(changeText(made.costBefore, made.costAfter, unit), QLocale().toString(share, 'f', share < 10 ? 1 : 0));
+    const QString size = QLocale().toString(std::abs(share), 'f', std::abs(share) < 10 ? 1 : 0);
+    return tr("%1 (%2%3 %)").arg(changeText(made.costBefore, made.costAfter, unit), share < 0 ? QStringLiteral("+") : QStringLiteral("−"), size);
 }
 
 QString OptimizeText::raceText(const OptimizedModel& made) {
@@ -201,7 +204,12 @@ QString OptimizeText::detail(const OptimizedModel& made) {
         parts << tr("measured %1 ms → %2 ms").arg(QLocale().toString(made.measuredBeforeMs, 'g', 4), QLocale().toString(made.measuredAfterMs, 'g', 4));
     if (const QString race = raceText(made); !race.isEmpty())
         parts << race;
-    parts << tr("graphs: %1 expanded, %2 made in %3").arg(made.expanded).arg(made.generated).arg(duration(made.seconds))
+    if (!made.undone.empty())
+        parts << tr("taken back: %1").arg(counted(made.undone).join(QStringLiteral(", ")));
+    if (!made.lost.empty())
+        parts << tr("gone with that: %1").arg(counted(made.lost).join(QStringLiteral(", ")));
+    if (made.undone.empty())
+        parts << tr("graphs: %1 expanded, %2 made in %3").arg(made.expanded).arg(made.generated).arg(duration(made.seconds))
           << QString::fromUtf8(stopReasonSentence(made.stopReason));
     return parts.join(QStringLiteral(" · "));
 }
@@ -212,6 +220,8 @@ QString OptimizeText::agreement(double relativeError) {
 
 QString OptimizeText::runName(const OptimizedRun& run, int number) {
     QString name = tr("%1 · %2").arg(number).arg(text(run.request.search));
+    if (!run.made.undone.empty())
+        name = tr("%1, %2 taken back").arg(name, counted(run.made.undone).join(QStringLiteral(", ")));
     QStringList without;
     for (const std::string& rule : run.request.without)
         without << text(rule);

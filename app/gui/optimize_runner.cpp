@@ -35,17 +35,29 @@ OptimizeRunner::OptimizeRunner(QObject* parent) : QObject(parent) {
 }
 
 void OptimizeRunner::start(const Model& model, const OptimizeRequest& asked, const QFont& font) {
-    feed_ = std::make_shared<Feed>();
     enough_ = {};
     OptimizeRequest request = asked;
     request.enough = enough_.token();
+    feed_ = std::make_shared<Feed>();
+    begin(tr("Optimizing %1").arg(QString::fromStdString(model.name())), request, font, [=, feed = feed_](const Work& work) {
+        return optimizeModel(model, request, work, [feed](const OptimizeProgress& at) { feed->add(at); });
+    });
+}
+
+void OptimizeRunner::undo(const Model& model, const OptimizedRunPtr& run, int step, const QFont& font) {
+    feed_ = std::make_shared<Feed>();
+    begin(tr("Taking back rewrite %1 of %2").arg(step).arg(QString::fromStdString(model.name())), run->request, font,
+          [=](const Work& work) { return undoRewrite(model, run->request, run->made, static_cast<std::size_t>(step), work); });
+}
+
+void OptimizeRunner::begin(const QString& name, const OptimizeRequest& request, const QFont& font, Make make) {
     poll_.start();
     job_.start(
-        tr("Optimizing %1").arg(QString::fromStdString(model.name())),
-        [=, feed = feed_](const Work& work) -> Result<OptimizedRunPtr> {
+        name,
+        [=](const Work& work) -> Result<OptimizedRunPtr> {
             auto run = std::make_shared<OptimizedRun>();
             run->request = request;
-            TS_ASSIGN(run->made, optimizeModel(model, request, work, [feed](const OptimizeProgress& at) { feed->add(at); }));
+            TS_ASSIGN(run->made, make(work));
             if (!request.without.empty()) {
                 TS_ASSIGN(run->rules, graphRules(request));
             }

@@ -23,6 +23,7 @@ public:
     explicit OptimizeRunner(QObject* parent = nullptr);
 
     void start(const Model& model, const OptimizeRequest& request, const QFont& font); // the font of the picture
+    void undo(const Model& model, const OptimizedRunPtr& run, int step, const QFont& font); // one of its rewrites
     void stop() { job_.stop(); }
     void takeBest() { enough_.requestStop(); } // ends the search only
     Job& job() { return job_; }
@@ -33,6 +34,8 @@ signals:
 
 private:
     class Feed;
+    using Make = std::function<Result<OptimizedModel>(const Work& work)>;
+    void begin(const QString& name, const OptimizeRequest& request, const QFont& font, Make make);
     void drain();
 
     std::shared_ptr<Feed> feed_;

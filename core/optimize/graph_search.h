@@ -31,11 +31,15 @@ struct GraphSearchOptions {
     double now() const { return clock ? clock() : std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 };
 
+// Where a rule was applied, by which tensors its match has (DraftValue::label) and not by their numbers: says the same in all drafts of a model.
+using Place = std::vector<std::uint64_t>;
+
 // One rewrite on the way to a draft, and the simplifications that followed from it.
 struct Step {
     std::uint32_t rule = 0;
     std::vector<std::uint32_t> simplifications;
     double costBefore = 0, costAfter = 0;
+    Place place = {}; // empty: nothing but simplifications
 };
 
 // A draft that a search has come to.

@@ -29,9 +29,6 @@ std::vector<std::size_t> valuesAcross(const Draft& draft, const std::vector<Node
     return across;
 }
 
-// Fresh labels for what a piece reads: the same in equal pieces.
-constexpr std::uint64_t kInputLabel = 0x70696563652e696eull;
-
 class Cutter {
 public:
     Cutter(const Draft& whole, std::vector<NodeNo> nodes) : whole_(whole), nodes_(std::move(nodes)), piece_{Draft(whole.sharedTable()), {}}, numbers_(whole.values(), rewrite::kNone) {}
@@ -64,12 +61,13 @@ private:
         else if (whole_.isWeight(value))
             add(whole_.value(value).maker);
         else
-            note(value, piece_.draft.addInput(whole_.value(value).type, kInputLabel + piece_.draft.inputs().size()));
+            note(value, piece_.draft.addInput(whole_.value(value).type, whole_.value(value).label));
         return numbers_[value];
     }
 
     void note(ValueNo value, ValueNo own) {
         numbers_[value] = own;
+        piece_.draft.relabel(own, whole_.value(value).label);
         if (piece_.wholeValues.size() <= own)
             piece_.wholeValues.resize(own + 1, rewrite::kNone);
         piece_.wholeValues[own] = value;

@@ -16,7 +16,7 @@ using rewrite::ValueNo;
 // The nodes that do not depend on constants only, in order, about `size` in each piece; the first piece is shorter by `offset`.
 std::vector<std::vector<NodeNo>> piecesOf(const Draft& draft, std::size_t size, std::size_t offset = 0);
 
-// A piece as a draft of its own: what it reads from outside are inputs, what is read outside are outputs.
+// A piece as a draft of its own: what it reads from outside are inputs, what is read outside are outputs. Values have the labels of the whole.
 struct Piece {
     Draft draft;
     std::vector<ValueNo> wholeValues; // by value of the piece

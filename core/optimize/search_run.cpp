@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/optimize/retrace.h"
+
 namespace tunesmith::optimize {
 
 Status SearchRun::begin(const Draft& draft) {
@@ -67,7 +69,7 @@ StatePtr SearchRun::child(const StatePtr& parent, const Move& move, Seen seen) {
         ++result_.refusals.counts[{move.rule, std::string(refusal)}];
         return nullptr;
     }
-    auto state = std::make_shared<State>(State{std::move(*draft), 0, parent, {move.rule, {}, parent->cost, 0}});
+    auto state = std::make_shared<State>(State{std::move(*draft), 0, parent, {move.rule, {}, parent->cost, 0, placeOf(parent->draft, move.match)}});
     ++result_.generated;
     if (!rules_.simplify(state->draft, &parent->draft, state->step.simplifications, stop_) || state->draft.order().size() > mostNodes_)
         return nullptr;

@@ -78,6 +78,7 @@ public:
 
     // Whoever reads `from` reads `to` from now on. The types must be the same.
     void replace(ValueNo from, ValueNo to);
+    void relabel(ValueNo value, std::uint64_t label) { values_[value].label = label; } // where it is known which tensor of another draft it is
     // Labels of values that a rewrite has put in the place of others and that had labels of their own: they are the same tensor.
     const std::vector<std::pair<std::uint64_t, std::uint64_t>>& equalLabels() const { return equalLabels_; }
     // False where a node would depend on itself; the draft is good for nothing then.

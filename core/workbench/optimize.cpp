@@ -13,7 +13,7 @@
 #include "core/ops/interpreter.h"
 #include "core/ops/raise_opset.h"
 #include "core/ops/settle_choices.h"
-#include "core/optimize/graph_search.h"
+#include "core/optimize/retrace.h"
 #include "core/rewrite/model_draft.h"
 #include "core/rewrite/written/near_misses.h"
 #include "core/schedule/stage_memory.h"
@@ -66,22 +66,24 @@ public:
     }
 
 private:
-    // The start is a step only if simplifying changed something.
+    // What was only simplified is a step if that changed something.
     Status addStep(const optimize::State& state) {
-        if (!state.parent && state.step.simplifications.empty())
+        if (state.step.place.empty() && state.step.simplifications.empty())
             return {};
         GraphStep step;
-        step.rule = state.parent ? rules_[state.step.rule].card().name : "simplify";
+        const bool chosen = !state.step.place.empty();
+        step.rule = chosen ? rules_[state.step.rule].card().name : "simplify";
+        step.place = state.step.place;
         step.costBefore = state.step.costBefore;
         step.costAfter = state.step.costAfter;
         for (const std::uint32_t rule : state.step.simplifications)
             step.simplifications.push_back(rules_[rule].card().name);
         TS_ASSIGN(step.graph, rewrite::graphOf(model_, state.draft, step.rule));
         const double gain = step.costBefore - step.costAfter;
-        if (state.parent)
+        if (chosen)
             use(state.step.rule, gain);
         for (const std::uint32_t rule : state.step.simplifications) // what a move made possible is that one's gain
-            use(rule, state.parent ? 0 : gain / static_cast<double>(state.step.simplifications.size()));
+            use(rule, chosen ? 0 : gain / static_cast<double>(state.step.simplifications.size()));
         told_.steps.push_back(std::move(step));
         return {};
     }
@@ -165,13 +167,28 @@ public:
         : model_(model), request_(request), work_(work), observer_(observer), turns_(request.gate, work.stop), weightsMb_(constantMb(model.graph())) {}
 
     Result<OptimizedModel> run() {
+        TS_TRY(begin());
+        TS_TRY(search());
+        TS_TRY(choose());
+        return finish();
+    }
+
+    Result<OptimizedModel> without(std::size_t step, const OptimizedModel& made) {
+        TS_TRY(begin());
+        TS_TRY(walkWithout(step, made));
+        return finish();
+    }
+
+private:
+    Status begin() {
         TS_TRY(checkRequest());
         TS_TRY(turns_.enter("prepare", {1, 2 * weightsMb_}));
         TS_ASSIGN(judge_, makeJudge(request_, turns_, work_));
         TS_ASSIGN(rules_, makeRules(request_, *judge_.cost));
-        TS_TRY(prepare());
-        TS_TRY(search());
-        TS_TRY(choose());
+        return prepare();
+    }
+
+    Result<OptimizedModel> finish() {
         TS_TRY(tell());
         TS_TRY(turns_.enter("check", {1, 3 * weightsMb_}, StageTurns::By::thread));
         if (changed_) {
@@ -182,7 +199,6 @@ public:
         return std::move(told_);
     }
 
-private:
     // What can be known before anything is searched.
     Status checkRequest() const {
         if (!model_.info().openDimensions.empty())
@@ -215,6 +231,37 @@ private:
         if (interrupted_ && work_.stop.stopRequested())
             work_.stop = request_.atOnce; // the same wish, and it is fulfilled
         return {};
+    }
+
+    // The way of another run without one of its steps.
+    Status walkWithout(std::size_t undone, const OptimizedModel& made) {
+        work_.report("walking the other rewrites again");
+        TS_TRY(turns_.enter("search", {1, 2 * weightsMb_ + kSearchMb}, StageTurns::By::thread));
+        std::vector<optimize::PlacedRule> way;
+        for (std::size_t i = 0; i < made.steps.size(); ++i) {
+            if (made.steps[i].place.empty() || i + 1 == undone)
+                continue;
+            TS_ASSIGN(const std::uint32_t rule, ruleNamed(made.steps[i].rule));
+            way.push_back({rule, made.steps[i].place});
+        }
+        TS_ASSIGN(optimize::Retraced again, optimize::retrace(draft_->draft, *rules_, *judge_.cost, way, work_.stop));
+        turns_.leave();
+        found_ = std::move(again.found);
+        changed_ = found_.best->draft.hash() != draft_->draft.hash();
+        told_.notRaced = "a rewrite was taken back by hand";
+        told_.undone = made.undone;
+        told_.undone.push_back(made.steps[undone - 1].rule);
+        told_.lost = made.lost;
+        for (const std::size_t step : again.lost)
+            told_.lost.push_back((*rules_)[way[step].rule].card().name);
+        return {};
+    }
+
+    Result<std::uint32_t> ruleNamed(const std::string& name) const {
+        for (std::uint32_t rule = 0; rule < rules_->size(); ++rule)
+            if ((*rules_)[rule].card().name == name)
+                return rule;
+        return inputError("rule " + name + " is not in the store any more; run the search again");
     }
 
     void watch(const optimize::GraphSearchProgress& at) {
@@ -385,6 +432,16 @@ std::vector<NamedText> graphSearches() {
 
 Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& work, const OptimizeObserver& observer) {
     return Optimization(model, request, work, observer).run();
+}
+
+Result<OptimizedModel> undoRewrite(const Model& model, const OptimizeRequest& request, const OptimizedModel& made, std::size_t step, const Work& work) {
+    if (step == 0 || step > made.steps.size())
+        return inputError("there is no rewrite " + std::to_string(step) + "; the run has " + std::to_string(made.steps.size()));
+    if (made.steps[step - 1].place.empty())
+        return inputError("step " + std::to_string(step) + " only simplified the graph, which is done wherever it can be; leave its rules out of the next run instead");
+    OptimizeRequest untimed = request;
+    untimed.file.clear();
+    return Optimization(model, untimed, work, {}).without(step, made);
 }
 
 Result<double> exportStep(const OptimizedModel& made, std::size_t steps, const std::filesystem::path& file, const Work& work) {

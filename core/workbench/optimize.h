@@ -66,6 +66,7 @@ struct GraphStep {
     std::vector<std::string> simplifications; // rules that were applied because of it
     double costBefore = 0, costAfter = 0;
     Graph graph; // after it; lineage says what became of the nodes of the first
+    std::vector<std::uint64_t> place = {}; // which tensors it took hold of, for undoRewrite(); empty: nothing but simplifications
 };
 
 struct RuleUse {
@@ -112,12 +113,18 @@ struct OptimizedModel {
     std::string notRaced;      // why not, where the search found something
     bool keptOriginal = false; // what the search found was not certainly faster as a module, or was not raced to the end
     std::vector<TimedGraph> timed; // the original first, then those that raced it; empty: there was no race
+    std::vector<std::string> undone; // rules of rewrites that a person took back,
+    std::vector<std::string> lost;   // and of those that could not be made without them
     std::size_t layouts = 0;       // values that lie otherwise than by the greedy choice, where modules were measured; the store knows which
 };
 Prediction predictionOf(const std::vector<TimedGraph>& timed);
 
 using OptimizeObserver = std::function<void(const OptimizeProgress&)>; // from the thread that works
 Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& work = {}, const OptimizeObserver& observer = {});
+
+// The same without one of its rewrites, from 1: all others are made again, but for those that needed it. For the run's own model and request; nothing is timed or
+// written. An Error where the step only simplified, or where a rule has gone from the store.
+Result<OptimizedModel> undoRewrite(const Model& model, const OptimizeRequest& request, const OptimizedModel& made, std::size_t step, const Work& work = {});
 
 // The graph after so many of the steps as any runtime loads it, written once it was compared with the first; the largest relative error.
 Result<double> exportStep(const OptimizedModel& made, std::size_t steps, const std::filesystem::path& file, const Work& work = {});

@@ -139,8 +139,15 @@ private slots:
         auto* doWithout = view.findChild<QPushButton*>(QStringLiteral("withoutRule"));
         auto* saveThis = view.findChild<QPushButton*>(QStringLiteral("saveStep"));
         view.setStep(1);
-        QVERIFY(!doWithout->isEnabled());
+        auto* undo = view.findChild<QPushButton*>(QStringLiteral("undoRewrite"));
+        QSignalSpy undone(&view, &ReplayView::undoRequested);
+        QVERIFY(!doWithout->isEnabled() && !undo->isEnabled());
         view.setStep(2);
+        view.setBusy(true);
+        QVERIFY(doWithout->isEnabled() && !undo->isEnabled());
+        view.setBusy(false);
+        undo->click();
+        QCOMPARE(undone.value(0).value(0).toInt(), 2);
         doWithout->click();
         saveThis->click();
         QCOMPARE(without.value(0).value(0).toString(), QStringLiteral("merge"));

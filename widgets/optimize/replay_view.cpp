@@ -23,7 +23,7 @@ constexpr int kToEnd = 1'000'000'000; // steps
 ReplayView::ReplayView(QWidget* parent)
     : QWidget(parent), graph_(new GraphView(this)), slider_(new StepSlider(this)), headline_(new QLabel(this)), legend_(new QLabel(this)),
       follow_(new QCheckBox(tr("Fo&llow changes"), this)), save_(new QPushButton(tr("Save this &graph…"), this)),
-      without_(new QPushButton(tr("&Do without this rule"), this)) {
+      undo_(new QPushButton(tr("&Undo this rewrite"), this)), without_(new QPushButton(tr("&Do without this rule"), this)) {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -33,11 +33,13 @@ ReplayView::ReplayView(QWidget* parent)
     slider_->setAccessibleName(tr("Rewrites, 0 is the original graph"));
     slider_->setToolTip(tr("Walk through the rewrites; marked are those of the rule that is selected in the list"));
     save_->setObjectName(QStringLiteral("saveStep"));
+    undo_->setObjectName(QStringLiteral("undoRewrite"));
     without_->setObjectName(QStringLiteral("withoutRule"));
     graph_->setObjectName(QStringLiteral("replayGraph"));
     graph_->setAccessibleName(tr("Graph at the shown rewrite"));
     connect(slider_, &QSlider::valueChanged, this, &ReplayView::goToStep);
     connect(save_, &QPushButton::clicked, this, [this] { emit saveRequested(step()); });
+    connect(undo_, &QPushButton::clicked, this, [this] { emit undoRequested(step()); });
     connect(without_, &QPushButton::clicked, this, [this] { emit withoutRequested(replay_.steps[step() - 1].rule); });
     connect(&Theme::instance(), &Theme::changed, this, &ReplayView::refreshLegend);
     refreshLegend();
@@ -74,10 +76,12 @@ QWidget* ReplayView::createFoot() {
     auto* acts = new QHBoxLayout;
     follow_->setChecked(true);
     follow_->setToolTip(tr("Move the picture so far that what changes is in view"));
-    save_->setToolTip(tr("Write the graph at this step as ONNX, compared with the original before: this is how later rewrites are undone"));
+    save_->setToolTip(tr("Write the graph at this step as ONNX, compared with the original before"));
+    undo_->setToolTip(tr("Take this rewrite back; the others stay, but for those that needed it. What comes of it is another run in the list"));
     without_->setToolTip(tr("Leave the rule of this step out of the next run"));
     acts->addWidget(follow_);
     acts->addStretch(1);
+    acts->addWidget(undo_);
     acts->addWidget(without_);
     acts->addWidget(save_);
     column->addLayout(acts);
@@ -154,7 +158,17 @@ void ReplayView::showStep(const GraphPresence& presence) {
     for (QAction* action : std::as_const(forth_))
         action->setEnabled(step() < slider_->maximum());
     without_->setEnabled(step() > 0 && replay_.steps[step() - 1].optional);
+    refreshUndo();
     emit stepChanged(step());
+}
+
+void ReplayView::setBusy(bool busy) {
+    busy_ = busy;
+    refreshUndo();
+}
+
+void ReplayView::refreshUndo() {
+    undo_->setEnabled(!busy_ && without_->isEnabled());
 }
 
 QString ReplayView::headline() const {

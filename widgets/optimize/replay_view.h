@@ -26,12 +26,14 @@ public:
     int step() const;
     void setStep(int step);
     void setMarks(const QVector<int>& steps);
+    void setBusy(bool busy); // nothing can be undone meanwhile
     void showNode(qint64 node, bool before); // selected, in the original or at the end
     GraphView* graph() const { return graph_; }
 
 signals:
     void stepChanged(int step);
     void saveRequested(int step);
+    void undoRequested(int step);
     void withoutRequested(const QString& rule); // do without the rule of the shown step
 
 private:
@@ -43,14 +45,16 @@ private:
     void showStep(const GraphPresence& presence);
     QString headline() const;
     void refreshLegend();
+    void refreshUndo();
 
     Replay replay_;
     GraphView* graph_;
     StepSlider* slider_;
     QLabel *headline_, *legend_;
     QCheckBox* follow_;
-    QPushButton *save_, *without_;
+    QPushButton *save_, *undo_, *without_;
     QList<QAction*> back_, forth_;
+    bool busy_ = false;
 };
 
 } // namespace tunesmith

@@ -12,6 +12,7 @@
 #include "widgets/optimize/plain_table.h"
 #include "widgets/optimize/replay_view.h"
 #include "widgets/optimize/rule_panel.h"
+#include <QComboBox>
 #include <QElapsedTimer>
 #include <QFile>
 #include <QLabel>
@@ -134,6 +135,35 @@ private slots:
         QCOMPARE(after, made.nodesAfter);
         fixture.window().findChild<QAction*>(QStringLiteral("closeModel"))->trigger();
         QVERIFY(!page->run() && page->replay()->graph()->scene().nodes.isEmpty());
+    }
+
+    // A rewrite in the middle is taken back: another run beside the first, in which the others are still there.
+    void rewritesAreTakenBack() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("encoder"));
+        QVERIFY(page && finish(page) && page->run());
+        const OptimizedRunPtr first = page->run();
+        auto* undo = page->findChild<QPushButton*>(QStringLiteral("undoRewrite"));
+        page->replay()->setStep(0);
+        QVERIFY(!undo->isEnabled());
+        const int step = firstStepOf(first->made, "merge-products");
+        page->replay()->setStep(step);
+        QVERIFY(undo->isEnabled());
+        undo->click();
+        QVERIFY(page->running() && !undo->isEnabled());
+        QTRY_VERIFY_WITH_TIMEOUT(!page->running(), kSoon);
+        QVERIFY2(page->run() != first, qPrintable(fixture.notice()));
+        const OptimizedModel& made = page->run()->made;
+        QCOMPARE(made.undone, std::vector<std::string>{"merge-products"});
+        QVERIFY(made.costAfter > first->made.costAfter && made.costAfter < made.costBefore);
+        QCOMPARE(page->findChild<QComboBox*>(QStringLiteral("optimizeRuns"))->count(), 2);
+        QVERIFY2(OptimizeText::runName(*page->run(), 2).contains(QStringLiteral("merge-products taken back")), qPrintable(OptimizeText::runName(*page->run(), 2)));
+        const QString detail = page->findChild<QLabel*>(QStringLiteral("optimizeDetail"))->text();
+        QVERIFY2(detail.contains(QStringLiteral("taken back: merge-products")), qPrintable(detail));
+        page->replay()->setStep(static_cast<int>(made.steps.size()));
+        undo->click(); // and cancelled
+        page->cancel();
+        QVERIFY(!page->running() && undo->isEnabled());
     }
 
     void rulesOfAStoreWithoutAny() {

@@ -134,6 +134,50 @@ private slots:
         QVERIFY(std::ranges::find(less.rules, "operator-on-parts", &RuleUse::rule) == less.rules.end());
     }
 
+    // Each rewrite taken back by itself, and then all of them one after the other.
+    void rewritesAreTakenBack() {
+        const Model model = take(openModel("encoder"));
+        const OptimizedModel found = take(optimizeModel(model, request()));
+        const auto rewrites = [](const OptimizedModel& made) { return std::ranges::count_if(made.steps, [](const GraphStep& step) { return !step.place.empty(); }); };
+        for (std::size_t step = 1; step <= found.steps.size(); ++step) {
+            if (found.steps[step - 1].place.empty())
+                continue;
+            const OptimizedModel less = take(undoRewrite(model, request(), found, step));
+            QCOMPARE(less.undone, std::vector{found.steps[step - 1].rule});
+            QCOMPARE(rewrites(less) + static_cast<std::ptrdiff_t>(less.lost.size()), rewrites(found) - 1);
+            QVERIFY(less.costAfter >= found.costAfter && less.costAfter <= found.costBefore && less.maxRelativeError < 1e-4);
+            QCOMPARE(less.costBefore, found.costBefore);
+            QCOMPARE(less.nodesAfter, static_cast<std::int64_t>(less.after.nodeCount()));
+            QVERIFY(!less.raced && !less.notRaced.empty());
+        }
+        OptimizedModel made = found;
+        const auto isRewrite = [](const GraphStep& step) { return !step.place.empty(); };
+        for (auto step = std::ranges::find_if(made.steps, isRewrite); step != made.steps.end(); step = std::ranges::find_if(made.steps, isRewrite))
+            made = take(undoRewrite(model, request(), made, static_cast<std::size_t>(step - made.steps.begin()) + 1));
+        QCOMPARE(static_cast<std::ptrdiff_t>(made.undone.size() + made.lost.size()), rewrites(found));
+        QVERIFY(made.costAfter > found.costAfter);
+    }
+
+    void whatCannotBeTakenBack() {
+        const Model model = take(openModel("encoder"));
+        OptimizedModel found = take(optimizeModel(model, request()));
+        const auto message = [&](std::size_t step) {
+            const auto made = undoRewrite(model, request(), found, step);
+            return made.ok() ? std::string() : made.error().message;
+        };
+        QVERIFY(message(0).find("there is no rewrite 0") != std::string::npos);
+        QVERIFY(message(found.steps.size() + 1).find("the run has " + std::to_string(found.steps.size())) != std::string::npos);
+        found.steps.push_back(found.steps.back());
+        found.steps.back().rule = "generated/999999 left to right";
+        QVERIFY(message(found.steps.size() - 1).find("is not in the store any more; run the search again") != std::string::npos);
+        found.steps.back().place.clear();
+        QVERIFY(message(found.steps.size()).find("only simplified") != std::string::npos);
+        StopSource stop;
+        stop.requestStop();
+        const auto cancelled = undoRewrite(model, request(), found, found.steps.size() - 1, {stop.token(), {}});
+        QVERIFY(!cancelled.ok() && cancelled.error().isCancelled());
+    }
+
     // Before anything is searched.
     void whatCannotEndWellDoesNotBegin_data() {
         QTest::addColumn<QByteArray>("op");
