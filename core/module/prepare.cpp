@@ -4,6 +4,7 @@
 #include "core/module/build.h"
 #include "core/module/compiled_parts.h"
 #include "core/module/fold_batch_norm.h"
+#include "core/module/line_conv.h"
 #include "core/module/split_views.h"
 #include "core/module/sub_buffers.h"
 #include "core/module/transposed_conv.h"
@@ -30,7 +31,8 @@ Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     TS_ASSIGN(const Graph expanded, expandNodes(folded));
     TS_ASSIGN(const Graph convolved, where("ConvTranspose", transposedConvsAsConvs, expanded));
     TS_ASSIGN(const Graph merged, where("BatchNormalization", foldBatchNorms, convolved));
-    return where("Split", splitsAsViews, merged);
+    TS_ASSIGN(const Graph mapped, where("Conv", lineConvsAsMapConvs, merged));
+    return where("Split", splitsAsViews, mapped);
 }
 
 namespace {
