@@ -52,7 +52,7 @@ public:
                 unrolls.push_back(count);
         return {Knob::ofNumbers("ow_tile", tileCandidates(s.ow, registers(target))), Knob::ofNumbers("oc_tile", blocks),
                 Knob::ofNumbers("rows", rows), Knob::ofNumbers("ic_unroll", unrolls),
-                Knob::ofNumbers("unroll_kw", s.kw > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0}),
+                Knob::ofNumbers("unroll_kw", s.kw > 1 && s.kw <= kLongestUnrolled ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0}),
                 Knob::ofNumbers("oc_outer", s.blocks > 1 && s.oh > 1 ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{1})};
     }
 
@@ -134,6 +134,7 @@ private:
         }
     };
 
+    static constexpr std::int64_t kLongestUnrolled = 16; // a spectrum's window of 512, written out, takes seconds to compile and gains nothing
     static constexpr std::int64_t kStreams = 8; // that a core fetches ahead by itself, or nearly so
 
     static std::int64_t registers(const Target& target) { return target.vectorRegisters() == 32 ? 29 : 13; }

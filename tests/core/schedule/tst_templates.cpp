@@ -57,6 +57,7 @@ const std::vector<Row>& rows() {
         {"conv 3x3 padded", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 16, 9, 11}, {32, 16, 3, 3}, {1, 1, 1, 1}, {1, 1}); }},
         {"conv 3x3 without epilogue", "conv2d_nchwc", [](Case& c) { return c.builder.add("Conv", {c.input({1, 8, 6, 6}), c.weights({16, 8, 3, 3})}); }},
         {"conv stem 7x7 stride 2", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 3, 21, 21}, {32, 3, 7, 7}, {3, 3, 3, 3}, {2, 2}); }},
+        {"conv of a long window along one row", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 1, 1, 200}, {20, 1, 1, 40}, {0, 0, 0, 3}, {1, 16}); }},
         {"conv 1x1", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 32, 7, 7}, {64, 32, 1, 1}, {0, 0, 0, 0}, {1, 1}); }},
         {"conv 1x1 stride 2", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 16, 9, 9}, {24, 16, 1, 1}, {0, 0, 0, 0}, {2, 2}); }},
         {"conv asymmetric pads, batch 2", "conv2d_nchwc", [](Case& c) { return convRelu(c, {2, 16, 8, 10}, {16, 16, 3, 5}, {0, 2, 1, 0}, {2, 1}); }},
@@ -246,6 +247,18 @@ private slots:
         QVERIFY(key({1, 16, 9, 10}, {32, 16, 3, 3}, {1, 1, 1, 1}) != first);
         QVERIFY(key({1, 16, 9, 11}, {32, 16, 3, 3}, {0, 1, 1, 1}) != first);
         QVERIFY(key({1, 16, 9, 11}, {16, 16, 3, 3}, {1, 1, 1, 1}) != first);
+    }
+
+    // Written out they would take seconds to compile.
+    void longWindowsStayLoops() {
+        const auto isUnrolled = [](std::int64_t width) {
+            Target target;
+            const auto recipe = [width](Case& c) { return convRelu(c, {1, 1, 1, 400}, {32, 1, 1, width}, {0, 0, 0, 0}, {1, 16}); };
+            const auto space = take(ScheduleSpace::make(workloadOf(recipe, target), target));
+            return std::ranges::any_of(someConfigs(space), [&](const Config& config) { return space.space().describe(config).find("unroll_kw 1") != std::string::npos; });
+        };
+        QVERIFY(isUnrolled(16));
+        QVERIFY(!isUnrolled(17));
     }
 
     void foreignConfigsAreRefused() {
