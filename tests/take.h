@@ -19,4 +19,7 @@ inline void take(const Status& status) {
         qFatal("%s", status.error().message.c_str());
 }
 
+// For QVERIFY2, which asks for the text where there is none as well.
+inline std::string problemOf(const Status& status) { return status.ok() ? std::string() : status.error().message; }
+
 } // namespace tunesmith

@@ -99,7 +99,7 @@ private slots:
         const Graph wordy = take(inferShapes(take(builder.build())));
         const std::vector<Tensor> inputs = take(randomInputs(terse, 2));
         const Status same = requireEquivalent(take(Interpreter(terse).run(inputs)), take(Interpreter(wordy).run(inputs)), {}, {0, 0});
-        QVERIFY2(same.ok(), same.error().message.c_str());
+        QVERIFY2(same.ok(), problemOf(same).c_str());
     }
 
     void othersComeBackAsTheyAre() {

@@ -41,7 +41,7 @@ Graph optimized(const Graph& graph, const GraphSearchOptions& options = {}) {
 void requireSame(const Graph& before, const Graph& after) {
     const std::vector<Tensor> inputs = take(randomInputs(before, 3));
     const Status same = requireEquivalent(take(Interpreter(before).run(inputs)), take(Interpreter(after).run(inputs)), {}, {0, 1e-5});
-    QVERIFY2(same.ok(), same.error().message.c_str());
+    QVERIFY2(same.ok(), problemOf(same).c_str());
 }
 
 // Which rules were applied and what the drafts cost, step by step.

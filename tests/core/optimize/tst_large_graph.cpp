@@ -47,7 +47,7 @@ private slots:
         const Graph after = take(foldConstants(take(rewrite::graphOf(model, found.best->draft)), FoldOptions::weights()));
         const std::vector<Tensor> inputs = take(randomInputs(before, 3));
         const Status same = requireEquivalent(take(Interpreter(before).run(inputs)), take(Interpreter(after).run(inputs)), {}, {0, 1e-4});
-        QVERIFY2(same.ok(), same.error().message.c_str());
+        QVERIFY2(same.ok(), problemOf(same).c_str());
     }
 
     void isLeftAtOnce_data() { isSearched_data(); }

@@ -54,7 +54,7 @@ class TestRetrace : public QObject {
         const std::vector<Tensor> inputs = take(randomInputs(model.source, 3));
         const Graph after = take(foldConstants(take(rewrite::graphOf(model, draft)), FoldOptions::weights()));
         const Status same = requireEquivalent(take(Interpreter(model.source).run(inputs)), take(Interpreter(after).run(inputs)), {}, {0, 1e-4});
-        QVERIFY2(same.ok(), same.error().message.c_str());
+        QVERIFY2(same.ok(), problemOf(same).c_str());
     }
 
 private slots:

@@ -83,7 +83,7 @@ private slots:
         builder.setOutputs({builder.add("MatMul", {query, builder.add("Transpose", {made[1]}, {{"perm", std::vector<std::int64_t>{1, 0}}})}), made[2]});
         const std::string file = folder_.filePath("last.onnx").toStdString();
         const Status written = exportOnnx(take(builder.build()), file);
-        QVERIFY2(written.ok(), written.error().message.c_str());
+        QVERIFY2(written.ok(), problemOf(written).c_str());
         const OptimizedModel found = take(optimizeModel(take(openModel(file)), request()));
         const auto uses = [&](const std::string& rule) {
             return std::ranges::any_of(found.rules, [&](const RuleUse& use) { return use.rule == rule && use.count > 0; });
@@ -95,7 +95,7 @@ private slots:
     void aLargeModelTakesBoundedMemory() {
         const std::string file = folder_.filePath("cell.onnx").toStdString();
         const Status written = exportOnnx(recurrentCell(132), file);
-        QVERIFY2(written.ok(), written.error().message.c_str());
+        QVERIFY2(written.ok(), problemOf(written).c_str());
         const Model model = take(openModel(file));
         const long before = residentMb();
         const OptimizedModel found = take(optimizeModel(model, request()));
@@ -237,7 +237,7 @@ private slots:
         builder.setOutputs({builder.add("Concat", {first, conv(kernel, 0.4F)}, {{"axis", std::int64_t(1)}})});
         const std::string file = folder_.filePath("pair.onnx").toStdString();
         const Status written = exportOnnx(take(builder.build()), file);
-        QVERIFY2(written.ok(), written.error().message.c_str());
+        QVERIFY2(written.ok(), problemOf(written).c_str());
         const Model model = take(openModel(file));
         OptimizeRequest asked = request();
         asked.search = "greedy"; // others see that groups can be made one before the merge
