@@ -39,26 +39,25 @@ Ints windowAsRow(const Ints& window, Form form) { return form == Form::line ? In
 
 class LineConvs {
 public:
-    explicit LineConvs(const Graph& graph) : graph_(graph), builder_(graph) {
-        for (const auto& node : graph.nodes())
-            for (const std::string& name : capturedNames(*node))
-                captured_.push_back(name);
-    }
+    explicit LineConvs(const Graph& graph) : graph_(graph), builder_(graph) {}
 
     Result<Graph> run() {
-        for (std::size_t i = 0; i < graph_.nodeCount(); ++i) // each after what it reads
-            if (const NodeId id(static_cast<std::int64_t>(i)); goesAlong(graph_.node(id)))
-                moved_[id] = builder_.addValue(valueOf(id).name + ".map", TensorType(DType::f32, asRow(valueOf(id).type.shape(), formOf(graph_.node(id).outputs[0]))));
-        if (moved_.empty())
-            return graph_;
+        for (std::size_t i = 0; i < graph_.nodeCount(); ++i) { // each after what it reads
+            const Node& node = graph_.node(NodeId(static_cast<std::int64_t>(i)));
+            if (!goesAlong(node))
+                continue;
+            const Value& made = graph_.value(node.outputs[0]);
+            moved_[made.producer] = builder_.addValue(made.name + ".map", TensorType(DType::f32, asRow(made.type.shape(), tunesmith::formOf(made))));
+        }
+        for (const auto& node : graph_.nodes())
+            for (const std::string& name : capturedNames(*node))
+                captured_.push_back(name);
         for (const auto& [id, map] : moved_)
             move(id, map);
         return builder_.build();
     }
 
 private:
-    const Value& valueOf(NodeId id) const { return graph_.value(graph_.node(id).outputs[0]); }
-
     Form formOf(ValueId id) const { return tunesmith::formOf(graph_.value(id)); }
     bool isMoved(ValueId id) const { return moved_.contains(graph_.value(id).producer); }
 
@@ -104,7 +103,7 @@ private:
             node.attributes["pads"] = form == Form::line ? Ints{0, pads[0], 0, pads[1]} : Ints{pads[1], pads[0], pads[3], pads[2]};
         node.outputs = {map};
         builder_.replaceNode(id, node);
-        if (!isReadAsLine(line))
+        if (!isReadOutside(line))
             return;
         Node back;
         back.op = "Reshape";
@@ -114,7 +113,7 @@ private:
         builder_.addNode(std::move(back));
     }
 
-    bool isReadAsLine(ValueId line) const {
+    bool isReadOutside(ValueId line) const {
         const auto& readers = graph_.consumers(line);
         return std::ranges::find(graph_.outputs(), line) != graph_.outputs().end() || std::ranges::find(captured_, graph_.value(line).name) != captured_.end() ||
                std::ranges::any_of(readers, [this](NodeId reader) { return !moved_.contains(reader); });
@@ -128,20 +127,30 @@ private:
             return id;
         const auto [known, isNew] = maps_.try_emplace({id, form});
         if (isNew)
-            known->second = value.isConstant() ? builder_.addConstant(value.name + ".map", value.constant.reshaped(asRow(value.constant.shape(), form)))
-                                               : builder_.add("Reshape", {id, builder_.addConstant(value.name + ".shape", Tensor::ofInts(asRow(value.type.shape(), form)))}, {}, 1, value.name + ".map");
+            known->second = value.isConstant() ? builder_.addConstant(value.name + ".map", value.constant.reshaped(asRow(value.constant.shape(), form))) : reshaped(id, form);
         return known->second;
+    }
+
+    ValueId reshaped(ValueId id, Form form) {
+        const Value& value = graph_.value(id);
+        const Shape shape = asRow(value.type.shape(), form);
+        const ValueId map = builder_.add("Reshape", {id, builder_.addConstant(value.name + ".shape", Tensor::ofInts(shape))}, {}, 1, value.name + ".map");
+        builder_.setType(map, TensorType(value.type.dtype, shape));
+        return map;
     }
 
     const Graph& graph_;
     GraphBuilder builder_;
-    std::vector<std::string> captured_;      // by bodies of control flow
-    std::map<NodeId, ValueId> moved_;        // nodes that compute maps, and what they make
+    std::vector<std::string> captured_; // by bodies of control flow
+    std::map<NodeId, ValueId> moved_;   // nodes that compute maps, and what they make
     std::map<std::pair<ValueId, Form>, ValueId> maps_; // of what is no such node's
 };
 
 } // namespace
 
-Result<Graph> lineConvsAsMapConvs(const Graph& graph) { return LineConvs(graph).run(); }
+Result<Graph> lineConvsAsMapConvs(const Graph& graph) {
+    const auto along = [&](const auto& node) { return node->op == "Conv" && node->outputs.size() == 1 && formOf(graph.value(node->outputs[0])) != Form::other; };
+    return std::ranges::any_of(graph.nodes(), along) ? LineConvs(graph).run() : graph;
+}
 
 } // namespace tunesmith

@@ -31,7 +31,7 @@ Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     TS_ASSIGN(const Graph expanded, expandNodes(folded));
     TS_ASSIGN(const Graph convolved, where("ConvTranspose", transposedConvsAsConvs, expanded));
     TS_ASSIGN(const Graph merged, where("BatchNormalization", foldBatchNorms, convolved));
-    TS_ASSIGN(const Graph mapped, where("Conv", lineConvsAsMapConvs, merged));
+    TS_ASSIGN(const Graph mapped, lineConvsAsMapConvs(merged));
     return where("Split", splitsAsViews, mapped);
 }
 

@@ -127,7 +127,9 @@ private slots:
         QFETCH(int, index);
         const Case& kase = cases()[static_cast<std::size_t>(index)];
         Lines lines;
-        const Graph before = kase.make(lines), after = take(inferShapes(take(lineConvsAsMapConvs(before))));
+        const Graph before = kase.make(lines), after = take(lineConvsAsMapConvs(before)), inferred = take(inferShapes(after));
+        for (std::size_t i = 0; i < after.valueCount(); ++i) // nothing is left to be inferred
+            QVERIFY(after.value(ValueId(static_cast<std::int64_t>(i))).type == inferred.value(ValueId(static_cast<std::int64_t>(i))).type);
         QCOMPARE(count(after, "Conv", 4), std::ptrdiff_t(kase.maps));
         QCOMPARE(count(after, "Reshape", 3) + count(after, "Reshape", 4), std::ptrdiff_t(kase.reshapes));
         for (std::size_t i = 0; i < before.outputs().size(); ++i) {
