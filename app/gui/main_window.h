@@ -72,7 +72,7 @@ private:
     void createHelpMenus();
     void connectPages();
     void watch(Job& job);
-    void refreshIcons();
+    void refreshPageBar();
     void refreshRecent();
     void applySettings();
     void refreshTitle();

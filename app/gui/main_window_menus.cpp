@@ -38,8 +38,6 @@ void MainWindow::createPageBar() {
     bar_ = new QToolBar(tr("Pages"), this);
     bar_->setObjectName(QStringLiteral("pages"));
     bar_->setMovable(false);
-    bar_->setStyleSheet(
-        QStringLiteral("QToolBar { border: none; padding: 6px; spacing: 6px; }")); // no gradient of Fusion's
     bar_->setContextMenuPolicy(Qt::PreventContextMenu);
     bar_->setToolButtonStyle(Qt::ToolButtonTextUnderIcon);
     bar_->setIconSize({28, 28});
@@ -56,11 +54,13 @@ void MainWindow::createPageBar() {
         connect(action, &QAction::triggered, this, [this, i] { showPage(static_cast<Page>(i)); });
     }
     addToolBar(Qt::LeftToolBarArea, bar_);
-    connect(&Theme::instance(), &Theme::changed, this, &MainWindow::refreshIcons);
-    refreshIcons();
+    connect(&Theme::instance(), &Theme::changed, this, &MainWindow::refreshPageBar);
+    refreshPageBar();
 }
 
-void MainWindow::refreshIcons() {
+void MainWindow::refreshPageBar() {
+    bar_->setStyleSheet({}); // what has a style sheet keeps the colours in which it got it
+    bar_->setStyleSheet(QStringLiteral("QToolBar { border: none; padding: 6px; spacing: 6px; }")); // no gradient of Fusion's
     constexpr Glyph kGlyphs[kPages] = {Glyph::models, Glyph::graph, Glyph::optimize, Glyph::tune, Glyph::timeline, Glyph::exportModule};
     for (int i = 0; i < kPages; ++i)
         pageActions_->actions()[i]->setIcon(glyphIcon(kGlyphs[i]));

@@ -25,6 +25,9 @@
 #include <QSpinBox>
 #include <QStandardPaths>
 #include <QTest>
+#include <QToolBar>
+#include <QToolButton>
+#include <algorithm>
 
 using namespace tunesmith;
 
@@ -277,8 +280,13 @@ private slots:
         QVERIFY(dialog);
         dialog->findChild<QComboBox*>(QStringLiteral("theme"))->setCurrentIndex(2);
         QVERIFY(Theme::instance().isDark());
+        const auto pages = fixture.window().findChild<QToolBar*>(QStringLiteral("pages"))->findChildren<QToolButton*>();
+        const auto areReadable = [&] {
+            return std::ranges::all_of(pages, [](const QToolButton* page) { return page->palette().buttonText() == QApplication::palette().buttonText(); });
+        };
+        QVERIFY(pages.size() >= 6 && areReadable());
         dialog->findChild<QComboBox*>(QStringLiteral("theme"))->setCurrentIndex(1);
-        QVERIFY(!Theme::instance().isDark());
+        QVERIFY(!Theme::instance().isDark() && areReadable());
         dialog->close();
     }
 
