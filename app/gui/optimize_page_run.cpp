@@ -143,9 +143,11 @@ void OptimizePage::showCurves() {
     const OptimizedRunPtr shown = run();
     const std::string cost = running_ ? bar_->choice().cost.toStdString() : shown ? shown->request.cost : std::string();
     QVector<CostCurve> curves;
-    QString unit;
+    QString unit = shown ? QString::fromStdString(shown->made.unit) : QString();
     int others = 0;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
+        if (!runs_[i]->made.undone.empty())
+            continue; // nothing was searched
         if (runs_[i]->request.cost != cost) {
             ++others;
             continue;

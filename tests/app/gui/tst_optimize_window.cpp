@@ -158,6 +158,7 @@ private slots:
         QVERIFY(made.costAfter > first->made.costAfter && made.costAfter < made.costBefore);
         QCOMPARE(page->findChild<QComboBox*>(QStringLiteral("optimizeRuns"))->count(), 2);
         QVERIFY2(OptimizeText::runName(*page->run(), 2).contains(QStringLiteral("merge-products taken back")), qPrintable(OptimizeText::runName(*page->run(), 2)));
+        QCOMPARE(page->findChild<CostPlot*>()->plot()->graphCount(), 1); // nothing was searched for the second one
         const QString detail = page->findChild<QLabel*>(QStringLiteral("optimizeDetail"))->text();
         QVERIFY2(detail.contains(QStringLiteral("taken back: merge-products")), qPrintable(detail));
         page->replay()->setStep(static_cast<int>(made.steps.size()));
