@@ -139,6 +139,7 @@ Result<Graph> foldedGraph(const rewrite::ModelDraft& model, const rewrite::Draft
     return foldConstants(graph, FoldOptions::weights());
 }
 
+constexpr const char *kPrepare = "prepare", *kSearch = "search", *kCheck = "check"; // stages
 constexpr std::int64_t kSearchMb = 600; // drafts that are remembered (GraphSearchOptions::memory), and what is known of others
 constexpr std::size_t kFinalists = 4;
 constexpr double kRaceSeconds = 2, kBriefRaceSeconds = 1;
@@ -182,7 +183,8 @@ public:
 private:
     Status begin() {
         TS_TRY(checkRequest());
-        TS_TRY(turns_.enter("prepare", {1, 2 * weightsMb_}));
+        turns_.plan({{kPrepare, preparing()}, {kSearch, searching()}, {kCheck, checking()}});
+        TS_TRY(turns_.enter(kPrepare, preparing()));
         TS_ASSIGN(judge_, makeJudge(request_, turns_, work_));
         TS_ASSIGN(rules_, makeRules(request_, *judge_.cost));
         return prepare();
@@ -190,7 +192,7 @@ private:
 
     Result<OptimizedModel> finish() {
         TS_TRY(tell());
-        TS_TRY(turns_.enter("check", {1, 3 * weightsMb_}, StageTurns::By::thread));
+        TS_TRY(turns_.enter(kCheck, checking(), StageTurns::By::thread));
         if (changed_) {
             TS_ASSIGN(told_.maxRelativeError, checkAgainstOriginal(told_.before, told_.after, request_.seed, work_));
         }
@@ -198,6 +200,10 @@ private:
             TS_TRY(exportOnnx(told_.after, request_.file));
         return std::move(told_);
     }
+
+    StageNeed preparing() const { return {1, 2 * weightsMb_}; }
+    StageNeed searching() const { return {1, 2 * weightsMb_ + kSearchMb}; }
+    StageNeed checking() const { return {1, 3 * weightsMb_}; }
 
     // What can be known before anything is searched.
     Status checkRequest() const {
@@ -222,7 +228,7 @@ private:
         optimize::GraphSearchOptions options{request_.search, request_.alpha, request_.budget, request_.seconds, request_.seed};
         options.leaders = 2;
         options.clock = [this] { return turns_.seconds(); };
-        TS_TRY(turns_.enter("search", {1, 2 * weightsMb_ + kSearchMb}, StageTurns::By::thread));
+        TS_TRY(turns_.enter(kSearch, searching(), StageTurns::By::thread));
         TS_ASSIGN(found_, optimize::searchGraph(draft_->draft, *rules_, *judge_.cost, options, work_.stop | request_.enough, [this](const auto& at) { watch(at); }));
         turns_.leave();
         if (!std::isfinite(found_.start->step.costBefore))
@@ -236,7 +242,7 @@ private:
     // The way of another run without one of its steps.
     Status walkWithout(std::size_t undone, const OptimizedModel& made) {
         work_.report("walking the other rewrites again");
-        TS_TRY(turns_.enter("search", {1, 2 * weightsMb_ + kSearchMb}, StageTurns::By::thread));
+        TS_TRY(turns_.enter(kSearch, searching(), StageTurns::By::thread));
         std::vector<optimize::PlacedRule> way;
         for (std::size_t i = 0; i < made.steps.size(); ++i) {
             if (made.steps[i].place.empty() || i + 1 == undone)

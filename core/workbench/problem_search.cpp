@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "core/base/hash.h"
@@ -19,6 +20,7 @@ namespace tunesmith {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr const char *kBuild = "build", *kUpdate = "update";
 constexpr const char* kProfile = "profile"; // on all cores: what is tuned may want them
 constexpr double kFinalSeconds = 60; // of measuring the best and the default in turns, at most
 constexpr std::size_t kFinalSamples = 25, kMostFinalSamples = 100; // of each: between two looks, and in all
@@ -72,19 +74,35 @@ Status ProblemSearch::takeOver(const std::vector<TrialRow>& rows) {
 
 Result<StopReason> ProblemSearch::go() {
     report();
+    expectBatches(batchesLeft());
     for (;;) {
         TS_ASSIGN(std::optional<Round> round, prepare());
         if (!round)
             break;
         TS_ASSIGN(std::vector<Trial> trials, measure(*round));
-        TS_TRY(turn("update"));
+        TS_TRY(turn(kUpdate));
         session_->deliver(round->batch, std::move(trials));
         ++batches_;
     }
+    expectBatches(0);
+    options_.turns->plan({});
     if (!options_.work.stop.stopRequested())
         TS_TRY(holdFinal());
     options_.turns->leave();
     return session_->result().reason;
+}
+
+// About as many as there will be; none where something else than trials may end the run.
+std::int64_t ProblemSearch::batchesLeft() const {
+    if (options_.seconds || !options_.trials)
+        return 0;
+    const double trials = std::min(static_cast<double>(*options_.trials), problem_.space().size().value_or(1e18)) - static_cast<double>(trials_);
+    return static_cast<std::int64_t>(std::ceil(std::clamp(trials, 0.0, 1e12) / static_cast<double>(options_.batch)));
+}
+
+void ProblemSearch::expectBatches(std::int64_t batches) const {
+    for (const char* stage : {kBuild, kProfile, kUpdate})
+        options_.turns->expect(stage, batches);
 }
 
 // A stop is the session's to notice.
@@ -94,7 +112,9 @@ Status ProblemSearch::turn(const char* stage, const StageNeed& need) {
 }
 
 Result<std::optional<ProblemSearch::Round>> ProblemSearch::prepare() {
-    TS_TRY(turn("build", buildNeed(static_cast<int>(options_.builders))));
+    const StageNeed building = buildNeed(static_cast<int>(options_.builders));
+    options_.turns->plan({{kBuild, building}, {kProfile, {cores_}}, {kUpdate, {}}});
+    TS_TRY(turn(kBuild, building));
     auto batch = session_->next();
     if (!batch)
         return std::optional<Round>();
@@ -242,7 +262,8 @@ void ProblemSearch::tell(const Trial& trial) const {
 Status ProblemSearch::holdFinal() {
     if (hasFinal_ || !isTime() || !best_ || !ofDefault_ || best_->config == ofDefault_->config)
         return {};
-    TS_TRY(turn("build", buildNeed(1)));
+    options_.turns->plan({{kBuild, buildNeed(1)}, {kProfile, {cores_}}});
+    TS_TRY(turn(kBuild, buildNeed(1)));
     const std::array<Config, 2> configs{ofDefault_->config, best_->config};
     std::array<Artifact, 2> artifacts;
     std::array<std::vector<float>, 2> samples;

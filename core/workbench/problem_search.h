@@ -62,6 +62,8 @@ private:
     ProblemSearch(Problem& problem, Store& store, RunId run, std::string workload, ProblemSearchOptions options);
     Status turn(const char* stage, const StageNeed& need = {});
     Status giveWay();
+    void expectBatches(std::int64_t batches) const;
+    std::int64_t batchesLeft() const;
     std::vector<Build> build(const std::vector<Config>& configs);
     Result<std::optional<Round>> prepare();
     Result<std::vector<Trial>> measure(Round& round);

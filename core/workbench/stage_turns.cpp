@@ -31,7 +31,7 @@ Status StageTurns::enter(const char* kind, const StageNeed& need, By by) {
     leave();
     if (!gate_)
         return {};
-    TS_ASSIGN(turn_, gate_->enter(kind, need, stop_));
+    TS_ASSIGN(turn_, planned_ ? planned_->enter(kind, need, stop_) : gate_->enter(kind, need, stop_));
     stage_ = {kind, need, by};
     begun_ = std::chrono::steady_clock::now();
     if (by == By::thread && !turn_->processors().empty()) {
@@ -39,6 +39,17 @@ Status StageTurns::enter(const char* kind, const StageNeed& need, By by) {
         keepTo(turn_->processors());
     }
     return {};
+}
+
+void StageTurns::plan(std::vector<StageGate::Link> stages) {
+    planned_.reset();
+    if (gate_ && !stages.empty())
+        planned_ = gate_->chain(std::move(stages), nullptr);
+}
+
+void StageTurns::expect(const std::string& kind, std::int64_t stages) const {
+    if (gate_)
+        gate_->expect(kind, stages);
 }
 
 void StageTurns::leave() {

@@ -21,6 +21,9 @@ public:
     ~StageTurns() { leave(); }
 
     Status enter(const char* kind, const StageNeed& need = {}, By by = By::others); // ends the stage before
+    // What comes, one after the other, so that whoever gives turns can look ahead; instead of what was planned before and has not come. Others may come in between.
+    void plan(std::vector<StageGate::Link> stages);
+    void expect(const std::string& kind, std::int64_t stages) const; // as StageGate::expect()
     void leave();
     Status giveWay(); // to others that wait, if this stage has gone on for long
     double seconds() const; // on the gate's clock of what was worked, else on any
@@ -50,6 +53,7 @@ private:
     StopToken stop_;
     std::optional<Rest::Stage> stage_;
     std::unique_ptr<StageGate::Turn> turn_;
+    std::unique_ptr<StageGate::Chain> planned_;
     std::vector<int> before_; // processors of the thread; empty: it is not kept
     std::chrono::steady_clock::time_point begun_;
 };

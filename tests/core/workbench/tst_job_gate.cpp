@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <map>
 #include <thread>
 
 #include "core/executors/mock_executor.h"
@@ -12,6 +11,7 @@
 #include "core/schedule/tuner.h"
 #include "core/workbench/job_gate.h"
 #include "tests/core/schedule/schedule_testing.h"
+#include "tests/core/workbench/told_gate.h"
 
 using namespace tunesmith;
 using namespace tunesmith::testing;
@@ -300,22 +300,9 @@ private slots:
 
     // How many batches there will be, as far as trials say it; nothing is expected of a run that has ended.
     void batchesAreExpected() {
-        struct Gate : StageGate {
-            explicit Gate(StageGate& of) : real(of) {}
-            Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) override { return real.enter(kind, need, stop); }
-            std::unique_ptr<Chain> chain(std::vector<Link> links, const Chain* before) override { return real.chain(std::move(links), before); }
-            void expect(const std::string& kind, std::int64_t stages) override {
-                expected[kind].push_back(stages);
-                real.expect(kind, stages);
-            }
-            StageGate& real;
-            std::map<std::string, std::vector<std::int64_t>> expected;
-        };
         Bench bench("predictive");
-        const JobId job = bench.board.addJob({"job"});
-        const auto real = bench.gateOf(job, kDevice);
         const auto expectedOf = [&](const std::function<void(TuneOptions&)>& change) {
-            const auto gate = std::make_shared<Gate>(*real);
+            const auto gate = std::make_shared<ToldGate>();
             TuneOptions tuning = optionsOf(gate, true, 1);
             tuning.trialsPerWorkload.reset();
             change(tuning);

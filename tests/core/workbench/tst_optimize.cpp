@@ -11,6 +11,7 @@
 #include "core/workbench/optimize.h"
 #include "tests/app/gui/tiny_onnx.h"
 #include "tests/core/optimize/small_models.h"
+#include "tests/core/workbench/told_gate.h"
 #include "tests/take.h"
 
 using namespace tunesmith;
@@ -65,6 +66,16 @@ private slots:
         QCOMPARE(made.nodesAfter, std::int64_t(2));
         for (const auto& node : made.after.nodes())
             QCOMPARE(node->has("dilations"), dilated && node->op == "MaxPool");
+    }
+
+    // Others may share the machine: they are told which stages come.
+    void stagesArePlanned() {
+        const auto gate = std::make_shared<testing::ToldGate>();
+        OptimizeRequest asked = request();
+        asked.gate = gate;
+        take(optimizeModel(poolsOf(10), asked));
+        QCOMPARE(gate->planned, (std::vector<std::string>{"prepare search check"}));
+        QCOMPARE(gate->entered, (std::vector<std::string>{"prepare", "search", "check"}));
     }
 
     // What only saves work is in the way of merging where launches are counted: query, key and value of the last layer, of which one token is asked for.

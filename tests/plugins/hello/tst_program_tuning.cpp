@@ -7,6 +7,7 @@
 #include "core/workbench/tune_problem.h"
 #include "problem_files.h"
 #include "tests/child_process.h"
+#include "tests/core/workbench/told_gate.h"
 #include "tests/take.h"
 
 using namespace tunesmith;
@@ -211,6 +212,44 @@ private slots:
         QCOMPARE(again.verdict, tuned.verdict);
         QCOMPARE(*again.bestValue, *tuned.bestValue);
         QCOMPARE(rowsOf(request.store, tuned.run).size(), std::size_t(4));
+    }
+
+    // Others may share the machine: they are told which stages come, as far as trials say it.
+    void stagesArePlanned() {
+        const ProblemFolder folder;
+        TuneProblemRequest request = requestFor(folder, fileText(), "random", 20);
+        const auto gate = std::make_shared<ToldGate>();
+        request.gate = gate;
+        TunedProblem tuned = take(tuneProblem(request));
+        using Texts = std::vector<std::string>;
+        using Counts = std::vector<std::int64_t>;
+        QVERIFY(gate->planned.size() >= 3 && Texts(gate->planned.begin(), gate->planned.begin() + 3) == Texts(3, "build profile update"));
+        for (const char* kind : {"build", "profile", "update"}) {
+            QCOMPARE(gate->expected[kind], (Counts{3, 0}));
+            QVERIFY(std::ranges::count(gate->entered, kind) >= 3);
+        }
+        request.trials = 400; // of 120 configs
+        take(tuneProblem(request));
+        QCOMPARE(gate->expected["build"], (Counts{3, 0, 15, 0}));
+        request.trials.reset();
+        request.seconds = 0.2;
+        take(tuneProblem(request));
+        QCOMPARE(gate->expected["build"], (Counts{3, 0, 15, 0, 0, 0}));
+        request.resume = tuned.run; // has tried all it wanted
+        take(tuneProblem(request));
+        QCOMPARE(gate->expected["profile"].back(), std::int64_t(0));
+    }
+
+    // What the default is compared with in the end is built and measured once more.
+    void theFinalIsPlanned() {
+        const ProblemFolder folder;
+        const QByteArray text = "[parameters.s]\ntype = 'enum'\nvalues = ['0.03', '0.01']\n[run]\ncommand = ['sleep', '{s}']\nrepeat = 5\n[score]\nfrom = 'time'\n";
+        TuneProblemRequest request = requestFor(folder, text, "grid", 2);
+        const auto gate = std::make_shared<ToldGate>();
+        request.gate = gate;
+        QVERIFY(!take(tuneProblem(request)).verdict.empty());
+        QCOMPARE(gate->planned.back(), std::string("build profile"));
+        QCOMPARE(gate->entered.back(), std::string("profile"));
     }
 
     void aStopLeavesWhatCanBeResumed() {
