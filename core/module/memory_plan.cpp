@@ -7,9 +7,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
-
-std::int64_t roundUp(std::int64_t bytes) { return (std::max<std::int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t roundUp(std::int64_t bytes) { return (std::max<std::int64_t>(bytes, 1) + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
 
 bool overlapInTime(const LiveBuffer& a, const LiveBuffer& b) { return a.firstStep <= b.lastStep && b.firstStep <= a.lastStep; }
 

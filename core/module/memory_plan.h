@@ -12,8 +12,10 @@ struct LiveBuffer {
     std::size_t firstStep = 0, lastStep = 0;
 };
 
+inline constexpr std::int64_t kBufferAlignment = 64; // bytes: a line of the cache, and the widest vector
+
 struct MemoryPlan {
-    std::vector<std::int64_t> offsets; // multiples of 64
+    std::vector<std::int64_t> offsets; // multiples of kBufferAlignment
     std::int64_t bytes = 0;
 };
 

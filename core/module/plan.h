@@ -18,7 +18,7 @@ struct PlanBuffer {
     std::string name;
     Place place = Place::arena;
     std::int64_t offset = 0; // bytes: in the arena, in the weights file; the index of the input or output otherwise
-    std::int64_t bytes = 0;  // what kernels may touch; offsets are multiples of 64
+    std::int64_t bytes = 0;  // what kernels may touch; offsets are multiples of kBufferAlignment
     std::string layout;      // for people: "NCHW16c"
 };
 

@@ -4,19 +4,18 @@
 #include <set>
 
 #include "core/codegen/llvm/data_object.h"
+#include "core/module/memory_plan.h"
 #include "core/runtime/plan_tables.h"
 
 namespace tunesmith {
 namespace {
-
-constexpr std::int64_t kAlignment = 64;
 
 // The tables below are written word by word.
 static_assert(sizeof(TsBuffer) == 3 * 8 && sizeof(TsPhase) == 2 * 8 && sizeof(TsStep) == 5 * 8 &&
               sizeof(TsTensor) == 7 * 8 && sizeof(TsModule) == 19 * 8);
 
 std::int64_t alignUp(std::int64_t bytes) {
-    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
 Status broken(const ModulePlan& plan, const std::string& what) {
@@ -32,7 +31,7 @@ Status checkBuffers(const ModulePlan& plan) {
         if (!arena && !constant)
             continue;
         const std::int64_t limit = arena ? plan.arenaBytes : plan.weightBytes;
-        if (buffer.offset % kAlignment != 0 || buffer.bytes > limit || buffer.offset > limit - buffer.bytes)
+        if (buffer.offset % kBufferAlignment != 0 || buffer.bytes > limit || buffer.offset > limit - buffer.bytes)
             return broken(plan, "buffer '" + buffer.name + "' does not lie within its memory");
     }
     for (const PlanConstant& constant : plan.constants) {

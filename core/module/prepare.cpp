@@ -4,6 +4,7 @@
 #include "core/module/build.h"
 #include "core/module/compiled_parts.h"
 #include "core/module/fold_batch_norm.h"
+#include "core/module/group_products.h"
 #include "core/module/line_conv.h"
 #include "core/module/split_views.h"
 #include "core/module/sub_buffers.h"
@@ -32,7 +33,8 @@ Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     TS_ASSIGN(const Graph convolved, where("ConvTranspose", transposedConvsAsConvs, expanded));
     TS_ASSIGN(const Graph merged, where("BatchNormalization", foldBatchNorms, convolved));
     TS_ASSIGN(const Graph mapped, lineConvsAsMapConvs(merged));
-    return where("Split", splitsAsViews, mapped);
+    TS_ASSIGN(const Graph grouped, groupedConvsAsProducts(mapped));
+    return where("Split", splitsAsViews, grouped);
 }
 
 namespace {

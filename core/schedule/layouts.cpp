@@ -150,15 +150,23 @@ private:
             return convBlock(head, group.outputs[0], shape[1]);
         if (head.op == "Concat")
             return concatBlock(head);
-        return carriesChannels(graph_, group) ? inheritedBlock(group, shape[1]) : 1;
+        const std::int64_t block = carriesChannels(graph_, group) ? inheritedBlock(group, shape[1]) : 1;
+        const bool slides = head.op == "MaxPool" || head.op == "AveragePool" || head.op == "LpPool";
+        return block == 1 && slides ? blockOfStrewn(shape[1], 1) : block;
+    }
+
+    // Of windows over channels that lie apart, which are read lane by lane: lanes without a channel are slow there.
+    std::int64_t blockOfStrewn(std::int64_t channels, std::int64_t otherwise) const {
+        const std::int64_t even = widestDivisor(channels);
+        return even >= kHalfVector ? even : otherwise;
     }
 
     std::int64_t convBlock(const Node& conv, ValueId output, std::int64_t channels) const {
         const std::int64_t groups = conv.intAttr("group", 1);
         const std::int64_t inPerGroup = graph_.value(conv.inputs[1]).type.shape()[1];
-        if (groups == channels && inPerGroup == 1) { // depthwise: as the input is, which is read lane by lane otherwise
+        if (groups == channels && inPerGroup == 1) { // depthwise: as the input is
             const std::int64_t block = channelBlock(layoutOf(plan_, graph_, conv.inputs[0]));
-            return block > 1 ? block : widestBlock(channels);
+            return block > 1 ? block : blockOfStrewn(channels, widestBlock(channels));
         }
         if (groups > 1)
             return widestDivisor(channels / groups);

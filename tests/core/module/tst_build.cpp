@@ -49,6 +49,20 @@ const std::vector<std::pair<const char*, Recipe>>& nets() {
              const ValueId a = n.conv(n.image(3), 3, 16);
              return std::vector<ValueId>{n.conv(n.concat({n.conv(a, 16, 22), a, n.conv(a, 16, 4)}), 42, 8)};
          }},
+        {"groups of uneven channels, shuffled", [](Net& n) {
+             const ValueId x = n.builder.addInput("x", TensorType(DType::f32, Shape{2, 12, 5, 7}));
+             const auto single = [&](ValueId in, std::int64_t to) { return n.builder.add("Conv", {in, n.constant({to, 6, 1, 1}), n.constant({to})}, {{"group", std::int64_t{2}}}); };
+             const auto shaped = [&](ValueId in, std::vector<std::int64_t> dims) { return n.builder.add("Reshape", {in, n.builder.addConstant("", Tensor::ofInts(dims))}); };
+             const ValueId halves = shaped(n.builder.add("Relu", {single(x, 12)}), {2, 2, 6, 5, 7});
+             const ValueId shuffled = shaped(n.builder.add("Transpose", {halves}, {{"perm", Ints{0, 2, 1, 3, 4}}}), {2, 12, 5, 7});
+             const ValueId window = n.builder.add("Conv", {shuffled, n.constant({12, 1, 3, 3})}, {{"group", std::int64_t{12}}, {"pads", Ints{1, 1, 1, 1}}});
+             return std::vector<ValueId>{n.builder.add("Relu", {n.builder.add("Sum", {single(window, 12), x})}), single(x, 10)};
+         }},
+        {"windows of channels that lie apart", [](Net& n) {
+             const ValueId x = n.builder.addInput("x", TensorType(DType::f32, Shape{1, 24, 6, 6})), y = n.builder.addInput("y", TensorType(DType::f32, Shape{1, 12, 6, 6}));
+             const auto window = [&](ValueId in, std::int64_t channels) { return n.builder.add("Conv", {in, n.constant({channels, 1, 3, 3})}, {{"group", channels}, {"pads", Ints{1, 1, 1, 1}}}); };
+             return std::vector<ValueId>{window(x, 24), window(y, 12)};
+         }},
         {"residual block", [](Net& n) {
              const ValueId a = n.builder.add("Relu", {n.conv(n.image(3), 3, 16)});
              return std::vector<ValueId>{n.builder.add("Relu", {n.builder.add("Add", {n.conv(a, 16, 16), a})})};

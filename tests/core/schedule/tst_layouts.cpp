@@ -118,6 +118,24 @@ private slots:
         QCOMPARE(joinedBlocks(in, out, rows), blocks);
     }
 
+    // Windows over channels that lie apart are computed in blocks all the same, but in none with lanes to spare.
+    void windowsOverWhatLiesApart_data() {
+        QTest::addColumn<int>("channels");
+        QTest::addColumn<Ints>("blocks"); // of a depthwise convolution and of a pool
+        QTest::newRow("whole vectors") << 32 << Ints{16, 16};
+        QTest::newRow("halves of vectors") << 24 << Ints{8, 8};
+        QTest::newRow("quarters") << 20 << Ints{16, 1};
+        QTest::newRow("too few") << 3 << Ints{1, 1};
+    }
+    void windowsOverWhatLiesApart() {
+        QFETCH(int, channels);
+        QFETCH(Ints, blocks);
+        Net net;
+        const ValueId x = net.image(channels), filter = net.builder.addConstant("", Tensor::zeros(DType::f32, {channels, 1, 3, 3}));
+        const ValueId window = net.builder.add("Conv", {x, filter}, {{"group", std::int64_t{channels}}}), pool = net.builder.add("AveragePool", {x}, {{"kernel_shape", Ints{3, 3}}});
+        QCOMPARE(net.blocks({window, pool}, {window, pool}), blocks);
+    }
+
     void aPoolThatIsJoinedIsAPart() {
         Net net;
         const ValueId pooled = net.builder.add("MaxPool", {net.conv(net.image(16), 16, 24)}, {{"kernel_shape", Ints{1, 1}}});
