@@ -45,6 +45,9 @@ private:
         return Shape{full[0], oneChannel ? 1 : groups, oneChannel ? 1 : full[1] / groups, full[2] * full[3]};
     }
 
+    // Those know which dimension is the channels'.
+    bool follows(const Node& node) const override { return node.op != "BatchNormalization" && node.op != "ImageScaler" && ReshapedNodes::follows(node); }
+
     void compute(NodeId id, Node node, ValueId made, Form groups) override {
         if (node.op != "Conv")
             return ReshapedNodes::compute(id, std::move(node), made, groups);

@@ -16,7 +16,7 @@ private:
     static constexpr Form kLine = 1, kColumn = 2;
 
     static Form formOf(const Value& value) {
-        if (!value.type.isStatic() || value.type.dtype != DType::f32)
+        if (!value.type.isStatic() || value.type.dtype != DType::f32 || elementCount(value.type.shape()) == 0)
             return kOwn;
         const Shape shape = value.type.shape();
         return shape.size() == 3 ? kLine : shape.size() == 4 && shape[2] > 1 && shape[3] == 1 ? kColumn : kOwn;

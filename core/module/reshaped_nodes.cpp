@@ -58,7 +58,7 @@ ReshapedNodes::Form ReshapedNodes::formBehind(const Node& node) const {
 
 bool ReshapedNodes::follows(const Node& node) const {
     const Operator* const op = findOperator(node.op, node.domain);
-    return op && op->fusion == Fusion::elementwise;
+    return node.domain.empty() && op && op->fusion == Fusion::elementwise;
 }
 
 // The shape of a value that is to be read in a form.

@@ -39,6 +39,10 @@ const std::vector<Case>& cases() {
              const ValueId wider = g.builder().addInput("z", TensorType(DType::f32, Shape{1, 6, 4, 4}));
              return g.graph({g.op("Add", {g.op("Add", {y, g.constant({4})}), wider}), g.op("Softmax", {y}, {{"axis", std::int64_t{1}}})});
          }, 1, 0, 2},
+        {"a normalization of as many channels as columns", [](ConvGraph& g) {
+             const ValueId y = g.op("Relu", {g.conv(g.input({1, 20, 1, 20}), {20, 10, 1, 1}, groups(2))});
+             return g.graph({g.op("BatchNormalization", {y, g.constant({20}), g.constant({20}), g.constant({20}), g.builder().addConstant("", Tensor::of<float>({20}, std::vector<float>(20, 2.0F)))})});
+         }, 1, 0, 2},
         {"what is repeated to more", [](ConvGraph& g) {
              const ValueId y = g.conv(g.input({1, 6, 1, 16}), {6, 3, 1, 1}, groups(2));
              return g.graph({g.op("Add", {y, g.constant({1, 1, 3, 16})})});

@@ -68,6 +68,7 @@ const std::vector<Case>& cases() {
          }, 0, 0},
         {"maps already", [](ConvGraph& l) { return l.graph({l.conv(l.input({1, 3, 5, 5}), {4, 3, 3, 3})}); }, 1, 0},
         {"without elements", [](ConvGraph& l) { return l.graph({l.conv(l.input({0, 3, 11}), {4, 3, 5})}); }, 0, 0},
+        {"nothing but pads", [](ConvGraph& l) { return l.graph({l.conv(l.input({1, 3, 0}), {4, 3, 3}, {{"pads", Ints{2, 2}}})}); }, 0, 0},
         {"elementwise operators of lines alone", [](ConvGraph& l) { return l.graph({l.op("Relu", {l.input({1, 3, 11})})}); }, 0, 0},
     };
     return table;

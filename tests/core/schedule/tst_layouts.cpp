@@ -118,7 +118,7 @@ private slots:
         QCOMPARE(joinedBlocks(in, out, rows), blocks);
     }
 
-    // Windows over channels that lie apart are computed in blocks all the same, but in none with lanes to spare.
+    // Windows over channels that lie apart are computed in blocks all the same, if half a vector divides them in none with lanes to spare.
     void windowsOverWhatLiesApart_data() {
         QTest::addColumn<int>("channels");
         QTest::addColumn<Ints>("blocks"); // of a depthwise convolution and of a pool
