@@ -17,7 +17,8 @@ struct LayoutPlan {
 };
 
 // Without measuring: feature maps that convolutions make are kept in blocks of channels as wide as a vector (NCHW16c) and stay so
-// through pools, elementwise operators and concatenation; model inputs and everything else is row-major.
+// through pools, elementwise operators and concatenation; windows over row-major maps make blocks, too, where half a vector divides the channels;
+// model inputs and everything else is row-major.
 LayoutPlan chooseLayouts(const Graph& graph, const std::vector<KernelGroup>& groups, const Target& target);
 loops::Layout layoutOf(const LayoutPlan& plan, const Graph& graph, ValueId value);
 loops::Layout readLayoutOf(const LayoutPlan& plan, const Graph& graph, const KernelGroup& group, ValueId value); // in which the group gets it

@@ -74,7 +74,6 @@ Status ProblemSearch::takeOver(const std::vector<TrialRow>& rows) {
 
 Result<StopReason> ProblemSearch::go() {
     report();
-    expectBatches(batchesLeft());
     for (;;) {
         TS_ASSIGN(std::optional<Round> round, prepare());
         if (!round)
@@ -92,12 +91,22 @@ Result<StopReason> ProblemSearch::go() {
     return session_->result().reason;
 }
 
-// About as many as there will be; none where something else than trials may end the run.
-std::int64_t ProblemSearch::batchesLeft() const {
+// About as many as there will be, with those that are stored already, which have their turns again. None: something else than trials may end the run.
+std::optional<std::int64_t> ProblemSearch::batchesLeft() const {
     if (options_.seconds || !options_.trials)
-        return 0;
-    const double trials = std::min(static_cast<double>(*options_.trials), problem_.space().size().value_or(1e18)) - static_cast<double>(trials_);
-    return static_cast<std::int64_t>(std::ceil(std::clamp(trials, 0.0, 1e12) / static_cast<double>(options_.batch)));
+        return std::nullopt;
+    const double trials = std::min({static_cast<double>(*options_.trials), problem_.space().size().value_or(1e18), 1e12});
+    return std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(trials / static_cast<double>(options_.batch))) - batches_);
+}
+
+// Said anew for each: a stage that gives way comes several times.
+void ProblemSearch::planBatch(const StageNeed& building) const {
+    const auto left = batchesLeft();
+    expectBatches(left.value_or(0));
+    if (left == 0) // that there is none is seen in the turn of a build
+        options_.turns->plan({{kBuild, building}});
+    else
+        options_.turns->plan({{kBuild, building}, {kProfile, {cores_}}, {kUpdate, {}}});
 }
 
 void ProblemSearch::expectBatches(std::int64_t batches) const {
@@ -113,7 +122,7 @@ Status ProblemSearch::turn(const char* stage, const StageNeed& need) {
 
 Result<std::optional<ProblemSearch::Round>> ProblemSearch::prepare() {
     const StageNeed building = buildNeed(static_cast<int>(options_.builders));
-    options_.turns->plan({{kBuild, building}, {kProfile, {cores_}}, {kUpdate, {}}});
+    planBatch(building);
     TS_TRY(turn(kBuild, building));
     auto batch = session_->next();
     if (!batch)

@@ -63,7 +63,8 @@ private:
     Status turn(const char* stage, const StageNeed& need = {});
     Status giveWay();
     void expectBatches(std::int64_t batches) const;
-    std::int64_t batchesLeft() const;
+    std::optional<std::int64_t> batchesLeft() const;
+    void planBatch(const StageNeed& building) const;
     std::vector<Build> build(const std::vector<Config>& configs);
     Result<std::optional<Round>> prepare();
     Result<std::vector<Trial>> measure(Round& round);

@@ -21,7 +21,7 @@ public:
     ~StageTurns() { leave(); }
 
     Status enter(const char* kind, const StageNeed& need = {}, By by = By::others); // ends the stage before
-    // What comes, one after the other, so that whoever gives turns can look ahead; instead of what was planned before and has not come. Others may come in between.
+    // What comes, one after the other, so that whoever gives turns can look ahead; instead of what was planned before and has not come. Others may come in between, of kinds that do not come later.
     void plan(std::vector<StageGate::Link> stages);
     void expect(const std::string& kind, std::int64_t stages) const; // as StageGate::expect()
     void leave();

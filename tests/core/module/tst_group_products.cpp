@@ -43,6 +43,10 @@ const std::vector<Case>& cases() {
              const ValueId y = g.op("Relu", {g.conv(g.input({1, 20, 1, 20}), {20, 10, 1, 1}, groups(2))});
              return g.graph({g.op("BatchNormalization", {y, g.constant({20}), g.constant({20}), g.constant({20}), g.builder().addConstant("", Tensor::of<float>({20}, std::vector<float>(20, 2.0F)))})});
          }, 1, 0, 2},
+        {"a scaler of images", [](ConvGraph& g) {
+             const ValueId y = g.conv(g.input({1, 6, 4, 4}), {6, 3, 1, 1}, groups(2));
+             return g.graph({g.op("ImageScaler", {y}, {{"scale", 1.5F}, {"bias", std::vector<float>{1, 2, 3, 4, 5, 6}}})});
+         }, 1, 0, 2},
         {"what is repeated to more", [](ConvGraph& g) {
              const ValueId y = g.conv(g.input({1, 6, 1, 16}), {6, 3, 1, 1}, groups(2));
              return g.graph({g.op("Add", {y, g.constant({1, 1, 3, 16})})});
