@@ -18,7 +18,12 @@ constexpr std::uint64_t kLargestMessage = std::numeric_limits<int>::max();
 
 // The oldest IR version that knows the opset: older runtimes can then load the model.
 std::int64_t irVersionFor(std::int64_t opset) {
-    return opset >= 19 ? 9 : opset >= 15 ? 8 : 7;
+    static constexpr std::int64_t kFirstOpset[][2] = {{14, 28}, {13, 25}, {12, 24}, {11, 23},
+                                                      {10, 21}, {9, 19},  {8, 15}};
+    for (const auto& [ir, first] : kFirstOpset)
+        if (opset >= first)
+            return ir;
+    return 7;
 }
 
 Status writeModel(const Graph& graph, onnx::ModelProto& model, ExternalSink* sink) {

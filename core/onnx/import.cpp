@@ -18,8 +18,8 @@
 namespace tunesmith {
 namespace {
 
-constexpr std::int64_t kOldestIr = 3, kNewestIr = 13; // later ones may change what the fields mean
-constexpr std::int64_t kOldestOpset = 1, kNewestOpset = 20;
+constexpr std::int64_t kOldestIr = 3, kNewestIr = 14; // later ones may change what the fields mean
+constexpr std::int64_t kOldestOpset = 1, kNewestOpset = 28;
 constexpr std::size_t kLargestMessage = std::numeric_limits<int>::max(); // of protobuf
 constexpr int kBlock = 1 << 20;
 

@@ -13,7 +13,7 @@ struct ImportOptions {
     StopToken stop;
 };
 
-// Reads an ONNX model: IR versions 3 to 13, opsets 1 to 20 of the default domain, of which those before 7
+// Reads an ONNX model: IR versions 3 to 14, opsets 1 to 28 of the default domain, of which those before 7
 // become opset 7 (upgrade.h); nodes of other domains and of unknown operators are kept as they are. Weights
 // become constants (moved, or mapped from external data files), also those that are listed as inputs and
 // those that are the output of a Constant node. Subgraphs of If, Loop and Scan become Graph attributes whose

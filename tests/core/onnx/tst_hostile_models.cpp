@@ -49,7 +49,7 @@ const std::vector<Case>& cases() {
         {"future IR", "IR version 99", [](auto& m) { m.set_ir_version(99); }},
         {"negative IR", "IR version -5", [](auto& m) { m.set_ir_version(-5); }},
         {"old opset", "opset 0", [](auto& m) { m.mutable_opset_import(0)->set_version(0); }},
-        {"future opset", "opset 21", [](auto& m) { m.mutable_opset_import(0)->set_version(21); }},
+        {"future opset", "opset 29", [](auto& m) { m.mutable_opset_import(0)->set_version(29); }},
         {"no opset", "which opset", [](auto& m) { m.clear_opset_import(); }},
         {"no outputs", "no outputs", [](auto& m) { graphOf(m).clear_output(); }},
         {"missing output", "output 'z'", [](auto& m) { graphOf(m).mutable_output(0)->set_name("z"); }},

@@ -70,6 +70,24 @@ private slots:
         QCOMPARE(entries(folder_), std::size_t{1});
     }
 
+    void theLeastVersionThatItsOpsetNeeds_data() {
+        QTest::addColumn<int>("opset");
+        QTest::addColumn<int>("ir");
+        const std::pair<int, int> pairs[] = {{7, 7},   {14, 7},  {15, 8},  {18, 8},  {19, 9},  {20, 9},  {21, 10}, {22, 10},
+                                             {23, 11}, {24, 12}, {25, 13}, {26, 13}, {27, 13}, {28, 14}};
+        for (const auto& [opset, ir] : pairs)
+            QTest::addRow("opset %d", opset) << opset << ir;
+    }
+    void theLeastVersionThatItsOpsetNeeds() {
+        QFETCH(const int, opset);
+        QFETCH(const int, ir);
+        const auto bytes = exportOnnxBytes(reluGraph(opset));
+        QVERIFY(bytes.ok());
+        QCOMPARE(std::to_integer<int>((*bytes)[0]), 1 << 3); // the field ir_version comes first
+        QCOMPARE(std::to_integer<int>((*bytes)[1]), ir);
+        QCOMPARE(importOnnxBytes(*bytes)->hash(), reluGraph(opset).hash());
+    }
+
     void writesThroughALink() {
         fs::create_symlink("m.onnx", folder_ / "link.onnx");
         QVERIFY(exportOnnx(reluGraph(), folder_ / "m.onnx").ok());
