@@ -65,7 +65,7 @@ ValueId joined(ExpandContext& context, const std::vector<ValueId>& parts, std::i
     std::vector<ValueId> slices;
     for (const ValueId part : parts)
         slices.push_back(context.unsqueeze(part, axis));
-    return slices.size() == 1 ? slices[0] : context.add("Concat", slices, {{"axis", axis}});
+    return context.concat(slices, axis);
 }
 
 // Whether the condition that a body yields is true whenever it is entered: a constant, or what it was given.

@@ -50,23 +50,6 @@ void replaceByIdentities(GraphBuilder& builder, NodeId id, const std::vector<Val
     }
 }
 
-ValueId ExpandContext::add(const std::string& op, const std::vector<ValueId>& inputs, std::map<std::string, Attribute> attributes) {
-    return to.add(op, inputs, std::move(attributes), 1, node.name + "." + op);
-}
-
-ValueId ExpandContext::reshape(ValueId value, const Shape& shape) {
-    return add("Reshape", {value, addConstant(Tensor::ofInts(shape))});
-}
-
-ValueId ExpandContext::unsqueeze(ValueId value, std::int64_t axis) {
-    return opset < 13 ? add("Unsqueeze", {value}, {{"axes", std::vector<std::int64_t>{axis}}})
-                      : add("Unsqueeze", {value, addConstant(Tensor::ofInts({axis}))});
-}
-
-ValueId ExpandContext::pick(ValueId value, std::int64_t index, std::int64_t axis) {
-    return add("Gather", {value, addConstant(Tensor::scalar(index))}, {{"axis", axis}});
-}
-
 Result<Graph> expandNodes(const Graph& graph, const ExpandOptions& options) {
     constexpr int kDeepest = 16; // bodies within bodies
     Graph current = graph;

@@ -43,18 +43,11 @@ public:
 
 private:
     ValueId binary(const char* op, ValueId a, ValueId b) { return c_.add(op, {a, b}); }
-    ValueId number(double value) {
-        return c_.addConstant(c_.type(In::x).dtype == DType::f64 ? Tensor::scalar(value) : Tensor::scalar(static_cast<float>(value)));
-    }
+    ValueId number(double value) { return c_.number(c_.type(In::x).dtype, value); }
     ValueId range(ValueId value, std::int64_t axis, std::int64_t index) { // piece `index` of `hidden` elements
-        const auto list = [](std::int64_t n) { return std::vector<std::int64_t>{n}; };
-        const std::int64_t from = index * hidden_;
-        if (c_.opset < 10)
-            return c_.add("Slice", {value}, {{"axes", list(axis)}, {"starts", list(from)}, {"ends", list(from + hidden_)}});
-        return c_.add("Slice", {value, c_.addConstant(Tensor::ofInts({from})), c_.addConstant(Tensor::ofInts({from + hidden_})),
-                                c_.addConstant(Tensor::ofInts({axis}))});
+        return c_.slice(value, axis, index * hidden_, (index + 1) * hidden_);
     }
-    ValueId transposed(ValueId matrix) { return c_.add("Transpose", {matrix}, {{"perm", std::vector<std::int64_t>{1, 0}}}); }
+    ValueId transposed(ValueId matrix) { return c_.transpose(matrix, {1, 0}); }
 
     void readWeights(ValueId rows) {
         const ValueId w = c_.pick(c_.node.inputs[In::weights], direction_), r = c_.pick(c_.node.inputs[In::recurrence], direction_);
@@ -90,12 +83,7 @@ private:
     }
 
     ValueId clipped(ValueId value) {
-        if (std::isinf(attributes_.clip))
-            return value;
-        if (c_.opset >= 11)
-            return c_.add("Clip", {value, number(-attributes_.clip), number(attributes_.clip)});
-        const auto bound = static_cast<float>(attributes_.clip);
-        return c_.add("Clip", {value}, {{"min", -bound}, {"max", bound}});
+        return std::isinf(attributes_.clip) ? value : c_.clip(value, c_.type(In::x).dtype, -attributes_.clip, attributes_.clip);
     }
     ValueId apply(std::size_t function, ValueId value) { return shown(function, clipped(value)); }
     ValueId shown(std::size_t function, ValueId value) {
@@ -178,7 +166,7 @@ ValueId stateOutput(ExpandContext& context, const std::vector<ValueId>& states, 
     const std::int64_t axis = batchFirst ? 1 : 0;
     for (const ValueId state : states)
         slices.push_back(context.unsqueeze(state, axis));
-    return slices.size() == 1 ? slices[0] : context.add("Concat", slices, {{"axis", axis}});
+    return context.concat(slices, axis);
 }
 
 } // namespace
@@ -190,21 +178,21 @@ Status expandRecurrent(ExpandContext& context, const RecurrentKind& kind) {
     const std::int64_t time = x[attributes.timeAxis()], batch = x[1 - attributes.timeAxis()];
     const std::int64_t hidden = context.type(In::recurrence).shape()[2];
     const ValueId timeFirst = attributes.batchFirst
-                                  ? context.add("Transpose", {context.node.inputs[In::x]}, {{"perm", std::vector<std::int64_t>{1, 0, 2}}})
+                                  ? context.transpose(context.node.inputs[In::x], {1, 0, 2})
                                   : context.node.inputs[In::x];
     const ValueId rows = context.reshape(timeFirst, {time * batch, x[2]});
     std::vector<ValueId> outputs, states, cells;
     for (std::size_t d = 0; d < attributes.directions; ++d) {
         LayerWriter layer(context, kind, attributes, static_cast<std::int64_t>(d));
         layer.write(rows);
-        const ValueId all = layer.steps.size() == 1 ? layer.steps[0] : context.add("Concat", layer.steps, {{"axis", std::int64_t(0)}});
+        const ValueId all = context.concat(layer.steps, 0);
         outputs.push_back(context.reshape(all, {time, 1, batch, hidden}));
         states.push_back(layer.h());
         cells.push_back(layer.cell());
     }
     if (context.wanted(0)) {
-        const ValueId y = outputs.size() == 1 ? outputs[0] : context.add("Concat", outputs, {{"axis", std::int64_t(1)}});
-        context.outputs[0] = attributes.batchFirst ? context.add("Transpose", {y}, {{"perm", std::vector<std::int64_t>{2, 0, 1, 3}}}) : y;
+        const ValueId y = context.concat(outputs, 1);
+        context.outputs[0] = attributes.batchFirst ? context.transpose(y, {2, 0, 1, 3}) : y;
     }
     if (context.wanted(1))
         context.outputs[1] = stateOutput(context, states, attributes.batchFirst);

@@ -96,21 +96,33 @@ public:
 // of kind unsupported and adds nothing when it is not possible with what is known of the inputs.
 class ExpandContext : public OpInputs {
 public:
-    ExpandContext(GraphBuilder& builder, const Graph& graph, const Node& ofNode)
-        : OpInputs(graph, ofNode), to(builder), outputs(ofNode.outputs.size()), graph_(graph) {}
+    ExpandContext(GraphBuilder& builder, const Graph& graph, const Node& ofNode);
 
     GraphBuilder& to;
+    const std::int64_t onnxOpset; // of the nodes that the rule adds, whatever the domain of this one
     std::vector<ValueId> outputs; // the rule names the value that stands for each node output that is wanted
     bool wanted(std::size_t index) const { return index < node.outputs.size() && node.outputs[index].valid(); }
     const TensorType& outputType(std::size_t index) const { return graph_.value(node.outputs[index]).type; }
     ValueId captured(const std::string& name) const { return graph_.findValue(name); }
 
-    // A new node after this one's name, as GraphBuilder::add.
+    // A new node of an ONNX operator after this one's name, as GraphBuilder::add.
     ValueId add(const std::string& op, const std::vector<ValueId>& inputs, std::map<std::string, Attribute> attributes = {});
+    ValueId add(const std::string& op, ValueId a, ValueId b) { return add(op, std::vector<ValueId>{a, b}); }
+    std::vector<ValueId> addMany(const std::string& op, const std::vector<ValueId>& inputs, std::map<std::string, Attribute> attributes, int count);
     ValueId addConstant(Tensor tensor) { return to.addConstant(node.name + ".constant", std::move(tensor)); }
+    ValueId number(DType type, double value); // a scalar constant
+    // These write what opsets say in different ways.
     ValueId reshape(ValueId value, const Shape& shape);
     ValueId unsqueeze(ValueId value, std::int64_t axis);
     ValueId pick(ValueId value, std::int64_t index, std::int64_t axis = 0); // one slice; its axis goes
+    ValueId slice(ValueId value, std::int64_t axis, std::int64_t begin, std::int64_t end);
+    ValueId transpose(ValueId value, const std::vector<std::int64_t>& order);
+    ValueId concat(const std::vector<ValueId>& values, std::int64_t axis);
+    ValueId cast(ValueId value, DType type);
+    ValueId clip(ValueId value, DType type, double low, double high);
+    // A value of `type` in the type that kernels compute in, which is float32 for 16-bit floats; and back.
+    ValueId widened(ValueId value, DType type);
+    ValueId narrowed(ValueId value, DType type);
 
 private:
     const Graph& graph_;

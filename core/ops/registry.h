@@ -21,6 +21,11 @@ using OperatorList = std::vector<Operator>;
     X(ConcatSplit)                                                                                                     \
     X(Constant)                                                                                                        \
     X(ControlFlow)                                                                                                     \
+    X(ContribFusedProducts)                                                                                            \
+    X(ContribGeluFamily)                                                                                               \
+    X(ContribMatMulNBits)                                                                                              \
+    X(ContribRootMeanSquare)                                                                                           \
+    X(ContribSkipNorm)                                                                                                 \
     X(Conv)                                                                                                            \
     X(ConvTranspose)                                                                                                   \
     X(DeformConv)                                                                                                      \

@@ -18,6 +18,7 @@ struct OpCase {
     std::vector<Tensor> inputs = {}; // absent: left out
     int outputs = 1;
     std::set<std::size_t> constants = {}; // inputs whose values the lowering may see
+    std::string domain = {};
 };
 
 inline Node nodeOf(const std::string& op, const std::map<std::string, Attribute>& attributes,
@@ -37,7 +38,9 @@ inline Node nodeOf(const OpCase& c) {
     std::vector<bool> present;
     for (const Tensor& input : c.inputs)
         present.push_back(!input.absent());
-    return nodeOf(c.op, c.attributes, present, c.outputs);
+    Node node = nodeOf(c.op, c.attributes, present, c.outputs);
+    node.domain = c.domain;
+    return node;
 }
 
 inline Result<std::vector<Tensor>> runKernel(const OpCase& c) { return evaluateNode(nodeOf(c), c.opset, c.inputs); }
@@ -47,7 +50,7 @@ inline Result<std::vector<TensorType>> runRule(const Node& node, std::int64_t op
     InferContext context(node, opset, std::move(types), std::move(constants));
     context.outputs.resize(node.outputs.size());
     context.values.resize(node.outputs.size());
-    TS_TRY(findOperator(node.op)->infer(context));
+    TS_TRY(findOperator(node.op, node.domain)->infer(context));
     return context.outputs;
 }
 
@@ -61,7 +64,7 @@ inline Result<std::vector<TensorType>> runRule(const std::string& op, std::int64
 
 inline Result<loops::Program> lowerCase(const OpCase& c) {
     const Node node = nodeOf(c);
-    const Operator& op = *findOperator(c.op);
+    const Operator& op = *findOperator(c.op, c.domain);
     std::vector<TensorType> types;
     std::vector<Tensor> constants;
     for (std::size_t i = 0; i < c.inputs.size(); ++i) {

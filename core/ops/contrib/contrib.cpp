@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/contrib/contrib.h"
+
+#include <algorithm>
+
+#include "core/ops/evaluate_node.h"
+
+namespace tunesmith::ops {
+namespace {
+
+struct KnownInputs {
+    std::vector<TensorType> types;
+    std::vector<Tensor> constants;
+    KnownInputs(const OpInputs& in, std::size_t count) {
+        for (std::size_t i = 0; i < std::min(count, in.count()); ++i) {
+            types.push_back(in.has(i) ? in.type(i) : TensorType());
+            constants.push_back(in.has(i) ? in.constant(i) : Tensor());
+        }
+    }
+};
+
+Node withInputs(const Node& node, std::size_t count) {
+    Node shorter = node;
+    shorter.inputs.resize(std::min(count, node.inputs.size()));
+    return shorter;
+}
+
+// What the shape rule says once more; a graph may have got types from declarations where the rule refused.
+Status checkExpanded(const ExpandContext& context, const InferRule& infer) {
+    KnownInputs known(context, context.count());
+    for (std::size_t i = 0; i < known.types.size(); ++i)
+        if (context.has(i) && !known.types[i].isStatic())
+            return context.unsupported("the shape of input " + std::to_string(i) + " is known when it runs");
+    InferContext again(context.node, context.opset, std::move(known.types), std::move(known.constants));
+    again.outputs.resize(context.node.outputs.size());
+    again.values.resize(context.node.outputs.size());
+    if (const Status status = infer(again); !status.ok())
+        return unsupportedError(status.error().message);
+    for (std::size_t i = 0; i < again.outputs.size(); ++i)
+        if (context.wanted(i) && !context.outputType(i).isStatic())
+            return context.unsupported("the shape of output " + std::to_string(i) + " is known when it runs");
+    return {};
+}
+
+const Operator& onnxOperator(const std::string& name) {
+    const Operator* op = findOperator(name);
+    assert(op);
+    return *op;
+}
+
+Status inferCopy(InferContext& in, const std::string& onnx, std::int64_t opset) {
+    KnownInputs known(in, in.count());
+    InferContext copy(in.node, opset, std::move(known.types), std::move(known.constants));
+    copy.outputs = in.outputs;
+    copy.values = in.values;
+    TS_TRY(onnxOperator(onnx).infer(copy));
+    in.outputs = std::move(copy.outputs);
+    in.values = std::move(copy.values);
+    return {};
+}
+
+Status evalCopy(EvalContext& context, const std::string& onnx, std::int64_t opset) {
+    EvalContext copy(context.node, opset, context.inputs);
+    TS_TRY(onnxOperator(onnx).eval(copy));
+    context.outputs = std::move(copy.outputs);
+    return {};
+}
+
+Status lowerCopy(LowerContext& context, const std::string& onnx, std::int64_t opset) {
+    KnownInputs known(context, context.count());
+    LowerContext copy(context.node, opset, std::move(known.types), std::move(known.constants));
+    copy.inputs = context.inputs;
+    copy.outputTypes = context.outputTypes;
+    copy.outputs = context.outputs;
+    TS_TRY(onnxOperator(onnx).lower(copy));
+    context.stages = std::move(copy.stages);
+    context.outputs = std::move(copy.outputs);
+    return {};
+}
+
+Status copyLowerable(const OpInputs& in, const std::string& onnx, std::int64_t opset) {
+    const Operator& op = onnxOperator(onnx);
+    if (!op.lower)
+        return in.unsupported("the operator is not compiled to loops");
+    KnownInputs known(in, in.count());
+    return op.lowerable
+               ? op.lowerable(OpInputs(in.node, opset, std::move(known.types), std::move(known.constants)))
+               : Status();
+}
+
+std::string positionText(std::size_t index) {
+    return "input " + std::to_string(index);
+}
+
+} // namespace
+
+void addExpanded(OperatorList& list, const std::string& name, Arity arity, const InferRule& infer,
+                 const Kernel& kernel, const ExpandRule& expand) {
+    addOperator(list, name, Fusion::opaque, 1, arity, infer, kernel);
+    list.back().domain = kMicrosoft;
+    list.back().expand = [checked = list.back().infer, expand](ExpandContext& context) -> Status {
+        TS_TRY(checkExpanded(context, checked));
+        return expand(context);
+    };
+}
+
+void addLowered(OperatorList& list, const std::string& name, Fusion fusion, Arity arity,
+                const InferRule& infer, const Kernel& kernel, LowerRule lower, LowerableRule lowerable) {
+    addOperator(list, name, fusion, 1, arity, infer, kernel, std::move(lower), std::move(lowerable));
+    list.back().domain = kMicrosoft;
+}
+
+void addCopy(OperatorList& list, const std::string& name, Fusion fusion, const std::string& onnx,
+             std::int64_t opset) {
+    Operator op;
+    op.name = name;
+    op.domain = kMicrosoft;
+    op.fusion = fusion;
+    op.infer = [onnx, opset](InferContext& in) { return inferCopy(in, onnx, opset); };
+    op.eval = [onnx, opset](EvalContext& context) { return evalCopy(context, onnx, opset); };
+    op.lower = [onnx, opset](LowerContext& context) { return lowerCopy(context, onnx, opset); };
+    op.lowerable = [onnx, opset](const OpInputs& in) { return copyLowerable(in, onnx, opset); };
+    list.push_back(std::move(op));
+}
+
+Status inferAs(InferContext& in, const std::string& onnx, std::size_t inputs) {
+    const Node node = withInputs(in.node, inputs);
+    KnownInputs known(in, inputs);
+    InferContext shorter(node, kNewestOpset, std::move(known.types), std::move(known.constants));
+    shorter.outputs = in.outputs;
+    shorter.values = in.values;
+    TS_TRY(onnxOperator(onnx).infer(shorter));
+    in.outputs = std::move(shorter.outputs);
+    return {};
+}
+
+Status evalAs(EvalContext& context, const std::string& onnx, std::size_t inputs) {
+    const Node node = withInputs(context.node, inputs);
+    const std::vector<Tensor> values(
+        context.inputs.begin(), context.inputs.begin() + static_cast<std::ptrdiff_t>(node.inputs.size()));
+    EvalContext shorter(node, kNewestOpset, values);
+    TS_TRY(onnxOperator(onnx).eval(shorter));
+    context.outputs = std::move(shorter.outputs);
+    return {};
+}
+
+Status requireDims(const OpInputs& in, std::size_t index, const Dims& wanted, const std::string& meaning) {
+    if (!in.has(index) || !in.type(index).dims)
+        return {};
+    const Dims& dims = *in.type(index).dims;
+    bool fits = dims.size() == wanted.size();
+    for (std::size_t i = 0; fits && i < dims.size(); ++i)
+        fits = mergeEqual(dims[i], wanted[i]).has_value();
+    if (fits)
+        return {};
+    return in.error(positionText(index) + " is " + in.type(index).text() + " but must be " +
+                    TensorType(in.type(index).dtype, wanted).text() + ": " + meaning);
+}
+
+Status requireEqual(const OpInputs& in, const Dim& a, const Dim& b, const std::string& what) {
+    return mergeEqual(a, b) ? Status() : Status(in.error(what));
+}
+
+Status requireRank(const OpInputs& in, std::size_t index, std::size_t rank, const std::string& meaning) {
+    if (!in.has(index) || !in.type(index).dims || in.type(index).dims->size() == rank)
+        return {};
+    return in.error(positionText(index) + " is " + in.type(index).text() + " but must have " +
+                    std::to_string(rank) + " dimensions: " + meaning);
+}
+
+Status requirePresent(const OpInputs& in, std::size_t index, const std::string& name) {
+    return in.has(index) ? Status() : Status(in.error(positionText(index) + ", " + name + ", is missing"));
+}
+
+Status refuseInput(const OpInputs& in, std::size_t index, const std::string& name) {
+    if (!in.has(index))
+        return {};
+    return in.unsupported(positionText(index) + ", " + name +
+                          ", is not supported; export the model for the CPU without it");
+}
+
+std::optional<Dim> dimOf(const OpInputs& in, std::size_t index, std::size_t axis) {
+    if (!in.has(index) || !in.type(index).dims || axis >= in.type(index).dims->size())
+        return std::nullopt;
+    return (*in.type(index).dims)[axis];
+}
+
+bool isIndex(DType type) {
+    return type == DType::i32 || type == DType::i64;
+}
+
+} // namespace tunesmith::ops

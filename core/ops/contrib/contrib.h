@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/ops/kernel.h"
+#include "core/ops/rules.h"
+
+namespace tunesmith::ops {
+
+// Operators of com.microsoft, which ONNX Runtime and its tools write into models. Most compile as nodes of
+// ONNX's operators
+// (`expand`), so that fusion, templates and modules need to know nothing of them; the reference kernel is
+// written from the definition and does not run the expansion, so that each checks the other. Where rounding
+// would be lost on the way, and where an expansion would turn packed weights into floats, there is a lowering
+// instead.
+inline constexpr char kMicrosoft[] = "com.microsoft";
+
+using ExpandRule = std::function<Status(ExpandContext&)>;
+
+// Compiles as other nodes. The rule is asked only where the shape rule holds and all types are static.
+void addExpanded(OperatorList& list, const std::string& name, Arity arity, const InferRule& infer,
+                 const Kernel& kernel, const ExpandRule& expand);
+// Compiles as stages of its own, as addOperator.
+void addLowered(OperatorList& list, const std::string& name, Fusion fusion, Arity arity,
+                const InferRule& infer, const Kernel& kernel, LowerRule lower, LowerableRule lowerable = {});
+// Means what an operator of ONNX means in an opset.
+void addCopy(OperatorList& list, const std::string& name, Fusion fusion, const std::string& onnx,
+             std::int64_t opset);
+
+// A rule that an operator of ONNX has, for the first `inputs` of this node.
+Status inferAs(InferContext& in, const std::string& onnx, std::size_t inputs);
+Status evalAs(EvalContext& context, const std::string& onnx, std::size_t inputs);
+
+// The input, where it is there and its shape is known, has these dimensions; `meaning` ends the sentence:
+// "one scale per column".
+Status requireDims(const OpInputs& in, std::size_t index, const Dims& wanted, const std::string& meaning);
+// Two dimensions that must be equal; `what` is a whole sentence.
+Status requireEqual(const OpInputs& in, const Dim& a, const Dim& b, const std::string& what);
+Status requireRank(const OpInputs& in, std::size_t index, std::size_t rank, const std::string& meaning);
+Status requirePresent(const OpInputs& in, std::size_t index, const std::string& name);
+Status refuseInput(const OpInputs& in, std::size_t index,
+                   const std::string& name); // one that has no meaning on a CPU
+
+std::optional<Dim> dimOf(const OpInputs& in, std::size_t index,
+                         std::size_t axis); // none where the rank is not known
+bool isIndex(DType type);                   // int32, int64
+
+} // namespace tunesmith::ops
