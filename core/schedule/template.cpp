@@ -20,31 +20,11 @@ using loops::Stage;
 
 namespace {
 
-// What the user wrote, then, unless that is to stand alone, the first of the plain templates that matches and the algorithms that
-// can stand in for it.
-std::vector<const ScheduleTemplate*> ownTemplates(const LoweredWorkload& lowered, const Target& target) {
-    std::vector<const ScheduleTemplate*> found;
-    if (textTemplate().matches(lowered, target))
-        found.push_back(&textTemplate());
-    if (lowered.written && lowered.written->only())
-        return found;
-    for (const ScheduleTemplate* plain :
-         {&convTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &columnsTemplate(), &rearrangeTemplate(), &genericTemplate()})
-        if (plain->matches(lowered, target)) {
-            found.push_back(plain);
-            break;
-        }
-    for (const ScheduleTemplate* algorithm : {&winogradTemplate(2), &winogradTemplate(4)})
-        if (algorithm->matches(lowered, target))
-            found.push_back(algorithm);
-    return found;
-}
+using Templates = std::vector<const ScheduleTemplate*>;
 
-std::vector<const ScheduleTemplate*> templatesFor(const Workload& workload, const LoweredWorkload& lowered, const Target& target) {
-    if (workload.space == SpaceKind::tunesmith)
-        return ownTemplates(lowered, target);
-    const auto found = autotvmTemplates(lowered);
-    return {found.begin(), found.end()};
+const Templates& plainTemplates() { // the first that matches schedules a workload; the last one always does
+    static const Templates all{&convTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &columnsTemplate(), &rearrangeTemplate(), &genericTemplate()};
+    return all;
 }
 
 } // namespace
@@ -73,16 +53,12 @@ Result<ScheduleSpace> ScheduleSpace::make(const Workload& workload, const Target
     ScheduleSpace made;
     made.target_ = target;
     TS_ASSIGN(made.lowered_, lowerWorkload(workload));
+    const Status found = workload.space == SpaceKind::tunesmith ? made.findOwnWays(workload) : made.findAutotvmWays(workload);
+    if (!found.ok())
+        return found.error().within("workload '" + workload.name + "'");
     std::vector<std::shared_ptr<const KnobSpace>> parts;
-    for (const ScheduleTemplate* schedules : templatesFor(workload, made.lowered_, target)) {
-        auto space = schedules->space(workload, made.lowered_, target);
-        if (!space.ok())
-            return space.error().within("workload '" + workload.name + "'");
-        parts.push_back(std::make_shared<const KnobSpace>(std::move(*space)));
-        made.ways_.push_back({schedules, parts.back()});
-    }
-    if (parts.empty())
-        return unsupportedError("workload '" + workload.name + "' is one that no template of " + spaceKindName(workload.space) + " knows");
+    for (const Way& way : made.ways_)
+        parts.push_back(way.space);
     if (parts.size() == 1) {
         made.space_ = parts[0];
         return made;
@@ -91,6 +67,34 @@ Result<ScheduleSpace> ScheduleSpace::make(const Workload& workload, const Target
     made.union_ = std::make_shared<const UnionSpace>(std::move(all));
     made.space_ = made.union_;
     return made;
+}
+
+// What the user wrote, then, unless that is to stand alone, the first of the plain templates that matches and the algorithms that
+// can stand in for it. A template without any config for the workload does not match it.
+Status ScheduleSpace::findOwnWays(const Workload& workload) {
+    if (textTemplate().matches(lowered_, target_))
+        TS_TRY(addWay(textTemplate(), workload));
+    if (lowered_.written && lowered_.written->only())
+        return {};
+    const auto joins = [&](const ScheduleTemplate* schedules) { return schedules->matches(lowered_, target_) && addWay(*schedules, workload).ok(); };
+    const bool any = std::ranges::any_of(plainTemplates(), joins);
+    assert(any && "the generic template fits everything");
+    static_cast<void>(any);
+    for (const ScheduleTemplate* algorithm : {&winogradTemplate(2), &winogradTemplate(4)})
+        joins(algorithm);
+    return {};
+}
+
+Status ScheduleSpace::findAutotvmWays(const Workload& workload) {
+    for (const ScheduleTemplate* known : autotvmTemplates(lowered_))
+        TS_TRY(addWay(*known, workload));
+    return ways_.empty() ? unsupportedError(std::string("no template of ") + spaceKindName(workload.space) + " knows it") : Status();
+}
+
+Status ScheduleSpace::addWay(const ScheduleTemplate& schedules, const Workload& workload) {
+    TS_ASSIGN(KnobSpace space, schedules.space(workload, lowered_, target_));
+    ways_.push_back({&schedules, std::make_shared<const KnobSpace>(std::move(space))});
+    return {};
 }
 
 std::vector<Config> ScheduleSpace::guesses() const {

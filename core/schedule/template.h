@@ -17,6 +17,7 @@ public:
     virtual ~ScheduleTemplate() = default;
     virtual const char* name() const = 0;
     virtual bool matches(const LoweredWorkload& lowered, const Target& target) const = 0;
+    // An error: the template has no config for it. Of our own templates that is no mistake, another one will do.
     virtual Result<KnobSpace> space(const Workload& workload, const LoweredWorkload& lowered, const Target& target) const = 0;
     // The config of an untuned kernel: the best guess without measuring.
     virtual Config guess(const KnobSpace& space, const LoweredWorkload& lowered, const Target& target) const = 0;
@@ -75,6 +76,10 @@ private:
         const ScheduleTemplate* schedules;
         std::shared_ptr<const KnobSpace> space;
     };
+    Status findOwnWays(const Workload& workload);
+    Status findAutotvmWays(const Workload& workload);
+    Status addWay(const ScheduleTemplate& schedules, const Workload& workload);
+
     Target target_;
     LoweredWorkload lowered_;
     std::vector<Way> ways_;

@@ -18,8 +18,9 @@ using loops::Var;
 
 // Winograd's convolution on NCHW[x]c. One phase transforms the input; a second one takes a few rows of tiles and a few blocks
 // of output channels at a time, multiplies the points into a small local buffer that stays in the cache, and transforms it
-// back right away, epilogue included. Knobs: rows of tiles, how many tiles of a row and how many blocks of channels the
-// registers hold, how far the channel loop is unrolled, whether rows are dealt out to threads, too.
+// back right away, epilogue included; a row that is too wide for the buffer in even parts. Knobs: rows of tiles, how many tiles
+// of a row and how many blocks of channels the registers hold, how far the channel loop is unrolled, whether rows are dealt out
+// to threads, too.
 class WinogradTemplate final : public KnobTemplate {
 public:
     explicit WinogradTemplate(std::int64_t m) : m_(m), name_("winograd" + std::to_string(m)) {}
@@ -65,10 +66,10 @@ public:
     // The accumulators fit the registers, and what is multiplied at a time the stack and the cache.
     KnobSpace::Filter filter(const LoweredWorkload& lowered, const Target& target) const override {
         const Sizes s(lowered, m_);
-        const std::int64_t limit = registers(target) + 2, perTile = s.points * s.block * static_cast<std::int64_t>(sizeof(float));
-        return [limit, perTile, columns = s.tileColumns](const KnobSpace& space, const Config& config) {
+        const std::int64_t limit = registers(target) + 2;
+        return [limit, s](const KnobSpace& space, const Config& config) {
             const auto knob = [&](std::size_t i) { return space.value(config, i).numbers[0]; };
-            return knob(0) * knob(1) * knob(2) + knob(2) <= limit && knob(0) * columns * knob(2) * perTile <= kLocalBytes;
+            return knob(0) * knob(1) * knob(2) + knob(2) <= limit && (knob(0) == 1 || fits(knob(0) * s.tileColumns * knob(2), s.points * s.block));
         };
     }
 
@@ -105,8 +106,10 @@ public:
             if (lowered.argumentTransforms[i] != WeightTransform::none)
                 lowered.argumentLayouts[i] = Layout({{1, width, 0}, {0, 1, 0}, {2, 1, 0}, {1, 1, width}}); // panels of channels
         schedulePoints(schedule, parts, channelBlock(lowered.argumentLayouts[x]), target);
-        const OutputLoops out = scheduleOutput(schedule, parts, block, knob(0), knob(2), knob(4) != 0);
-        scheduleProduct(schedule, parts, block, {knob(0), knob(1), knob(3), width}, out);
+        ProductTiles tiles{knob(0), knob(1), knob(3), width, 0};
+        tiles.part = partOfRow(parts.product->shape[4], tiles, parts.product->shape[0] * parts.product->shape[1]);
+        const OutputLoops out = scheduleOutput(schedule, parts, block, tiles, knob(4) != 0);
+        scheduleProduct(schedule, parts, block, tiles, out);
     }
 
 private:
@@ -140,11 +143,24 @@ private:
     };
 
     struct OutputLoops {
-        Var panel, group, task; // of output channels, of tile rows, at which the product is made
+        Var panel, group, part, task; // of output channels, of tile rows, of a row if it is not whole, at which the product is made
     };
     struct ProductTiles {
-        std::int64_t rows, columns, unroll, width;
+        std::int64_t rows, columns, unroll, width, part; // part: of a row
     };
+
+    // Whether so many tiles of a block of channels, of so many values each, can be multiplied at a time.
+    static bool fits(std::int64_t tiles, std::int64_t values) { return tiles * values * static_cast<std::int64_t>(sizeof(float)) <= kLocalBytes; }
+
+    // The tiles of a row that are multiplied at a time: all of them, or even parts in multiples of what the registers hold.
+    static std::int64_t partOfRow(std::int64_t columns, const ProductTiles& tiles, std::int64_t points) {
+        std::int64_t part = columns;
+        for (std::int64_t count = 2; part > tiles.columns && !fits(tiles.rows * part, points * tiles.width); ++count)
+            part = up(up(columns, count), tiles.columns) * tiles.columns;
+        return part;
+    }
+
+    static std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
     static std::int64_t registers(const Target& target) { return target.vectorRegisters() == 32 ? 29 : 13; }
 
@@ -176,16 +192,20 @@ private:
         }
     }
 
-    OutputLoops scheduleOutput(loops::Schedule& schedule, const Parts& parts, std::int64_t block, std::int64_t tileRows, std::int64_t ocTile,
-                       bool spreadRows) const {
+    OutputLoops scheduleOutput(loops::Schedule& schedule, const Parts& parts, std::int64_t block, const ProductTiles& tiles, bool spreadRows) const {
         auto& o = schedule[parts.output];
         const Var n = o.axes()[0];
         const auto [ocBlock, lane] = o.split(o.axes()[1], block);
-        const auto [oc, ocInner] = o.split(ocBlock, ocTile);
+        const auto [oc, ocInner] = o.split(ocBlock, tiles.width / block);
         const auto [tileRow, y] = o.split(o.axes()[2], m_);
-        const auto [group, rowInner] = o.split(tileRow, tileRows);
-        const auto [tileColumn, x] = o.split(o.axes()[3], m_);
-        o.reorder({n, oc, group, rowInner, tileColumn, ocInner, y, x, lane});
+        const auto [group, rowInner] = o.split(tileRow, tiles.rows);
+        const auto [allColumns, x] = o.split(o.axes()[3], m_);
+        const bool inParts = tiles.part < parts.product->shape[4];
+        const auto [part, tileColumn] = inParts ? o.split(allColumns, tiles.part) : std::pair(Var(), allColumns);
+        std::vector<Var> order{n, oc, group, rowInner, tileColumn, ocInner, y, x, lane};
+        if (inParts)
+            order.insert(order.begin() + 3, part);
+        o.reorder(order);
         Var task = o.fuse(n, oc), inner = group;
         if (spreadRows)
             inner = task = o.fuse(task, group);
@@ -201,7 +221,7 @@ private:
         c.unroll(c.axes()[4]);
         c.unroll(c.axes()[5]);
         c.vectorize(c.axes()[1]);
-        return {oc, group, inner};
+        return {oc, group, part, inParts ? part : inner};
     }
 
     static void scheduleProduct(loops::Schedule& schedule, const Parts& parts, std::int64_t block, const ProductTiles& tiles,
@@ -231,14 +251,14 @@ private:
     static void fetchWeights(StageSchedule& sums, const Parts& parts, const ProductTiles& tiles, const OutputLoops& out, const Var& column,
                              const Var& step) {
         const Shape& shape = parts.product->shape; // row and column of the point, image, tile row and column, channel
-        const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
         const std::int64_t steps = up(parts.inputs, tiles.unroll), point = parts.inputs * tiles.width;
-        const std::int64_t points = shape[0] * shape[1], panels = up(shape[5], tiles.width), groups = up(shape[3], tiles.rows);
-        const std::int64_t columns = up(shape[4], tiles.columns);
+        const std::int64_t points = shape[0] * shape[1], panels = up(shape[5], tiles.width), columns = up(tiles.part, tiles.columns);
+        const std::int64_t partsOfRow = up(shape[4], tiles.part), turns = up(shape[3], tiles.rows) * partsOfRow;
+        const Expr turn = Expr(out.group) * Expr(partsOfRow) + (out.part ? Expr(out.part) : Expr(0));
         const Expr at = Expr(sums.axes()[0]) * Expr(shape[1]) + Expr(sums.axes()[1]);
-        if (groups > 1)
-            fetchNextPanel(sums, step, {parts.weights, Expr(out.panel), panels, points * point, Expr(out.group),
-                                        (at * Expr(columns) + Expr(column)) * Expr(steps) + Expr(step), groups, points * columns * steps});
+        if (turns > 1)
+            fetchNextPanel(sums, step, {parts.weights, Expr(out.panel), panels, points * point, turn,
+                                        (at * Expr(columns) + Expr(column)) * Expr(steps) + Expr(step), turns, points * columns * steps});
         else
             fetchNextPanel(sums, step, {parts.weights, Expr(out.panel) * Expr(points) + at, panels * points, point,
                                         Expr(column), Expr(step), columns, steps});
