@@ -94,14 +94,22 @@ Expr binary(Op op, Expr a, Expr b) {
     return make({.op = op, .type = type, .var = {}, .tensor = {}, .args = {std::move(a), std::move(b)}});
 }
 
-Expr select(Expr condition, Expr then, Expr otherwise) {
+namespace {
+
+Expr makeSelect(Expr condition, Expr then, Expr otherwise, bool isFree) {
     assert(condition->type == DType::boolean && then->type == otherwise->type);
     if (const auto known = constantValue(condition))
         return *known ? then : otherwise;
     const DType type = then->type;
     return make({.op = Op::select, .type = type, .var = {}, .tensor = {},
-                 .args = {std::move(condition), std::move(then), std::move(otherwise)}});
+                 .args = {std::move(condition), std::move(then), std::move(otherwise)}, .isFree = isFree});
 }
+
+} // namespace
+
+Expr select(Expr condition, Expr then, Expr otherwise) { return makeSelect(std::move(condition), std::move(then), std::move(otherwise), false); }
+
+Expr freeSelect(Expr condition, Expr then, Expr otherwise) { return makeSelect(std::move(condition), std::move(then), std::move(otherwise), true); }
 
 Expr cast(DType type, Expr x) {
     if (x->type == type)
@@ -119,7 +127,7 @@ Expr rebuild(const Expr& e, std::vector<Expr> args) {
     case Op::constant:
     case Op::var: return e;
     case Op::load: return load(e->tensor, std::move(args));
-    case Op::select: return select(args[0], args[1], args[2]);
+    case Op::select: return makeSelect(args[0], args[1], args[2], e->isFree);
     case Op::cast: return cast(e->type, args[0]);
     default: return args.size() == 1 ? unary(e->op, args[0]) : binary(e->op, args[0], args[1]);
     }

@@ -66,6 +66,7 @@ struct ExprNode {
     Var var;
     TensorRef tensor;       // of a load; args are its logical indices
     std::vector<Expr> args;
+    bool isFree = false; // of a select: both sides may be computed, whatever its condition says (free_selects.h)
 };
 
 Expr constantOf(DType type, double value); // a constant of any numeric type
@@ -73,6 +74,7 @@ Expr constantInt(DType type, std::int64_t value);
 Expr unary(Op op, Expr x);                  // result type: that of x, boolean for isNan, isInf, logicalNot
 Expr binary(Op op, Expr a, Expr b);         // operand types must agree; folds constants and x+0, x*1, x*0 of integers
 Expr select(Expr condition, Expr then, Expr otherwise);
+Expr freeSelect(Expr condition, Expr then, Expr otherwise);
 Expr cast(DType type, Expr x);
 Expr load(const TensorRef& tensor, std::vector<Expr> indices);
 

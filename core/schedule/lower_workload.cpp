@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/loops/free_selects.h"
 #include "core/ops/lower_node.h"
 #include "core/schedule/workload.h"
 #include "core/te/comprehension.h"
@@ -122,6 +123,8 @@ Result<LoweredWorkload> lowerWorkload(const Workload& workload) {
     lowered.outputLayouts = workload.outputLayouts;
     TS_ASSIGN(lowered.written, writtenSchedule(graph));
     mergeStages(program);
+    for (Stage& stage : program.stages)
+        loops::markFreeSelects(stage);
     for (const auto& [value, tensor] : arguments) {
         const bool used = std::any_of(program.stages.begin(), program.stages.end(), [&](const Stage& s) { return reads(s, tensor); });
         if (!used)

@@ -60,7 +60,7 @@ private:
             return {};
         const Stage& stage = program.stages[0];
         const Expr load = largestLoad(stage.body);
-        if (!load.valid() || elementCount(load->tensor->shape) * 2 < elementCount(stage.output->shape) || hasSelect(stage.body))
+        if (!load.valid() || elementCount(load->tensor->shape) * 2 < elementCount(stage.output->shape) || guardsReads(stage.body))
             return {};
         const auto argument = std::ranges::find(program.inputs, load->tensor);
         if (argument == program.inputs.end())
@@ -88,7 +88,7 @@ private:
         return largest;
     }
 
-    static bool hasSelect(const Expr& e) { return e->op == Op::select || std::ranges::any_of(e->args, hasSelect); }
+    static bool guardsReads(const Expr& e) { return (e->op == Op::select && !e->isFree) || std::ranges::any_of(e->args, guardsReads); }
 
     static bool sameOrder(const Stage& stage, const Expr& load, const Layout& from, const Layout& to) {
         VarRanges ranges;

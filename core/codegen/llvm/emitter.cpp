@@ -200,7 +200,7 @@ private:
 
     void readTransposed(const Expr& e, const Var& row, std::int64_t begin, std::int64_t end, const Stmt& lanes) {
         if (e->op != Op::load) {
-            if (e->op != Op::select) // what may be out of bounds is read where its condition is tested
+            if (e->op != Op::select || e->isFree) // what may be out of bounds is read where its condition is tested
                 for (const Expr& arg : e->args)
                     readTransposed(arg, row, begin, end, lanes);
             return;
@@ -380,7 +380,7 @@ private:
 
     Value* emitSelect(const Expr& e) {
         Value* condition = emitExpr(e->args[0]);
-        if (!isVector(condition) && loops::readsMemory(e))
+        if (!e->isFree && !isVector(condition) && loops::readsMemory(e))
             return emitBranchingSelect(e, condition);
         Value* a = emitExpr(e->args[1]);
         Value* b = emitExpr(e->args[2]);

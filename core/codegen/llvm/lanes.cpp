@@ -27,7 +27,7 @@ std::optional<LaneRange> rangeOf(const Stmt& loop) {
 
 // A read that only some lanes may do (padding, concatenation): the others would leave the tensor.
 bool readsUnderLanes(const Expr& e, const Var& var) {
-    if (e->op == Op::select && loops::readsMemory(e) && loops::usesVar(e->args[0], var))
+    if (e->op == Op::select && !e->isFree && loops::readsMemory(e) && loops::usesVar(e->args[0], var))
         return true;
     return std::ranges::any_of(e->args, [&](const Expr& arg) { return readsUnderLanes(arg, var); });
 }
