@@ -98,6 +98,9 @@ void registerExponentials(OperatorList& list) {
         });
     addActivation(list, "Sigmoid", 6, "sigmoid", {}, [](double x, const Coefficients&) { return sigmoid(x); },
         [](const Body& b) { return sigmoidOf(b.x); });
+    addActivation(list, "Swish", 24, "swish", {"alpha", 1.0F},
+        [](double x, const Coefficients& c) { return x * sigmoid(c.alpha * x); },
+        [](const Body& b) { return b.x * sigmoidOf(b.number(b.c.alpha) * b.x); });
     addActivation(list, "Tanh", 6, "tanh", {}, [](double x, const Coefficients&) { return std::tanh(x); },
         [](const Body& b) { return unary(Op::tanh, b.x); });
     addActivation(list, "Softplus", 1, "softplus", {}, [](double x, const Coefficients&) { return softplus(x); },
@@ -210,6 +213,38 @@ Status lowerPRelu(LowerContext& context) {
     return {};
 }
 
+// SwiGLU: one input gates the other, a sigmoid(alpha a) b.
+Status inferSwiGlu(InferContext& in) {
+    TS_TRY(inferFloatUnary(in));
+    TS_TRY(requireSameType(in, 0, 1));
+    const auto &a = in.type(0).dims, &b = in.type(1).dims;
+    bool same = !a || !b || a->size() == b->size();
+    for (std::size_t d = 0; same && a && b && d < a->size(); ++d)
+        same = mergeEqual((*a)[d], (*b)[d]).has_value();
+    return same ? Status() : Status(pairError(in, 0, 1, "do not fit: they must have the same shape"));
+}
+
+Status evalSwiGlu(EvalContext& context) {
+    const double alpha = context.node.floatAttr("alpha", 1);
+    visitFloat(context.outputs[0].type(), [&](auto tag) {
+        using T = decltype(tag);
+        mapBroadcast<T, T>(context.input(0), context.input(1), context.outputs[0], [&](T gate, T value) {
+            const auto a = static_cast<double>(gate);
+            return static_cast<T>(a * sigmoid(alpha * a) * static_cast<double>(value));
+        });
+    });
+    return {};
+}
+
+Status lowerSwiGlu(LowerContext& context) {
+    const double alpha = context.node.floatAttr("alpha", 1);
+    lowerElementwise(context, "swiglu", [&](const Indices& i) {
+        const Expr a = read(context.inputs[0], i);
+        return a * sigmoidOf(constantOf(a->type, alpha) * a) * read(context.inputs[1], i);
+    });
+    return {};
+}
+
 // Clip took its limits as attributes before opset 11 and takes them as scalar inputs since.
 Status inferClip(InferContext& in) {
     TS_TRY(requireNumeric(in, 0));
@@ -307,6 +342,7 @@ void registerActivation(OperatorList& list) {
     registerPiecewise(list);
     addOperator(list, "Relu", Fusion::elementwise, 6, {1, 1}, inferNumericUnary, evalRelu, lowerRelu);
     addOperator(list, "Gelu", Fusion::elementwise, 20, {1, 1}, inferGelu, evalGelu, lowerGelu);
+    addOperator(list, "SwiGLU", Fusion::elementwise, 28, {2, 2}, inferSwiGlu, evalSwiGlu, lowerSwiGlu);
     addOperator(list, "PRelu", Fusion::elementwise, 7, {2, 2}, inferPRelu, evalPRelu, lowerPRelu);
     addOperator(list, "Shrink", Fusion::elementwise, 9, {1, 1}, inferNumericUnary, evalShrink, lowerShrink, shrinkLowerable);
     addOperator(list, "Clip", Fusion::elementwise, 6, {1, 3}, inferClip, evalClip, lowerClip);

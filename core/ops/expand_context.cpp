@@ -64,6 +64,13 @@ ValueId ExpandContext::clip(ValueId value, DType type, double low, double high) 
     return add("Clip", {value}, {{"min", static_cast<float>(low)}, {"max", static_cast<float>(high)}});
 }
 
+Status ExpandContext::requireShapes() const {
+    for (std::size_t i = 0; i < count(); ++i)
+        if (has(i) && (!type(i).isStatic() || elementCount(type(i).shape()) == 0))
+            return unsupported("the shape of input " + std::to_string(i) + " is not known, or it is empty");
+    return {};
+}
+
 ValueId ExpandContext::widened(ValueId value, DType type) {
     const DType wide = ops::computeType(type);
     return wide == type ? value : cast(value, wide);

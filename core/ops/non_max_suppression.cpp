@@ -63,19 +63,19 @@ bool overlap(const Box& a, const Box& b, float threshold) {
     return shared / (a.area() + b.area() - shared) > threshold;
 }
 
-struct Limits {
+struct SelectionLimits {
     std::int64_t most = 0;
     float overlap = 0;
     bool hasScore = false;
     float score = 0;
-    explicit Limits(const EvalContext& context)
+    explicit SelectionLimits(const EvalContext& context)
         : most(context.has(2) ? context.input(2).asInt(0) : 0),
           overlap(context.has(3) ? static_cast<float>(context.input(3).asDouble(0)) : 0), hasScore(context.has(4)),
           score(hasScore ? static_cast<float>(context.input(4).asDouble(0)) : 0) {}
 };
 
 // The boxes that stay for one class; equal scores keep the order of the boxes.
-std::vector<std::int64_t> selected(const std::vector<Box>& boxes, const float* scores, const Limits& limits) {
+std::vector<std::int64_t> selected(const std::vector<Box>& boxes, const float* scores, const SelectionLimits& limits) {
     std::vector<std::int64_t> candidates;
     for (std::size_t i = 0; i < boxes.size(); ++i)
         if (limits.hasScore ? scores[i] > limits.score : !std::isnan(scores[i]))
@@ -99,7 +99,7 @@ Status evalSuppression(EvalContext& context, const std::vector<TensorType>&) {
     const Tensor &boxes = context.input(0), &scores = context.input(1);
     const std::int64_t count = boxes.shape()[1], classes = scores.shape()[1];
     const bool center = context.node.intAttr("center_point_box", 0) != 0;
-    const Limits limits(context);
+    const SelectionLimits limits(context);
     std::vector<std::int64_t> rows;
     for (std::int64_t image = 0; image < boxes.shape()[0]; ++image) {
         std::vector<Box> all;

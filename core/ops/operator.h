@@ -120,6 +120,7 @@ public:
     ValueId concat(const std::vector<ValueId>& values, std::int64_t axis);
     ValueId cast(ValueId value, DType type);
     ValueId clip(ValueId value, DType type, double low, double high);
+    Status requireShapes() const; // of all inputs: static and not empty
     // A value of `type` in the type that kernels compute in, which is float32 for 16-bit floats; and back.
     ValueId widened(ValueId value, DType type);
     ValueId narrowed(ValueId value, DType type);

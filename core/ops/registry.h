@@ -14,7 +14,9 @@ using OperatorList = std::vector<Operator>;
     X(AffineGrid)                                                                                                      \
     X(ArgReduce)                                                                                                       \
     X(Arithmetic)                                                                                                      \
+    X(Attention)                                                                                                       \
     X(BatchNorm)                                                                                                       \
+    X(CausalConv)                                                                                                      \
     X(CenterCropPad)                                                                                                   \
     X(Col2Im)                                                                                                          \
     X(Comparison)                                                                                                      \
@@ -40,6 +42,7 @@ using OperatorList = std::vector<Operator>;
     X(GlobalPool)                                                                                                      \
     X(GridSample)                                                                                                      \
     X(Identity)                                                                                                        \
+    X(LinearAttention)                                                                                                 \
     X(LocalNorm)                                                                                                       \
     X(Loss)                                                                                                            \
     X(MatMul)                                                                                                          \
@@ -56,6 +59,7 @@ using OperatorList = std::vector<Operator>;
     X(Reshape)                                                                                                         \
     X(Resize)                                                                                                          \
     X(Roi)                                                                                                             \
+    X(Rotary)                                                                                                          \
     X(Scatter)                                                                                                         \
     X(Selection)                                                                                                       \
     X(Sequence)                                                                                                        \
@@ -63,6 +67,7 @@ using OperatorList = std::vector<Operator>;
     X(Slice)                                                                                                           \
     X(Softmax)                                                                                                         \
     X(TensorExpression)                                                                                                \
+    X(TensorScatter)                                                                                                   \
     X(Text)                                                                                                            \
     X(Transpose)                                                                                                       \
     X(Unary)

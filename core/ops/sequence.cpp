@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Operators that follow an axis: CumSum, ReverseSequence; and Trilu.
+// Operators that follow an axis: CumSum, CumProd, ReverseSequence; and Trilu.
 #include <algorithm>
 
 #include "core/ops/lowering.h"
@@ -9,7 +9,7 @@
 namespace tunesmith::ops {
 namespace {
 
-Status inferCumSum(InferContext& in) {
+Status inferCumulative(InferContext& in) {
     TS_TRY(requireNumeric(in, 0));
     TS_TRY(requireIndexType(in, 1));
     in.outputs[0] = in.type(0);
@@ -21,32 +21,30 @@ Status inferCumSum(InferContext& in) {
     return {};
 }
 
-template <class T> void accumulate(const Tensor& data, Tensor& sums, std::size_t axis, bool exclusive, bool reverse) {
+template <class T> void accumulate(const Node& node, const Tensor& data, Tensor& results, std::size_t axis) {
+    const bool exclusive = node.intAttr("exclusive", 0) != 0, reverse = node.intAttr("reverse", 0) != 0, product = node.op == "CumProd";
     const std::int64_t inner = rowMajorStrides(data.shape())[axis], extent = data.shape()[axis];
     const T* const source = data.data<T>().data();
-    T* const target = sums.mutableData<T>().data();
+    T* const target = results.mutableData<T>().data();
     for (std::int64_t line = 0; line < (extent ? data.count() / extent : 0); ++line) {
         const std::int64_t start = line / inner * inner * extent + line % inner;
-        T sum{};
+        T all = product ? T{1} : T{};
         for (std::int64_t k = 0; k < extent; ++k) {
             const std::int64_t at = start + (reverse ? extent - 1 - k : k) * inner;
-            const T next = wrapping(sum, source[at], [](auto a, auto b) { return a + b; });
-            target[at] = exclusive ? sum : next;
-            sum = next;
+            const T next = wrapping(all, source[at], [product](auto a, auto b) { return product ? a * b : a + b; });
+            target[at] = exclusive ? all : next;
+            all = next;
         }
     }
 }
 
-Status evalCumSum(EvalContext& context, const std::vector<TensorType>&) {
+Status evalCumulative(EvalContext& context, const std::vector<TensorType>&) {
     const Tensor& original = context.input(0);
     const Tensor data = original.cast(computeType(original.type()));
     const std::size_t axis = frontAxis(context.input(1).asInt(0), data.rank());
-    Tensor sums = Tensor::zeros(data.type(), data.shape());
-    visitNumeric(data.type(), [&](auto tag) {
-        accumulate<decltype(tag)>(data, sums, axis, context.node.intAttr("exclusive", 0) != 0,
-                                  context.node.intAttr("reverse", 0) != 0);
-    });
-    context.outputs[0] = sums.cast(original.type());
+    Tensor results = Tensor::zeros(data.type(), data.shape());
+    visitNumeric(data.type(), [&](auto tag) { accumulate<decltype(tag)>(context.node, data, results, axis); });
+    context.outputs[0] = results.cast(original.type());
     return {};
 }
 
@@ -148,7 +146,8 @@ Status lowerReverseSequence(LowerContext& context) {
 } // namespace
 
 void registerSequence(OperatorList& list) {
-    addMovement(list, "CumSum", Fusion::opaque, 11, {2, 2}, inferCumSum, evalCumSum);
+    addMovement(list, "CumSum", Fusion::opaque, 11, {2, 2}, inferCumulative, evalCumulative);
+    addMovement(list, "CumProd", Fusion::opaque, 26, {2, 2}, inferCumulative, evalCumulative);
     addMovement(list, "Trilu", Fusion::injective, 14, {1, 2}, inferTrilu, evalTrilu, lowerTrilu,
                 [](const OpInputs& in) { return requireConstant(in, 1, "the diagonal"); });
     addMovement(list, "ReverseSequence", Fusion::injective, 10, {2, 2}, inferReverseSequence, evalReverseSequence,

@@ -8,7 +8,8 @@
 #include "core/ops/reduction.h"
 
 // SimplifiedLayerNormalization: y = x / sqrt(mean(x * x) + epsilon) * scale over the axes from `axis` to the
-// last; output 1 is the factor of x. ONNX Runtime put it into ONNX's own domain.
+// last; output 1 is the factor of x. ONNX Runtime put it into ONNX's own domain, where opset 23 has the same without
+// that output as RMSNormalization.
 namespace tunesmith::ops {
 namespace {
 
@@ -90,6 +91,8 @@ Status lowerSimplifiedNorm(LowerContext& context) {
 void registerContribRootMeanSquare(OperatorList& list) {
     addOperator(list, "SimplifiedLayerNormalization", Fusion::anchor, 1, {2, 2, 2}, inferSimplifiedNorm,
                 evalSimplifiedNorm, lowerSimplifiedNorm);
+    addOperator(list, "RMSNormalization", Fusion::anchor, 23, {2, 2}, inferSimplifiedNorm, evalSimplifiedNorm,
+                lowerSimplifiedNorm);
 }
 
 } // namespace tunesmith::ops
