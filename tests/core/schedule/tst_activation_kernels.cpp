@@ -67,7 +67,7 @@ bool hasScalars(const std::string& assembly) {
 
 } // namespace
 
-class TestActivations : public QObject {
+class TestActivationKernels : public QObject {
     Q_OBJECT
 
 private slots:
@@ -132,5 +132,5 @@ private slots:
     }
 };
 
-QTEST_GUILESS_MAIN(TestActivations)
-#include "tst_activations.moc"
+QTEST_GUILESS_MAIN(TestActivationKernels)
+#include "tst_activation_kernels.moc"
