@@ -4,8 +4,8 @@
 
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
+#include "core/ops/pool.h"
 #include "core/ops/rules.h"
-#include "core/ops/window.h"
 
 // Pools over windows: x [N, C, spatial...], any number of spatial dimensions. Padding never takes part in a maximum; an
 // average counts it only with count_include_pad.
@@ -26,16 +26,14 @@ Result<WindowAttributes> poolAttributes(const Node& node, std::size_t rank) {
     return attributes;
 }
 
-Result<WindowGeometry> geometryOf(const Node& node, const Shape& x) {
+} // namespace
+
+Result<WindowGeometry> poolGeometry(const Node& node, const Shape& x) {
     TS_ASSIGN(const WindowAttributes attributes, poolAttributes(node, x.size() - 2));
     return windowGeometry(attributes, spatialExtents(x));
 }
 
-Status inferPool(InferContext& in) {
-    in.outputs[0] = TensorType(in.type(0).dtype);
-    if (!in.type(0).dims)
-        return {};
-    const Dims& x = *in.type(0).dims;
+Result<Dims> pooledDims(const OpInputs& in, const Dims& x) {
     if (x.size() < 3)
         return in.error("input " + in.type(0).text() + " has no spatial dimensions");
     const auto attributes = poolAttributes(in.node, x.size() - 2);
@@ -44,8 +42,74 @@ Status inferPool(InferContext& in) {
     const auto positions = windowedDims(*attributes, Dims(x.begin() + 2, x.end()));
     if (!positions.ok())
         return in.error("input " + in.type(0).text() + ": " + positions.error().message);
-    in.outputs[0].dims = Dims{x[0], x[1]};
-    in.outputs[0].dims->insert(in.outputs[0].dims->end(), positions->begin(), positions->end());
+    Dims dims{x[0], x[1]};
+    dims.insert(dims.end(), positions->begin(), positions->end());
+    return dims;
+}
+
+std::int64_t tapsCounted(const WindowGeometry& g, const Shape& at, bool includePad) {
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d < g.rank(); ++d) {
+        Window window = g.dims[d];
+        std::int64_t extent = g.input[d];
+        if (includePad) {
+            extent += window.padBegin + window.padEnd;
+            window.padBegin = 0;
+        }
+        const TapRange range = tapsInside(window, at[d], extent);
+        count *= range.last - range.first;
+    }
+    return count;
+}
+
+namespace {
+
+// Taps of dimension d that are counted at output index o, as an expression; constant where no window overhangs.
+Expr countedTaps(const WindowGeometry& g, std::size_t d, const Expr& o, bool includePad) {
+    const Window& w = g.dims[d];
+    const std::int64_t end = g.input[d] + (includePad ? w.padEnd : 0);
+    const bool overBegin = !includePad && g.leavesBegin(d);
+    const bool overEnd = (g.output[d] - 1) * w.stride - w.padBegin + w.span() > end;
+    if (!overBegin && !overEnd)
+        return Expr(w.kernel);
+    const Expr start = o * Expr(w.stride) - Expr(w.padBegin);
+    const auto ceilDiv = [&](const Expr& a) { return (a + Expr(w.dilation - 1)) / Expr(w.dilation); };
+    const Expr last = overEnd ? min(Expr(w.kernel), ceilDiv(Expr(end) - start)) : Expr(w.kernel);
+    return overBegin ? last - max(Expr(0), ceilDiv(Expr(0) - start)) : last;
+}
+
+} // namespace
+
+Expr tapsCounted(const WindowGeometry& g, const Indices& positions, bool includePad) {
+    Expr count(1);
+    for (std::size_t d = 0; d < g.rank(); ++d)
+        count = count * countedTaps(g, d, positions[d], includePad);
+    return count;
+}
+
+Stage poolStage(const WindowGeometry& g, const std::string& name, DType type, Reduction reduction, std::int64_t batch,
+                std::int64_t channels, const std::function<Expr(const Indices&)>& term) {
+    Shape extents, shape{batch, channels};
+    for (std::size_t d = 0; d < g.rank(); ++d) {
+        extents.push_back(g.dims[d].kernel);
+        shape.push_back(g.output[d]);
+    }
+    return reduce(name, type, shape, reduction, extents, [&](const Indices& o, const Indices& r) {
+        Indices at{o[0], o[1]}, taps;
+        for (std::size_t d = 0; d < g.rank(); ++d)
+            taps.push_back(tapIndex(g.dims[d], o[d + 2], r[d]));
+        at.insert(at.end(), taps.begin(), taps.end());
+        return ReductionBody{term(at), tapGuard(g, taps)};
+    });
+}
+
+namespace {
+
+Status inferPool(InferContext& in) {
+    in.outputs[0] = TensorType(in.type(0).dtype);
+    if (!in.type(0).dims)
+        return {};
+    TS_ASSIGN(in.outputs[0].dims, pooledDims(in, *in.type(0).dims));
     return {};
 }
 
@@ -143,7 +207,7 @@ std::int64_t planesOf(const Shape& x) { return x[0] * x[1]; }
 
 Status evalMaxPool(EvalContext& context) {
     const Shape& x = context.input(0).shape();
-    TS_ASSIGN(const WindowGeometry geometry, geometryOf(context.node, x));
+    TS_ASSIGN(const WindowGeometry geometry, poolGeometry(context.node, x));
     visitNumeric(context.outputs[0].type(), [&](auto tag) { maxPool<decltype(tag)>(context, geometry, planesOf(x)); });
     return {};
 }
@@ -170,24 +234,8 @@ void sumPool(EvalContext& context, const WindowGeometry& g, Term term, Finish fi
 
 bool includesPad(const Node& node) { return node.intAttr("count_include_pad", 0) != 0; }
 
-// How many taps an average divides by. Padding that only ceil_mode adds behind padEnd is never counted.
-std::int64_t tapsCounted(const WindowGeometry& g, const Shape& at, bool includePad) {
-    std::int64_t count = 1;
-    for (std::size_t d = 0; d < g.rank(); ++d) {
-        Window window = g.dims[d];
-        std::int64_t extent = g.input[d];
-        if (includePad) {
-            extent += window.padBegin + window.padEnd;
-            window.padBegin = 0;
-        }
-        const TapRange range = tapsInside(window, at[d], extent);
-        count *= range.last - range.first;
-    }
-    return count;
-}
-
 Status evalAveragePool(EvalContext& context) {
-    TS_ASSIGN(const WindowGeometry g, geometryOf(context.node, context.input(0).shape()));
+    TS_ASSIGN(const WindowGeometry g, poolGeometry(context.node, context.input(0).shape()));
     const bool includePad = includesPad(context.node);
     sumPool(context, g, [](double x) { return x; },
             [&](double sum, const Shape& at) { return sum / static_cast<double>(tapsCounted(g, at, includePad)); });
@@ -195,33 +243,23 @@ Status evalAveragePool(EvalContext& context) {
 }
 
 Status evalLpPool(EvalContext& context) {
-    TS_ASSIGN(const WindowGeometry g, geometryOf(context.node, context.input(0).shape()));
+    TS_ASSIGN(const WindowGeometry g, poolGeometry(context.node, context.input(0).shape()));
     const auto p = static_cast<double>(context.node.intAttr("p", 2));
     sumPool(context, g, [p](double x) { return std::pow(std::fabs(x), p); },
             [p](double sum, const Shape&) { return std::pow(sum, 1 / p); });
     return {};
 }
 
+// Over input 0, read in the type that it is computed in.
 Stage poolStage(const LowerContext& context, const WindowGeometry& g, const std::string& name, Reduction reduction,
                 const std::function<Expr(const Expr&)>& term) {
     const Shape& x = context.inputShape(0);
-    Shape extents, shape{x[0], x[1]};
-    for (std::size_t d = 0; d < g.rank(); ++d) {
-        extents.push_back(g.dims[d].kernel);
-        shape.push_back(g.output[d]);
-    }
-    const DType type = computeType(context.outputType());
-    return reduce(name, type, shape, reduction, extents, [&](const Indices& o, const Indices& r) {
-        Indices at{o[0], o[1]}, taps;
-        for (std::size_t d = 0; d < g.rank(); ++d)
-            taps.push_back(tapIndex(g.dims[d], o[d + 2], r[d]));
-        at.insert(at.end(), taps.begin(), taps.end());
-        return ReductionBody{term(read(context.inputs[0], at)), tapGuard(g, taps)};
-    });
+    return poolStage(g, name, computeType(context.outputType()), reduction, x[0], x[1],
+                     [&](const Indices& at) { return term(read(context.inputs[0], at)); });
 }
 
 Status lowerMaxPool(LowerContext& context) {
-    TS_ASSIGN(const WindowGeometry g, geometryOf(context.node, context.inputShape(0)));
+    TS_ASSIGN(const WindowGeometry g, poolGeometry(context.node, context.inputShape(0)));
     finishReduction(context, poolStage(context, g, "max_pool", Reduction::max, [](const Expr& x) { return x; }));
     return {};
 }
@@ -232,28 +270,12 @@ Status maxPoolLowerable(const OpInputs& in) {
     return {};
 }
 
-// Taps of dimension d that are counted at output index o, as an expression; constant where no window overhangs.
-Expr countedTaps(const WindowGeometry& g, std::size_t d, const Expr& o, bool includePad) {
-    const Window& w = g.dims[d];
-    const std::int64_t end = g.input[d] + (includePad ? w.padEnd : 0);
-    const bool overBegin = !includePad && g.leavesBegin(d);
-    const bool overEnd = (g.output[d] - 1) * w.stride - w.padBegin + w.span() > end;
-    if (!overBegin && !overEnd)
-        return Expr(w.kernel);
-    const Expr start = o * Expr(w.stride) - Expr(w.padBegin);
-    const auto ceilDiv = [&](const Expr& a) { return (a + Expr(w.dilation - 1)) / Expr(w.dilation); };
-    const Expr last = overEnd ? min(Expr(w.kernel), ceilDiv(Expr(end) - start)) : Expr(w.kernel);
-    return overBegin ? last - max(Expr(0), ceilDiv(Expr(0) - start)) : last;
-}
-
 Status lowerAveragePool(LowerContext& context) {
-    TS_ASSIGN(const WindowGeometry g, geometryOf(context.node, context.inputShape(0)));
+    TS_ASSIGN(const WindowGeometry g, poolGeometry(context.node, context.inputShape(0)));
     const bool includePad = includesPad(context.node);
     const TensorRef sum = context.add(poolStage(context, g, "pool_sum", Reduction::sum, [](const Expr& x) { return x; }));
     lowerElementwise(context, "avg_pool", [&](const Indices& i) {
-        Expr count(1);
-        for (std::size_t d = 0; d < g.rank(); ++d)
-            count = count * countedTaps(g, d, i[d + 2], includePad);
+        const Expr count = tapsCounted(g, Indices(i.begin() + 2, i.end()), includePad);
         if (const auto known = constantValue(count))
             return load(sum, i) * constantOf(sum->type, 1.0 / static_cast<double>(*known));
         return load(sum, i) / cast(sum->type, count);
@@ -278,7 +300,7 @@ Expr root(const Expr& x, std::int64_t p) {
 }
 
 Status lowerLpPool(LowerContext& context) {
-    TS_ASSIGN(const WindowGeometry g, geometryOf(context.node, context.inputShape(0)));
+    TS_ASSIGN(const WindowGeometry g, poolGeometry(context.node, context.inputShape(0)));
     const std::int64_t p = context.node.intAttr("p", 2);
     const TensorRef sum =
         context.add(poolStage(context, g, "pool_sum", Reduction::sum, [p](const Expr& x) { return raised(x, p); }));

@@ -23,9 +23,16 @@ using OperatorList = std::vector<Operator>;
     X(ConcatSplit)                                                                                                     \
     X(Constant)                                                                                                        \
     X(ControlFlow)                                                                                                     \
+    X(ContribEmbedNorm)                                                                                                \
     X(ContribFusedProducts)                                                                                            \
+    X(ContribGatherBlockQuantized)                                                                                     \
     X(ContribGeluFamily)                                                                                               \
+    X(ContribIntegerProducts)                                                                                          \
+    X(ContribMatMulBnb4)                                                                                               \
     X(ContribMatMulNBits)                                                                                              \
+    X(ContribQLinearArithmetic)                                                                                        \
+    X(ContribQLinearFunctions)                                                                                         \
+    X(ContribQLinearPool)                                                                                              \
     X(ContribRootMeanSquare)                                                                                           \
     X(ContribSkipNorm)                                                                                                 \
     X(Conv)                                                                                                            \

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/ops/evaluate_node.h"
+#include "core/ops/movement.h"
 
 namespace tunesmith::ops {
 namespace {
@@ -144,6 +145,37 @@ Status evalAs(EvalContext& context, const std::string& onnx, std::size_t inputs)
     return {};
 }
 
+ValueId addMicrosoft(ExpandContext& context, const std::string& op, std::vector<ValueId> inputs,
+                     std::map<std::string, Attribute> attributes) {
+    Node node;
+    node.name = context.node.name + "." + op;
+    node.op = op;
+    node.domain = kMicrosoft;
+    node.inputs = std::move(inputs);
+    node.attributes = std::move(attributes);
+    node.outputs = {context.to.addValue(node.name)};
+    const ValueId output = node.outputs[0];
+    context.to.addNode(std::move(node));
+    return output;
+}
+
+std::map<std::string, Attribute> attributesWithout(const Node& node, const std::vector<std::string>& names) {
+    std::map<std::string, Attribute> attributes = node.attributes;
+    for (const std::string& name : names)
+        attributes.erase(name);
+    return attributes;
+}
+
+Tensor permuted(const Tensor& x, const std::vector<std::int64_t>& order) {
+    const Shape from = rowMajorStrides(x.shape());
+    View view;
+    for (const std::int64_t axis : order) {
+        view.shape.push_back(x.shape()[static_cast<std::size_t>(axis)]);
+        view.strides.push_back(from[static_cast<std::size_t>(axis)]);
+    }
+    return gatherView(x, view, view.shape);
+}
+
 Status requireDims(const OpInputs& in, std::size_t index, const Dims& wanted, const std::string& meaning) {
     if (!in.has(index) || !in.type(index).dims)
         return {};
@@ -168,8 +200,11 @@ Status requireRank(const OpInputs& in, std::size_t index, std::size_t rank, cons
                     std::to_string(rank) + " dimensions: " + meaning);
 }
 
-Status requirePresent(const OpInputs& in, std::size_t index, const std::string& name) {
-    return in.has(index) ? Status() : Status(in.error(positionText(index) + ", " + name + ", is missing"));
+Status requireInputs(const OpInputs& in, std::initializer_list<std::size_t> indices) {
+    for (const std::size_t index : indices)
+        if (!in.has(index))
+            return in.error(positionText(index) + " is missing");
+    return {};
 }
 
 Status refuseInput(const OpInputs& in, std::size_t index, const std::string& name) {

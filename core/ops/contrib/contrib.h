@@ -29,13 +29,21 @@ void addCopy(OperatorList& list, const std::string& name, Fusion fusion, const s
 Status inferAs(InferContext& in, const std::string& onnx, std::size_t inputs);
 Status evalAs(EvalContext& context, const std::string& onnx, std::size_t inputs);
 
+// A node of com.microsoft in an expansion.
+ValueId addMicrosoft(ExpandContext& context, const std::string& op, std::vector<ValueId> inputs,
+                     std::map<std::string, Attribute> attributes);
+// The node's attributes without some.
+std::map<std::string, Attribute> attributesWithout(const Node& node, const std::vector<std::string>& names);
+
+Tensor permuted(const Tensor& x, const std::vector<std::int64_t>& order); // as Transpose
+
 // The input, where it is there and its shape is known, has these dimensions; `meaning` ends the sentence:
 // "one scale per column".
 Status requireDims(const OpInputs& in, std::size_t index, const Dims& wanted, const std::string& meaning);
 // Two dimensions that must be equal; `what` is a whole sentence.
 Status requireEqual(const OpInputs& in, const Dim& a, const Dim& b, const std::string& what);
 Status requireRank(const OpInputs& in, std::size_t index, std::size_t rank, const std::string& meaning);
-Status requirePresent(const OpInputs& in, std::size_t index, const std::string& name);
+Status requireInputs(const OpInputs& in, std::initializer_list<std::size_t> indices); // that these are there
 Status refuseInput(const OpInputs& in, std::size_t index,
                    const std::string& name); // one that has no meaning on a CPU
 

@@ -6,7 +6,6 @@
 #include "core/ops/contrib/contrib.h"
 #include "core/ops/contrib/fused_activation.h"
 #include "core/ops/matmul.h"
-#include "core/ops/movement.h"
 
 // FusedConv: activation(convolution + bias + Z). FusedGemm: activation(gemm). FusedMatMul (TransposeMatMul):
 // alpha * A' * B', where ' moves the first dimension behind the other batch dimensions (transBatch) and then
@@ -21,9 +20,8 @@ Error activationError(const OpInputs& in, const Error& error) {
 }
 
 std::map<std::string, Attribute> withoutActivation(const Node& node) {
-    std::map<std::string, Attribute> attributes = node.attributes;
-    std::erase_if(attributes, [](const auto& entry) { return entry.first.starts_with("activation"); });
-    return attributes;
+    return attributesWithout(
+        node, {"activation", "activation_params", "activation_alpha", "activation_beta", "activation_gamma"});
 }
 
 void activate(Tensor& y, const FusedActivation& activation) {
@@ -111,8 +109,8 @@ Axes64 orderOf(const Node& node, std::size_t operand, std::size_t rank) {
                         : operandOrder(node, rank, "transB", "transBatchB");
 }
 
-template <class Extents> Extents reordered(const Extents& extents, const Axes64& order) {
-    Extents result;
+Dims reordered(const Dims& extents, const Axes64& order) {
+    Dims result;
     for (const std::int64_t axis : order)
         result.push_back(extents[static_cast<std::size_t>(axis)]);
     return result;
@@ -135,9 +133,7 @@ Status inferFusedMatMul(InferContext& in) {
 
 Tensor reorderedOperand(const EvalContext& context, std::size_t operand) {
     const Tensor& x = context.input(operand);
-    const Axes64 order = orderOf(context.node, operand, x.rank());
-    const Shape shape = reordered(x.shape(), order);
-    return gatherView(x, {shape, reordered(rowMajorStrides(x.shape()), order)}, shape);
+    return permuted(x, orderOf(context.node, operand, x.rank()));
 }
 
 Status evalFusedMatMul(EvalContext& context) {

@@ -85,6 +85,8 @@ inline Result<loops::Program> lowerCase(const OpCase& c) {
     }
     context.outputTypes = std::move(outputTypes);
     context.outputs.resize(node.outputs.size());
+    if (!op.lower)
+        return inputError(c.op + " has no lowering");
     TS_TRY(op.lower(context));
     program.stages = std::move(context.stages);
     program.outputs = context.outputs;

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <cmath>
+
+#include "core/ops/contrib/contrib.h"
+
+// EmbedLayerNormalization: the norm of word[id] + position[p] + segment[s]. Output 1 counts, for each row of
+// the mask, the ones before the first zero; output 2 is the sum.
+namespace tunesmith::ops {
+namespace {
+
+enum EmbedInput : std::size_t {
+    kIds,
+    kSegmentIds,
+    kWords,
+    kPositions,
+    kSegments,
+    kEmbedGamma,
+    kEmbedBeta,
+    kMask,
+    kPositionIds
+};
+constexpr float kEmbedEpsilon = 1e-12F; // ONNX Runtime's where the attribute is missing
+
+bool isInt32(DType type) {
+    return type == DType::i32;
+}
+
+Status checkEmbedShapes(const OpInputs& in) {
+    const std::optional<Dim> hidden = dimOf(in, kWords, 1), batch = dimOf(in, kIds, 0),
+                             length = dimOf(in, kIds, 1);
+    for (const std::size_t i : {kWords, kPositions, kSegments})
+        TS_TRY(requireRank(in, i, 2, "a row for each index"));
+    TS_TRY(requireRank(in, kIds, 2, "batch and sequence"));
+    if (hidden) {
+        for (const std::size_t i : {kPositions, kSegments})
+            if (const auto width = dimOf(in, i, 1))
+                TS_TRY(requireEqual(in, *width, *hidden,
+                                    "inputs " + in.type(kWords).text() + " and " + in.type(i).text() +
+                                        " must have rows of one length"));
+        for (const std::size_t i : {kEmbedGamma, kEmbedBeta})
+            TS_TRY(requireDims(in, i, {*hidden}, "one value for each hidden unit"));
+    }
+    if (!batch || !length)
+        return {};
+    for (const std::size_t i : {kSegmentIds, kMask})
+        TS_TRY(requireDims(in, i, {*batch, *length}, "one for each word"));
+    const auto rows = dimOf(in, kPositionIds, 0);
+    return requireDims(in, kPositionIds, {rows == Dim(1) ? Dim(1) : *batch, *length},
+                       "one position for each word");
+}
+
+Status inferEmbedNorm(InferContext& in) {
+    TS_TRY(requireInputs(in, {kIds, kWords, kPositions, kEmbedGamma, kEmbedBeta}));
+    for (const std::size_t i : {kIds, kSegmentIds, kMask, kPositionIds})
+        if (in.has(i))
+            TS_TRY(requireType(in, i, isInt32, "int32"));
+    TS_TRY(requireFloat(in, kWords));
+    for (const std::size_t i : {kPositions, kSegments, kEmbedGamma, kEmbedBeta})
+        if (in.has(i))
+            TS_TRY(requireSameType(in, kWords, i));
+    if (in.has(kSegmentIds) != in.has(kSegments))
+        return in.error("segment ids and segment embeddings must be given together");
+    TS_TRY(checkEmbedShapes(in));
+    in.outputs[0] = TensorType(in.type(kWords).dtype);
+    const auto hidden = dimOf(in, kWords, 1), batch = dimOf(in, kIds, 0), length = dimOf(in, kIds, 1);
+    if (hidden && batch && length)
+        in.outputs[0].dims = Dims{*batch, *length, *hidden};
+    if (in.outputs.size() > 1) {
+        in.outputs[1] = TensorType(DType::i32);
+        if (batch)
+            in.outputs[1].dims = Dims{*batch};
+    }
+    if (in.outputs.size() > 2)
+        in.outputs[2] = in.outputs[0];
+    return {};
+}
+
+// Adds the row that an index names; says which index has none.
+Status addEmbedding(const EvalContext& context, std::size_t table, std::int64_t row,
+                    std::vector<double>& sum) {
+    const Tensor& rows = context.input(table);
+    if (row < 0 || row >= rows.shape()[0])
+        return context.error("index " + std::to_string(row) + " is out of range for " +
+                             std::to_string(rows.shape()[0]) + " embeddings");
+    for (std::size_t i = 0; i < sum.size(); ++i)
+        sum[i] += rows.asDouble(row * rows.shape()[1] + static_cast<std::int64_t>(i));
+    return {};
+}
+
+Status evalEmbedNorm(EvalContext& context) {
+    const Shape ids = context.input(kIds).shape();
+    const std::int64_t width = context.input(kWords).shape()[1], length = ids[1];
+    const double epsilon = context.node.floatAttr("epsilon", kEmbedEpsilon);
+    Tensor y = Tensor::zeros(DType::f64, {ids[0], length, width}),
+           sums = Tensor::zeros(DType::f64, {ids[0], length, width});
+    for (std::int64_t word = 0; word < ids[0] * length; ++word) {
+        std::vector<double> sum(static_cast<std::size_t>(width));
+        const bool positioned = context.has(kPositionIds);
+        const std::int64_t place =
+            positioned && context.input(kPositionIds).shape()[0] == 1 ? word % length : word;
+        TS_TRY(addEmbedding(context, kWords, context.input(kIds).asInt(word), sum));
+        TS_TRY(addEmbedding(context, kPositions,
+                            positioned ? context.input(kPositionIds).asInt(place) : word % length, sum));
+        if (context.has(kSegments))
+            TS_TRY(addEmbedding(context, kSegments, context.input(kSegmentIds).asInt(word), sum));
+        double mean = 0, variance = 0;
+        for (const double value : sum)
+            mean += value / static_cast<double>(width);
+        for (const double value : sum)
+            variance += (value - mean) * (value - mean) / static_cast<double>(width);
+        for (std::int64_t i = 0; i < width; ++i) {
+            const double normal = (sum[i] - mean) / std::sqrt(variance + epsilon);
+            y.mutableData<double>()[word * width + i] =
+                normal * context.input(kEmbedGamma).asDouble(i) + context.input(kEmbedBeta).asDouble(i);
+            sums.mutableData<double>()[word * width + i] = sum[i];
+        }
+    }
+    context.outputs[0] = y.cast(context.outputs[0].type());
+    if (context.wanted(2))
+        context.outputs[2] = sums.cast(context.outputs[2].type());
+    for (std::int64_t b = 0; b < ids[0] && context.wanted(1) && context.has(kMask); ++b) {
+        std::int32_t ones = 0;
+        while (ones < length && context.input(kMask).asInt(b * length + ones) != 0)
+            ++ones;
+        context.outputs[1].mutableData<std::int32_t>()[b] = ones;
+    }
+    return {};
+}
+
+// Where the first zero is, if there is none behind the row.
+ValueId countedOnes(ExpandContext& context, const Shape& ids) {
+    if (!context.has(kMask))
+        return context.addConstant(Tensor::zeros(DType::i32, {ids[0]}));
+    const ValueId ones = context.cast(context.cast(context.node.inputs[kMask], DType::boolean), DType::i32);
+    const ValueId ended =
+        context.concat({ones, context.addConstant(Tensor::zeros(DType::i32, {ids[0], 1}))}, 1);
+    const ValueId first =
+        context.add("ArgMin", {ended}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}});
+    return context.cast(first, DType::i32);
+}
+
+Status expandEmbedNorm(ExpandContext& context) {
+    const Shape ids = context.type(kIds).shape();
+    const std::int64_t known = context.type(kPositions).shape()[0];
+    if (!context.has(kPositionIds) && known < ids[1])
+        return context.unsupported("there are " + std::to_string(known) + " positions for " +
+                                   std::to_string(ids[1]) + " words");
+    const auto rows = [&](EmbedInput table, EmbedInput index) {
+        return context.add("Gather", {context.node.inputs[table], context.node.inputs[index]},
+                           {{"axis", std::int64_t{0}}});
+    };
+    const ValueId positions = context.has(kPositionIds)
+                                  ? rows(kPositions, kPositionIds)
+                                  : context.slice(context.node.inputs[kPositions], 0, 0, ids[1]);
+    ValueId sum = context.add("Add", rows(kWords, kIds), positions);
+    if (context.has(kSegments))
+        sum = context.add("Add", sum, rows(kSegments, kSegmentIds));
+    context.outputs[0] = context.add(
+        "LayerNormalization", {sum, context.node.inputs[kEmbedGamma], context.node.inputs[kEmbedBeta]},
+        {{"axis", std::int64_t{-1}}, {"epsilon", context.node.floatAttr("epsilon", kEmbedEpsilon)}});
+    if (context.wanted(1))
+        context.outputs[1] = countedOnes(context, ids);
+    if (context.wanted(2))
+        context.outputs[2] = sum;
+    return {};
+}
+
+} // namespace
+
+void registerContribEmbedNorm(OperatorList& list) {
+    addExpanded(list, "EmbedLayerNormalization", {1, 9, 3}, inferEmbedNorm, evalEmbedNorm, expandEmbedNorm);
+}
+
+} // namespace tunesmith::ops

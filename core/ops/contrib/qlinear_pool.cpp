@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <numeric>
+
+#include "core/ops/contrib/qlinear.h"
+#include "core/ops/pool.h"
+
+// QLinearAveragePool: the mean of real numbers, whose zero point is added before rounding.
+// QLinearGlobalAveragePool: the int32 sum of an image's bytes, whose zero point is added after rounding. With
+// channels_last x is [N, spatial..., C].
+namespace tunesmith::ops {
+namespace {
+
+using namespace loops;
+
+constexpr QuantisedInput kPooled{0, 1, 2}, kPool{0, 3, 4};
+
+bool channelsLast(const Node& node) {
+    return node.intAttr("channels_last", 0) != 0;
+}
+
+// [N, spatial..., C] as [N, C, spatial...], and back.
+template <class Extents> Extents channelsSecond(Extents extents) {
+    std::rotate(extents.begin() + 1, extents.end() - 1, extents.end());
+    return extents;
+}
+template <class Extents> Extents channelsBehind(Extents extents) {
+    std::rotate(extents.begin() + 1, extents.begin() + 2, extents.end());
+    return extents;
+}
+std::vector<std::int64_t> countedAxes(std::size_t rank) {
+    std::vector<std::int64_t> axes(rank);
+    std::iota(axes.begin(), axes.end(), 0);
+    return axes;
+}
+
+Status checkQLinearPool(InferContext& in) {
+    TS_TRY(checkQuantised(in, kPooled));
+    TS_TRY(checkParameters(in, kPooled.value, kPool));
+    in.outputs[0] = TensorType(in.type(0).dtype);
+    if (in.type(0).dims && in.type(0).dims->size() < 3)
+        return in.error("input 0 is " + in.type(0).text() + " but must have batch, channels and positions");
+    return {};
+}
+
+Status inferQLinearAverage(InferContext& in) {
+    TS_TRY(checkQLinearPool(in));
+    if (!in.type(0).dims)
+        return {};
+    const bool last = channelsLast(in.node);
+    TS_ASSIGN(Dims dims, pooledDims(in, last ? channelsSecond(*in.type(0).dims) : *in.type(0).dims));
+    in.outputs[0].dims = last ? channelsBehind(dims) : dims;
+    return {};
+}
+
+// Where elements of channels lie: steps between images, channels and positions.
+struct ChannelSteps {
+    std::int64_t image, channel, position;
+    ChannelSteps(std::int64_t channels, std::int64_t positions, bool last)
+        : image(channels * positions), channel(last ? 1 : positions), position(last ? channels : 1) {}
+};
+
+// The mean over one window, in float32 and in the order of the taps.
+float meanOver(const WindowGeometry& g, const Shape& at, bool includePad,
+               const std::function<float(std::int64_t)>& real) {
+    const Shape strides = rowMajorStrides(g.input);
+    Shape kernel, tap(g.rank(), 0);
+    for (const Window& window : g.dims)
+        kernel.push_back(window.kernel);
+    float sum = 0;
+    do {
+        std::int64_t offset = 0;
+        bool inside = true;
+        for (std::size_t d = 0; d < g.rank(); ++d) {
+            const std::int64_t place =
+                at[d] * g.dims[d].stride - g.dims[d].padBegin + tap[d] * g.dims[d].dilation;
+            inside = inside && place >= 0 && place < g.input[d];
+            offset += place * strides[d];
+        }
+        if (inside)
+            sum += real(offset);
+    } while (nextIndex(tap, kernel));
+    return sum / static_cast<float>(tapsCounted(g, at, includePad));
+}
+
+Status evalQLinearAverage(EvalContext& context) {
+    const Tensor x = context.input(0).cast(DType::i32);
+    const bool last = channelsLast(context.node),
+               includePad = context.node.intAttr("count_include_pad", 0) != 0;
+    const Shape shape = last ? channelsSecond(x.shape()) : x.shape();
+    TS_ASSIGN(const WindowGeometry g, poolGeometry(context.node, shape));
+    const ScaleAndZero from = parametersOf(context, kPooled), to = parametersOf(context, kPool);
+    const ChannelSteps read(shape[1], elementCount(g.input), last),
+        write(shape[1], elementCount(g.output), last);
+    const auto stored = x.data<std::int32_t>();
+    visitQuantised(context.outputs[0].type(), [&](auto tag) {
+        using T = decltype(tag);
+        const auto y = context.outputs[0].mutableData<T>();
+        for (std::int64_t plane = 0; plane < shape[0] * shape[1] && !y.empty(); ++plane) {
+            const std::int64_t image = plane / shape[1], channel = plane % shape[1];
+            const std::int64_t origin = image * read.image + channel * read.channel;
+            std::int64_t target = image * write.image + channel * write.channel;
+            Shape at(g.rank(), 0);
+            do {
+                const float mean = meanOver(g, at, includePad, [&](std::int64_t position) {
+                    return static_cast<float>(stored[origin + position * read.position] - from.zero) *
+                           from.scale;
+                });
+                y[target] = saturated<T>(std::nearbyint(mean / to.scale + static_cast<float>(to.zero)));
+                target += write.position;
+            } while (nextIndex(at, g.output));
+        }
+    });
+    return {};
+}
+
+Expr requantizedMean(const LowerContext& context, const Expr& mean) {
+    const Expr shifted = roundedQuotient(mean, scaleExpr(context, kPool)) + cast(DType::f32, zeroExpr(context, kPool));
+    return saturated(context.outputType(), unary(Op::round, shifted));
+}
+
+Status lowerQLinearAverage(LowerContext& context) {
+    const Shape x = context.inputShape(0);
+    TS_ASSIGN(const WindowGeometry g, poolGeometry(context.node, x));
+    const bool includePad = context.node.intAttr("count_include_pad", 0) != 0;
+    const Expr zero = zeroExpr(context, kPooled), scale = scaleExpr(context, kPooled);
+    const TensorRef sum =
+        context.add(poolStage(g, "pool_sum", DType::f32, Reduction::sum, x[0], x[1], [&](const Indices& at) {
+            const Expr centred = cast(DType::i32, load(context.inputs[0], at)) - zero;
+            return roundedProduct(cast(DType::f32, centred), scale);
+        }));
+    lowerElementwise(context, "avg_pool", [&](const Indices& i) {
+        const Expr count = tapsCounted(g, Indices(i.begin() + 2, i.end()), includePad);
+        return requantizedMean(context, roundedQuotient(load(sum, i), cast(DType::f32, count)));
+    });
+    return {};
+}
+
+Status channelsSecondOnly(const OpInputs& in) {
+    return channelsLast(in.node) ? Status(in.unsupported("channels_last is written with transpositions"))
+                                 : Status();
+}
+
+// The same pool between transpositions.
+Status expandChannelsLast(ExpandContext& context) {
+    if (!channelsLast(context.node) || !context.type(0).dims || context.type(0).dims->size() < 3)
+        return context.unsupported("it is compiled as it is");
+    const std::vector<std::int64_t> axes = countedAxes(context.type(0).dims->size());
+    std::vector<ValueId> inputs = context.node.inputs;
+    inputs[0] = context.transpose(inputs[0], channelsSecond(axes));
+    const ValueId y =
+        addMicrosoft(context, context.node.op, inputs, attributesWithout(context.node, {"channels_last"}));
+    context.outputs[0] = context.transpose(y, channelsBehind(axes));
+    return {};
+}
+
+Status inferQLinearGlobalAverage(InferContext& in) {
+    TS_TRY(checkQLinearPool(in));
+    if (!in.type(0).dims)
+        return {};
+    Dims dims = *in.type(0).dims;
+    const bool last = channelsLast(in.node);
+    std::fill(dims.begin() + (last ? 1 : 2), dims.end() - (last ? 1 : 0), Dim(1));
+    in.outputs[0].dims = std::move(dims);
+    return {};
+}
+
+Status evalQLinearGlobalAverage(EvalContext& context) {
+    const Tensor x = context.input(0).cast(DType::i32);
+    const bool last = channelsLast(context.node);
+    const Shape shape = last ? channelsSecond(x.shape()) : x.shape();
+    const std::int64_t positions = elementCount(std::span(shape).subspan(2));
+    const ChannelSteps read(shape[1], positions, last);
+    const ScaleAndZero from = parametersOf(context, kPooled), to = parametersOf(context, kPool);
+    const float factor = from.scale / (to.scale * static_cast<float>(positions));
+    visitQuantised(context.outputs[0].type(), [&](auto tag) {
+        using T = decltype(tag);
+        for (std::int64_t plane = 0; plane < context.outputs[0].count(); ++plane) {
+            const std::int64_t origin = plane / shape[1] * read.image + plane % shape[1] * read.channel;
+            std::int32_t sum = 0;
+            for (std::int64_t p = 0; p < positions; ++p)
+                sum += x.data<std::int32_t>()[origin + p * read.position] - from.zero;
+            context.outputs[0].mutableData<T>()[plane] =
+                saturated<T>(std::nearbyint(static_cast<float>(sum) * factor) + static_cast<float>(to.zero));
+        }
+    });
+    return {};
+}
+
+Status lowerQLinearGlobalAverage(LowerContext& context) {
+    const Shape x = context.inputShape(0);
+    std::vector<std::size_t> axes;
+    for (std::size_t d = channelsLast(context.node) ? 1 : 2; axes.size() + 2 < x.size(); ++d)
+        axes.push_back(d);
+    const Expr zero = zeroExpr(context, kPooled);
+    const TensorRef sum =
+        reduceOver(context, "global_sum", DType::i32, Reduction::sum, x, axes,
+                   [&](const Indices& i) { return cast(DType::i32, load(context.inputs[0], i)) - zero; });
+    const Expr count = constantOf(DType::f32, static_cast<double>(countOver(x, axes)));
+    const Expr factor = scaleExpr(context, kPooled) / (scaleExpr(context, kPool) * count);
+    lowerElementwise(context, "requantize", [&](const Indices& i) {
+        const Expr rounded = unary(Op::round, cast(DType::f32, load(sum, i)) * factor);
+        return saturated(context.outputType(), rounded + cast(DType::f32, zeroExpr(context, kPool)));
+    });
+    return {};
+}
+
+// QLinearConv whose images have their channels last; weights are as ONNX has them.
+Status inferNhwcConv(InferContext& in) {
+    if (!channelsLast(in.node) || !in.type(0).dims)
+        return inferAs(in, "QLinearConv", in.count());
+    std::vector<TensorType> types;
+    std::vector<Tensor> constants;
+    for (std::size_t i = 0; i < in.count(); ++i) {
+        types.push_back(in.has(i) ? in.type(i) : TensorType());
+        constants.push_back(in.has(i) ? in.constant(i) : Tensor());
+    }
+    if (types[0].dims->size() < 3)
+        return in.error("input 0 is " + types[0].text() + " but must have batch, positions and channels");
+    types[0].dims = channelsSecond(*types[0].dims);
+    InferContext second(in.node, in.opset, std::move(types), std::move(constants));
+    second.outputs = in.outputs;
+    TS_TRY(inferAs(second, "QLinearConv", second.count()));
+    in.outputs[0] = second.outputs[0];
+    if (in.outputs[0].dims)
+        in.outputs[0].dims = channelsBehind(*in.outputs[0].dims);
+    return {};
+}
+
+Status evalNhwcConv(EvalContext& context) {
+    if (!channelsLast(context.node))
+        return evalAs(context, "QLinearConv", context.inputs.size());
+    const std::vector<std::int64_t> axes = countedAxes(context.input(0).rank());
+    std::vector<Tensor> inputs = context.inputs;
+    inputs[0] = permuted(inputs[0], channelsSecond(axes));
+    EvalContext second(context.node, context.opset, inputs);
+    TS_TRY(evalAs(second, "QLinearConv", inputs.size()));
+    context.outputs[0] = permuted(second.outputs[0], channelsBehind(axes));
+    return {};
+}
+
+Status expandNhwcConv(ExpandContext& context) {
+    const auto attributes = attributesWithout(context.node, {"channels_last"});
+    std::vector<ValueId> inputs = context.node.inputs;
+    if (!channelsLast(context.node)) {
+        context.outputs[0] = context.add("QLinearConv", inputs, attributes);
+        return {};
+    }
+    const std::vector<std::int64_t> axes = countedAxes(context.type(0).dims->size());
+    inputs[0] = context.transpose(inputs[0], channelsSecond(axes));
+    context.outputs[0] =
+        context.transpose(context.add("QLinearConv", inputs, attributes), channelsBehind(axes));
+    return {};
+}
+
+} // namespace
+
+void registerContribQLinearPool(OperatorList& list) {
+    addLowered(list, "QLinearAveragePool", Fusion::anchor, {1, 5}, inferQLinearAverage, evalQLinearAverage,
+               lowerQLinearAverage, channelsSecondOnly);
+    list.back().expand = expandChannelsLast;
+    addLowered(list, "QLinearGlobalAveragePool", Fusion::anchor, {1, 5}, inferQLinearGlobalAverage,
+               evalQLinearGlobalAverage, lowerQLinearGlobalAverage);
+    addExpanded(list, "QLinearConv", {8, 9}, inferNhwcConv, evalNhwcConv, expandNhwcConv);
+}
+
+} // namespace tunesmith::ops
