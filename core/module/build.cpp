@@ -45,8 +45,8 @@ public:
 
 private:
     // Buffers ---------------------------------------------------------------------------------------------------------
-    std::size_t addBuffer(std::string name, Place place, std::int64_t bytes, std::string layout) {
-        plan_.buffers.push_back({std::move(name), place, 0, bytes, std::move(layout)});
+    std::size_t addBuffer(std::string name, Place place, std::int64_t bytes, std::string layout, Layout order = Layout()) {
+        plan_.buffers.push_back({std::move(name), place, 0, bytes, std::move(layout), std::move(order)});
         parents_.push_back({});
         return plan_.buffers.size() - 1;
     }
@@ -57,7 +57,7 @@ private:
 
     std::size_t newValueBuffer(ValueId value, const Layout& layout) {
         const Value& v = graph_.value(value);
-        return addBuffer(v.name, Place::arena, bytesOf(v.type, layout), layout.text());
+        return addBuffer(v.name, Place::arena, bytesOf(v.type, layout), layout.text(), layout);
     }
 
     // The buffer that a value is computed into: of its own, or a slice of the concatenation that it goes into.
@@ -76,7 +76,8 @@ private:
             const ValueId id = graph_.inputs()[i];
             const Value& value = graph_.value(id);
             const Shape shape = value.type.shape();
-            const std::size_t buffer = addBuffer(value.name, Place::input, bytesOf(value.type, Layout::rowMajor(shape.size())), "row-major");
+            const Layout rows = Layout::rowMajor(shape.size());
+            const std::size_t buffer = addBuffer(value.name, Place::input, bytesOf(value.type, rows), "row-major", rows);
             plan_.buffers[buffer].offset = static_cast<std::int64_t>(i);
             buffers_[id] = buffer;
             plan_.inputs.push_back({value.name, value.type.dtype, shape, buffer});
@@ -229,6 +230,8 @@ private:
         step.workload = workload.key;
         step.config = chosen_[kernel].first;
         step.expectedMs = chosen_[kernel].second;
+        step.inputs = nest.inputCount;
+        step.outputs = nest.outputCount;
         plan_.steps.push_back(std::move(step));
     }
 

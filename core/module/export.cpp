@@ -43,6 +43,11 @@ std::map<std::string, std::string> exportedFunctions(std::string_view interface,
     return functions;
 }
 
+void addProbes(std::map<std::string, std::string>& functions, const std::string& prefix) {
+    for (const char* name : kProbeFunctions)
+        functions[prefix + "_" + name] = std::string(kPlaceholder) + "_" + name;
+}
+
 std::vector<std::byte> weightBytes(const ModulePlan& plan) {
     std::vector<std::byte> weights(static_cast<std::size_t>(plan.weightBytes));
     for (const PlanConstant& constant : plan.constants) {
@@ -55,7 +60,7 @@ std::vector<std::byte> weightBytes(const ModulePlan& plan) {
 class Exporter {
 public:
     Exporter(const ModulePlan& plan, const ExportInfo& info, StagingFolder& folder)
-        : plan_(plan), info_(info), folder_(folder), prefix_(modulePrefix(plan.name)) {}
+        : plan_(plan), info_(info), folder_(folder), prefix_(info.prefix.empty() ? modulePrefix(plan.name) : info.prefix) {}
 
     Result<ExportSummary> run() {
         const std::vector<std::byte> weights = weightBytes(plan_);
@@ -92,6 +97,8 @@ private:
         request.soname = library();
         request.scratch = folder_.path() / kScratch;
         request.exports = exportedFunctions(runtimeHeaders().front().text(), prefix_);
+        if (info_.probes)
+            addProbes(request.exports, prefix_);
         TS_TRY(linkSharedLibrary(request));
         std::error_code error;
         fs::remove_all(request.scratch, error);
@@ -123,7 +130,7 @@ private:
     }
 
     Status writeDescription() {
-        json document = describePlan(plan_);
+        json document = describePlan(plan_, prefix_);
         document["version"] = info_.version;
         document["files"] = files_;
         document["machine"] = info_.machine;
@@ -146,6 +153,7 @@ private:
 
 Result<ExportSummary> exportModule(const ModulePlan& plan, const fs::path& folder, const ExportInfo& info) {
     TS_TRY(checkPlan(plan));
+    TS_TRY(checkPrefix(info.prefix));
     TS_ASSIGN(const fs::path place, replaceableFolder(folder, isModuleFolder));
     TS_ASSIGN(StagingFolder staging, StagingFolder::create(place));
     return Exporter(plan, info, staging).run();

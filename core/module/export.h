@@ -12,6 +12,8 @@ namespace tunesmith {
 struct ExportInfo {
     nlohmann::json graph, records, machine, check;
     std::string version = "tunesmith"; // "tunesmith 0.1.0"
+    std::string prefix = {}; // of library, header and functions; empty: modulePrefix() of the model's name
+    bool probes = false;     // made to be checked: its steps also run one by one (probeStep)
 };
 
 struct ExportSummary {

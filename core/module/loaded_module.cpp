@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cstring>
 #include <dlfcn.h>
+#include <map>
 
 #include "core/base/rng.h"
+#include "core/runtime/content_hash.h"
 
 namespace tunesmith {
 namespace {
@@ -49,6 +51,9 @@ struct LoadedModule::Functions {
     int (*threadCount)(const void*) = nullptr;
     int (*setProfiling)(void*, int) = nullptr;
     std::int64_t (*stepNanoseconds)(const void*, int) = nullptr;
+    int (*probeWrite)(void*, std::int64_t, const void*, std::size_t) = nullptr; // these are in modules with probes alone
+    int (*probeRead)(void*, std::int64_t, void*, std::size_t) = nullptr;
+    int (*probeStep)(void*, std::int64_t) = nullptr;
 
     std::string find(void* library, const std::string& prefix) { // the name that is missing, or nothing
         std::string missing;
@@ -74,7 +79,11 @@ struct LoadedModule::Functions {
         resolve(threadCount, "thread_count");
         resolve(setProfiling, "set_profiling");
         resolve(stepNanoseconds, "step_nanoseconds");
-        return missing;
+        const std::string needed = missing;
+        resolve(probeWrite, kProbeFunctions[0]);
+        resolve(probeRead, kProbeFunctions[1]);
+        resolve(probeStep, kProbeFunctions[2]);
+        return needed;
     }
 
     // module.json and the library must tell the same story, because tensors are sized by the former.
@@ -182,6 +191,45 @@ std::vector<Tensor> LoadedModule::outputs() const {
         outputs.push_back(std::move(tensor));
     }
     return outputs;
+}
+
+Status LoadedModule::probe(std::int64_t step, const std::vector<Probe>& inputs, std::vector<Probe>& outputs) {
+    if (!functions_->probeStep || !functions_->probeRead || !functions_->probeWrite)
+        return internalError("module '" + info_.name + "' was made without probes");
+    int status = 0;
+    for (const Probe& output : outputs) // first, for it may share the memory of an input
+        status |= functions_->probeWrite(instance_, output.buffer, nullptr, output.flat.byteCount());
+    for (const Probe& input : inputs)
+        status |= functions_->probeWrite(instance_, input.buffer, input.flat.bytes().data(), input.flat.byteCount());
+    if (status == 0)
+        status = functions_->probeStep(instance_, step);
+    for (Probe& output : outputs)
+        status |= functions_->probeRead(instance_, output.buffer, output.flat.mutableBytes().data(), output.flat.byteCount());
+    return status == 0 ? Status() : Status(internalError("step " + std::to_string(step) + " of module '" + info_.name + "' cannot be probed"));
+}
+
+Result<std::uint64_t> LoadedModule::hashOf(const TracedBuffer& buffer) const {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.bytes));
+    if (!functions_->probeRead || functions_->probeRead(instance_, buffer.buffer, bytes.data(), bytes.size()) != 0)
+        return internalError("buffer " + std::to_string(buffer.buffer) + " of module '" + info_.name + "' cannot be read");
+    return ts_content_hash(bytes.data(), bytes.size());
+}
+
+Result<LoadedModule::Clobbered> LoadedModule::trace(const std::vector<TracedStep>& steps) {
+    std::map<std::string, std::uint64_t> written;
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+        for (const TracedBuffer& input : steps[step].inputs) {
+            TS_ASSIGN(const std::uint64_t hash, hashOf(input));
+            if (const auto [known, fresh] = written.try_emplace(input.value, hash); known->second != hash)
+                return Clobbered{static_cast<std::int64_t>(step), input.value};
+        }
+        if (functions_->probeStep(instance_, static_cast<std::int64_t>(step)) != 0)
+            return internalError("step " + std::to_string(step) + " of module '" + info_.name + "' cannot be run alone");
+        for (const TracedBuffer& output : steps[step].outputs) {
+            TS_ASSIGN(written[output.value], hashOf(output));
+        }
+    }
+    return Clobbered{};
 }
 
 Result<ThinnedSamples> LoadedModule::time(const TimingBudget& budget) {

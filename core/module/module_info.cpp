@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/module/module_info.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "core/base/atomic_file.h"
@@ -148,16 +149,23 @@ std::string modulePrefix(const std::string& name) {
         return "model";
     if (prefix[0] >= '0' && prefix[0] <= '9')
         prefix = "m" + prefix;
-    // Names that begin so belong to the C library or to the runtime.
-    if (prefix[0] == '_' || prefix == "MODEL" || prefix.starts_with("tunesmith"))
+    // Names that begin so belong to the C library or to the runtime, and so do libraries of these names.
+    constexpr std::string_view kLibraries[] = {"c", "dl", "m", "pthread", "rt", "util"};
+    if (prefix[0] == '_' || prefix == "MODEL" || prefix.starts_with("tunesmith") || std::ranges::find(kLibraries, prefix) != std::end(kLibraries))
         prefix = "model_" + prefix;
     return prefix;
 }
 
-json describePlan(const ModulePlan& plan) {
+Status checkPrefix(const std::string& prefix) {
+    if (prefix.empty() || modulePrefix(prefix) == prefix)
+        return {};
+    return inputError("'" + prefix + "' cannot be the prefix of a module's C functions; '" + modulePrefix(prefix) + "' can");
+}
+
+json describePlan(const ModulePlan& plan, const std::string& prefix) {
     return {{"tunesmith_module", kModuleFormat},
             {"name", plan.name},
-            {"prefix", modulePrefix(plan.name)},
+            {"prefix", prefix},
             {"target",
              {{"isa", isaName(plan.target.isa)},
               {"tune_cpu", plan.target.tuneCpu},

@@ -47,12 +47,15 @@ struct ModuleInfo {
 };
 
 inline constexpr int kModuleFormat = 1;
+inline constexpr const char* kProbeFunctions[] = {"probe_write", "probe_read", "probe_step"}; // of runtime/probe.c
 
 // A C identifier made of a model's name: "resnet-18 v2" -> "resnet_18_v2".
 std::string modulePrefix(const std::string& name);
+// An Error names a prefix that would do. Empty: none is asked for.
+Status checkPrefix(const std::string& prefix);
 
 // "{...}" of a plan, without the files.
-nlohmann::json describePlan(const ModulePlan& plan);
+nlohmann::json describePlan(const ModulePlan& plan, const std::string& prefix);
 
 bool isModuleFolder(const std::filesystem::path& folder); // has a module.json of ours
 // Errors: no module, newer format, a file that is missing or has another size than module.json says.

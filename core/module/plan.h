@@ -5,6 +5,7 @@
 
 #include "core/codegen/kernel.h"
 #include "core/graph/tensor.h"
+#include "core/loops/layout.h"
 
 namespace tunesmith {
 
@@ -20,6 +21,7 @@ struct PlanBuffer {
     std::int64_t offset = 0; // bytes: in the arena, in the weights file; the index of the input or output otherwise
     std::int64_t bytes = 0;  // what kernels may touch; offsets are multiples of kBufferAlignment
     std::string layout;      // for people: "NCHW16c"
+    loops::Layout order = loops::Layout(); // how the graph's value of that name lies in it; of arena, inputs and outputs
 };
 
 // One call of a kernel. Arguments in the order of the loop nest: inputs, outputs, scratch.
@@ -31,6 +33,7 @@ struct PlanStep {
     std::string workload;  // key of its workload
     std::string config;    // text of the schedule's config
     double expectedMs = 0; // of the record that it was chosen by; 0: default schedule, not measured
+    std::size_t inputs = 0, outputs = 0; // of the arguments; the rest is scratch
 };
 
 struct PlanTensor { // an input or output of the model, always row-major at the interface

@@ -79,6 +79,68 @@ Result<Message> handleRun(ModuleCache& cache, const Message& request) {
     return reply;
 }
 
+Result<json> putProbes(Message& message, const std::vector<LoadedModule::Probe>& probes) {
+    json list = json::array();
+    for (const LoadedModule::Probe& probe : probes) {
+        TS_ASSIGN(json flat, putTensor(message, probe.flat));
+        list.push_back({{"buffer", probe.buffer}, {"flat", std::move(flat)}});
+    }
+    return list;
+}
+
+Result<std::vector<LoadedModule::Probe>> takeProbes(const Message& message, const json& list) {
+    std::vector<LoadedModule::Probe> probes;
+    for (const json& entry : list) {
+        TS_ASSIGN(Tensor flat, takeTensor(message, entry.at("flat")));
+        probes.push_back({entry.at("buffer").get<std::int64_t>(), std::move(flat)});
+    }
+    return probes;
+}
+
+std::vector<LoadedModule::Probe> emptyProbes(const json& list) {
+    std::vector<LoadedModule::Probe> probes;
+    for (const json& entry : list)
+        probes.push_back({entry.at("buffer"), Tensor::zeros(dtypeFromName(entry.at("type").get<std::string>()), {entry.at("count").get<std::int64_t>()})});
+    return probes;
+}
+
+Result<Message> handleProbe(ModuleCache& cache, const Message& request) {
+    const json& call = request.body.at("module");
+    TS_ASSIGN(LoadedModule * module, cache.get(call.at("folder").get<std::string>(), call.at("threads").get<int>()));
+    TS_ASSIGN(const std::vector<LoadedModule::Probe> inputs, takeProbes(request, request.body.at("inputs")));
+    std::vector<LoadedModule::Probe> outputs = emptyProbes(request.body.at("outputs"));
+    TS_TRY(module->probe(request.body.at("step"), inputs, outputs));
+    Message reply;
+    std::vector<Tensor> flat;
+    for (LoadedModule::Probe& output : outputs)
+        flat.push_back(std::move(output.flat));
+    TS_ASSIGN(reply.body["outputs"], putTensors(reply, flat));
+    return reply;
+}
+
+json toJson(const std::vector<LoadedModule::TracedBuffer>& buffers) {
+    json list = json::array();
+    for (const LoadedModule::TracedBuffer& buffer : buffers)
+        list.push_back({buffer.buffer, buffer.bytes, buffer.value});
+    return list;
+}
+
+std::vector<LoadedModule::TracedBuffer> tracedBuffers(const json& list) {
+    std::vector<LoadedModule::TracedBuffer> buffers;
+    for (const json& entry : list)
+        buffers.push_back({entry.at(0), entry.at(1), entry.at(2)});
+    return buffers;
+}
+
+Result<Message> handleTrace(ModuleCache& cache, const Message& request) {
+    TS_ASSIGN(LoadedModule * module, prepare(cache, request, request.body.at("module")));
+    ModuleTrace trace;
+    for (const json& step : request.body.at("steps"))
+        trace.push_back({tracedBuffers(step.at("inputs")), tracedBuffers(step.at("outputs"))});
+    TS_ASSIGN(const LoadedModule::Clobbered found, module->trace(trace));
+    return Message{{{"step", found.step}, {"value", found.value}}, {}};
+}
+
 Result<Message> handleTime(ModuleCache& cache, const Message& request) {
     TS_ASSIGN(LoadedModule * module, prepare(cache, request, request.body.at("module")));
     TimingBudget budget;
@@ -182,6 +244,8 @@ template <class T> Result<T> part(const Message& reply, const char* name) {
 std::map<std::string, Handler> moduleVerbs() {
     const auto cache = std::make_shared<ModuleCache>();
     return {{"run_module", withCache(cache, handleRun)},
+            {"probe_step", withCache(cache, handleProbe)},
+            {"trace_module", withCache(cache, handleTrace)},
             {"time_module", withCache(cache, handleTime)},
             {"time_module_pair", withCache(cache, handleTimePair)},
             {"time_pair_steps", withCache(cache, handlePairSteps)}};
@@ -194,6 +258,31 @@ Result<std::vector<Tensor>> runModule(WorkerClient& worker, const ModuleCall& ca
     TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
     TS_ASSIGN(const json outputs, part<json>(reply, "outputs"));
     return takeTensors(reply, outputs);
+}
+
+Result<std::vector<Tensor>> probeStep(WorkerClient& worker, const ModuleCall& call, const StepProbe& probe, Timeout timeout,
+                                      const StopToken& stop) {
+    Message request{{{"verb", "probe_step"}, {"step", probe.step}, {"outputs", json::array()}}, {}};
+    TS_ASSIGN(request.body["module"], callToJson(request, {call.folder, call.threads, {}}));
+    TS_ASSIGN(request.body["inputs"], putProbes(request, probe.inputs));
+    for (const LoadedModule::Probe& output : probe.outputs)
+        request.body["outputs"].push_back({{"buffer", output.buffer}, {"type", dtypeName(output.flat.type())}, {"count", output.flat.count()}});
+    TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
+    TS_ASSIGN(const json outputs, part<json>(reply, "outputs"));
+    return takeTensors(reply, outputs);
+}
+
+Result<LoadedModule::Clobbered> traceModule(WorkerClient& worker, const ModuleCall& call, const ModuleTrace& trace, Timeout timeout,
+                                            const StopToken& stop) {
+    Message request{{{"verb", "trace_module"}, {"steps", json::array()}}, {}};
+    TS_ASSIGN(request.body["module"], callToJson(request, call));
+    for (const LoadedModule::TracedStep& step : trace)
+        request.body["steps"].push_back({{"inputs", toJson(step.inputs)}, {"outputs", toJson(step.outputs)}});
+    TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
+    LoadedModule::Clobbered found;
+    TS_ASSIGN(found.step, part<std::int64_t>(reply, "step"));
+    TS_ASSIGN(found.value, part<std::string>(reply, "value"));
+    return found;
 }
 
 Result<ModuleTiming> timeModule(WorkerClient& worker, const ModuleCall& call, const TimingBudget& budget,

@@ -42,10 +42,24 @@ struct PairSteps {
     std::vector<std::vector<double>> a, b;
 };
 
+// One step of a module with probes (ExportInfo), alone and on given inputs: buffers of the plan and what is in them.
+struct StepProbe {
+    std::int64_t step = 0;
+    std::vector<LoadedModule::Probe> inputs, outputs; // of outputs the flat tensors say type and size
+};
+
+// As LoadedModule::trace() on the inputs of the call.
+using ModuleTrace = std::vector<LoadedModule::TracedStep>;
+
 using Timeout = std::chrono::steady_clock::duration;
 
 Result<std::vector<Tensor>> runModule(WorkerClient& worker, const ModuleCall& call, Timeout timeout,
                                       const StopToken& stop = {});
+// What is in the outputs afterwards, flat.
+Result<std::vector<Tensor>> probeStep(WorkerClient& worker, const ModuleCall& call, const StepProbe& probe, Timeout timeout,
+                                      const StopToken& stop = {});
+Result<LoadedModule::Clobbered> traceModule(WorkerClient& worker, const ModuleCall& call, const ModuleTrace& trace, Timeout timeout,
+                                            const StopToken& stop = {});
 Result<ModuleTiming> timeModule(WorkerClient& worker, const ModuleCall& call, const TimingBudget& budget,
                                 int profiledRuns, Timeout timeout, const StopToken& stop = {});
 Result<PairTiming> timeModulePair(WorkerClient& worker, const ModuleCall& a, const ModuleCall& b,

@@ -34,8 +34,10 @@ typedef enum MODEL_status {
 } MODEL_status;
 
 /* threads: 0 takes the number that the module was tuned for, 1 starts no thread at all; the calling thread
- * counts. folder: where weights.bin lies; NULL: beside this library. On failure *instance is NULL and the
- * reason is written to `message` (cut to message_size; may be NULL). Not in a child after fork(). */
+ * counts. folder: where weights.bin lies; NULL: beside this library, under the path by which it was loaded or
+ * where a symbolic link to it leads. On failure *instance is NULL and the reason is written to `message` (cut to
+ * message_size; may be NULL). After fork() the child makes instances of its own: those of the parent have their
+ * threads there, and must not be run or destroyed in the child. */
 MODEL_API MODEL_status MODEL_create(MODEL_instance** instance, int threads, const char* folder, char* message,
                                     size_t message_size);
 MODEL_API void MODEL_destroy(MODEL_instance* instance); /* NULL is allowed */

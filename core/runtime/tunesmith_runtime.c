@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cpu_check.h"
 
@@ -24,20 +25,39 @@ static MODEL_status fail(char* message, size_t size, MODEL_status status, const 
     return status;
 }
 
+/* The weights beside the library, as absolute paths: under the name by which the library was loaded, and beside the file
+ * that a symbolic link stands for. Found when it is loaded, for a program may change its folder later. */
+static char named_weights[PATH_MAX], real_weights[PATH_MAX];
+
+/* False where the path is too long. */
+static bool beside(const char* folder, const char* library, char* path) {
+    const char* slash = strrchr(library, '/');
+    const int length = slash ? (int)(slash - library) + 1 : 0;
+    const bool relative = library[0] != '/';
+    const int written = snprintf(path, PATH_MAX, "%s%s%.*sweights.bin", relative ? folder : "", relative ? "/" : "", length, library);
+    if (written > 0 && written < PATH_MAX)
+        return true;
+    path[0] = '\0';
+    return false;
+}
+
+__attribute__((constructor)) static void find_weights(void) {
+    char folder[PATH_MAX], library[PATH_MAX];
+    Dl_info info;
+    if (!dladdr(&tunesmith_module, &info) || !info.dli_fname || !getcwd(folder, sizeof folder))
+        return;
+    beside(folder, info.dli_fname, named_weights);
+    if (realpath(info.dli_fname, library))
+        beside(folder, library, real_weights);
+}
+
 static MODEL_status weights_path(const char* folder, char* path, size_t size, char* message,
                                  size_t message_size) {
-    int length;
-    Dl_info info;
-    if (folder) {
-        length = snprintf(path, size, "%s/weights.bin", folder);
-    } else if (dladdr(&tunesmith_module, &info) && info.dli_fname) {
-        const char* slash = strrchr(info.dli_fname, '/');
-        const int folder_length = slash ? (int)(slash - info.dli_fname) + 1 : 0;
-        length = snprintf(path, size, "%.*sweights.bin", folder_length, info.dli_fname);
-    } else {
+    const char* found = access(named_weights, R_OK) != 0 && real_weights[0] ? real_weights : named_weights;
+    if (!folder && !found[0])
         return fail(message, message_size, MODEL_bad_files,
-                    "cannot tell the folder of the library; name it to MODEL_create");
-    }
+                    "cannot tell the folder of the library; name it to the function that creates instances");
+    const int length = folder ? snprintf(path, size, "%s/weights.bin", folder) : snprintf(path, size, "%s", found);
     if (length < 0 || (size_t)length >= size)
         return fail(message, message_size, MODEL_bad_files, "the path of the folder is too long");
     return MODEL_ok;
@@ -160,7 +180,7 @@ static int64_t now_nanoseconds(void) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static void run_step(MODEL_instance* instance, const TsStep* step) {
+void ts_run_step(MODEL_instance* instance, const TsStep* step) {
     void** arguments = instance->arguments + step->argument_begin;
     for (int64_t i = 0; i < step->phase_count; ++i) {
         const TsPhase* phase = &tunesmith_module.phases[step->phase_begin + i];
@@ -175,7 +195,7 @@ static void run_steps(MODEL_instance* instance) {
     const bool profiling = instance->profiling;
     int64_t before = profiling ? now_nanoseconds() : 0;
     for (int64_t i = 0; i < tunesmith_module.step_count; ++i) {
-        run_step(instance, &tunesmith_module.steps[i]);
+        ts_run_step(instance, &tunesmith_module.steps[i]);
         if (profiling) {
             const int64_t after = now_nanoseconds();
             instance->step_nanoseconds[i] = after - before;

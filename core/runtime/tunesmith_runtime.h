@@ -27,4 +27,6 @@ struct MODEL_instance {
     char message[TS_MESSAGE_BYTES];
 };
 
+void ts_run_step(MODEL_instance* instance, const TsStep* step);
+
 #endif

@@ -2,6 +2,7 @@
 #include "module_testing.h"
 
 #include <QRegularExpression>
+#include <dlfcn.h>
 #include <fstream>
 #include <thread>
 
@@ -179,6 +180,94 @@ private slots:
             ++visible;
         }
         QCOMPARE(visible, 31);
+    }
+
+    // Each with its own folder, file and soname; compiled so that the program has both, and changes its folder before it makes instances.
+    void twoModulesInOneProgram() {
+        const QString compiler = QStandardPaths::findExecutable("cc");
+        if (compiler.isEmpty())
+            QSKIP("no C compiler");
+        QStringList folders;
+        for (const char* prefix : {"first", "second"}) {
+            const fs::path place = pathIn(folder_, "zwei Modülè") / prefix;
+            ExportInfo info;
+            info.prefix = prefix;
+            VERIFY_OK(exportModule(*samplePlan("same name"), place, info));
+            folders << QString::fromStdString(place.string());
+        }
+        const QString source = folder_.filePath("both.c"), program = folder_.filePath("both");
+        QFile file(source);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("#define _GNU_SOURCE\n#include <first.h>\n#include <second.h>\n#include <stdio.h>\n#include <sys/wait.h>\n#include <unistd.h>\n"
+                   "int main(void) { char message[512]; first_instance* a; second_instance* b;\n"
+                   "if (chdir(\"/\") || first_create(&a, 2, 0, message, 512) || second_create(&b, 2, 0, message, 512)) { puts(message); return 1; }\n"
+                   "const pid_t child = fork(); if (child == 0) _exit(first_create(&a, 2, 0, message, 512));\n"
+                   "int status = 1; waitpid(child, &status, 0); first_destroy(a); second_destroy(b); puts(\"both\"); return status; }\n");
+        file.close();
+        QStringList arguments{"-o", program, source};
+        for (const QString& folder : folders)
+            arguments << "-I" + folder << "-L" + folder << "-Wl,-rpath," + folder;
+        const ProgramRun built = runTool(compiler, arguments << "-lfirst" << "-lsecond");
+        QVERIFY2(built.status == 0, qPrintable(built.errors));
+        const ProgramRun run = runTool(program, {});
+        QVERIFY2(run.status == 0 && run.output == "both\n", qPrintable(run.output + run.errors));
+    }
+
+    void weightsAreFound_data() {
+        QTest::addColumn<QString>("link");   // what is linked, and to where; empty: nothing
+        QTest::addColumn<QString>("loaded"); // relative to the folder
+        QTest::newRow("relative path, other folder later") << "" << "made/by/export/libtiny_net_2.so";
+        QTest::newRow("link to the library") << "made/by/export/libtiny_net_2.so" << "linked.so";
+        QTest::newRow("link to the folder") << "made/by/export" << "linked.so/libtiny_net_2.so";
+        QTest::newRow("links to both files") << "blobs" << "links/libtiny_net_2.so";
+    }
+    void weightsAreFound() {
+        QFETCH(QString, link);
+        QFETCH(QString, loaded);
+        const fs::path base = folder_.path().toStdString(), target = base / link.toStdString();
+        fs::remove(base / "linked.so");
+        if (link == "blobs") { // as content-addressed stores keep files: neither lies beside the other under its name
+            for (const char* name : {"libtiny_net_2.so", "weights.bin"}) {
+                fs::create_directories(base / "blobs" / name);
+                fs::create_directories(base / "links");
+                fs::copy(module_ / name, base / "blobs" / name / "0");
+                fs::create_symlink(base / "blobs" / name / "0", base / "links" / name);
+            }
+        } else if (!link.isEmpty()) {
+            fs::create_symlink(target, base / "linked.so");
+        }
+        const fs::path before = fs::current_path();
+        fs::current_path(base);
+        void* library = ::dlopen(("./" + loaded).toUtf8(), RTLD_NOW | RTLD_LOCAL);
+        fs::current_path(before);
+        QVERIFY2(library, ::dlerror());
+        const auto create = reinterpret_cast<int (*)(void**, int, const char*, char*, std::size_t)>(::dlsym(library, "tiny_net_2_create"));
+        const auto destroy = reinterpret_cast<void (*)(void*)>(::dlsym(library, "tiny_net_2_destroy"));
+        char message[512] = "";
+        void* instance = nullptr;
+        QVERIFY2(create(&instance, 1, nullptr, message, sizeof message) == 0, message);
+        destroy(instance);
+        ::dlclose(library);
+    }
+
+    void prefixesAreNames_data() {
+        QTest::addColumn<QString>("prefix");
+        QTest::addColumn<QString>("instead"); // empty: it will do
+        QTest::newRow("name") << "encoder_2" << "";
+        QTest::newRow("none") << "" << "";
+        QTest::newRow("space") << "two words" << "two_words";
+        QTest::newRow("umlaut") << "ä" << "model___";
+        QTest::newRow("digit") << "2nd" << "m2nd";
+        QTest::newRow("the C library's") << "m" << "model_m";
+        QTest::newRow("a path") << "../up" << "model____up";
+    }
+    void prefixesAreNames() {
+        QFETCH(QString, prefix);
+        QFETCH(QString, instead);
+        const Status status = checkPrefix(prefix.toStdString());
+        QCOMPARE(status.ok(), instead.isEmpty());
+        if (!instead.isEmpty())
+            QVERIFY2(QString::fromStdString(status.error().message).contains("'" + instead + "' can"), status.error().message.c_str());
     }
 
     void exampleRunsAlone() {
