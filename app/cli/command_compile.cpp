@@ -20,8 +20,11 @@ Json compileJson(const CompileResult& result) {
             {"planned_layouts", result.layouts},
             {"check",
              {{"passed", result.check.passed},
-              {"max_absolute", result.check.maxAbsolute},
               {"max_relative", result.check.maxRelative},
+              {"draws", result.check.draws},
+              {"nudged", result.check.nudged},
+              {"steps", result.check.kernels},
+              {"step_max_relative", result.check.kernelError},
               {"text", result.check.text}}}};
 }
 
@@ -35,7 +38,7 @@ std::string compileText(const CompileResult& result) {
            (result.layouts == 0 ? std::string() : "Layouts: " + std::to_string(result.layouts) + " planned by measured costs\n") +
            (result.foreign == 0 ? std::string()
                                 : "Records of another machine: " + std::to_string(result.foreign) + "; tune here to measure them again\n") +
-           "Checked: " + result.check.text + "\n";
+           (result.check.passed ? "Checked: " : "Accepted, as was asked: ") + result.check.text + "\n";
 }
 
 Json familyJson(const FamilyResult& family) {
@@ -66,8 +69,9 @@ std::string familyText(const FamilyResult& family) {
 
 void addCompile(CLI::App& app, Session& session) {
     struct Options {
-        std::string model, folder;
+        std::string model, folder, prefix;
         bool untuned = false;
+        double accepted = 0;
     };
     const auto options = std::make_shared<Options>();
     CLI::App& command = *app.add_subcommand(
@@ -75,6 +79,10 @@ void addCompile(CLI::App& app, Session& session) {
     command.add_option("model", options->model, "ONNX file, tensor expression (FILE.te) or sample")->required();
     command.add_option("-o,--output", options->folder, "Folder to write")->required()->type_name("DIR");
     command.add_flag("--untuned", options->untuned, "Ignore the store's records");
+    command.add_option("--prefix", options->prefix, "Of library, header and C functions, so that several modules fit into one program (default: of the model's name)")
+        ->type_name("NAME");
+    command.add_option("--accept-difference", options->accepted, "From the reference engine, of an output's scale, that is accepted where rounding does not explain it (0.01: a hundredth)")
+        ->check(CLI::Range(0.0, 1e6));
     session.addDimensionRanges(command);
     session.addThreads(command);
     session.addBuilders(command);
@@ -85,7 +93,7 @@ void addCompile(CLI::App& app, Session& session) {
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
             CompileRequest request{options->folder,  session.store, session.threads, session.builders,
-                                   options->untuned, session.seed,  session.work(),  session.space};
+                                   options->untuned, session.seed,  session.work(),  session.space, options->prefix, options->accepted};
             if (session.dimensions.size() < session.ranges.size()) {
                 TS_ASSIGN(const FamilyResult family, compileFamily(options->model, session.ranges, request));
                 return session.print(familyJson(family), familyText(family));

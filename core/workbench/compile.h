@@ -15,15 +15,22 @@ struct CompileRequest {
     std::uint64_t seed = 1; // of the inputs of the check
     Work work;
     std::string space = {}; // key of tuneSpaces(): its schedules only; empty: our own, or another's where a record is faster than ours
+    std::string prefix = {};     // of library, header and functions; empty: made of the model's name
+    double acceptDifference = 0; // from the reference, of an output's scale, that is accepted where rounding does not explain it
 };
 
-// How far the module's outputs are from the reference engine's on random inputs; also in module.json.
+// How far the module's outputs are from the reference engine's on random inputs, and each kernel's alone on the reference's; also in
+// module.json. Differences are relative to the scale of the output.
 struct ModuleCheck {
-    bool passed = false;
-    double maxAbsolute = 0, maxRelative = 0; // maxRelative: to the output's scale
+    bool passed = false; // else the difference was accepted by the user
+    double maxRelative = 0;
+    double nudge = 0, nudged = 0; // what moving inputs and weights by so much does to the reference; 0: it was not asked
+    int draws = 1;          // of inputs
+    std::size_t kernels = 0; // steps that were judged alone,
+    double kernelError = 0;  // and the largest difference among them
+    double accepted = 0;
     std::uint64_t seed = 0;
-    double tolerance = 1e-4; // of the scale that was allowed: more for models that amplify rounding (check/sensitivity.h)
-    std::string text; // "outputs agree with the reference: largest error 2.1e-06"
+    std::string text; // what was found, in one sentence
 };
 
 struct CompileResult {

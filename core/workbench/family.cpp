@@ -133,6 +133,8 @@ Result<CompileResult> compileMember(const FamilyInfo& family, const std::string&
                                     const fs::path& folder) {
     TS_ASSIGN(const Model model, openModel(source, joined(extents, family.fixed), request.work));
     request.folder = folder;
+    if (!request.prefix.empty()) // all of them may be linked into one program
+        request.prefix += "_" + modulePrefix(folder.filename().string());
     return compileModel(model, request);
 }
 

@@ -185,6 +185,7 @@ Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, cons
     if (!plan.ok())
         return plan.error().isCancelled() ? plan.error() : plan.error().within(name);
     planned.plan = std::move(plan).value();
+    planned.prepared = std::move(prepared).value();
     planned.plan.name = name;
     planned.graph = {{"name", name}, {"hash", hexHash(graph.hash())}, {"nodes", graph.nodeCount()}};
     planned.records = records ? records->used() : json::object();
@@ -193,15 +194,16 @@ Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, cons
     return planned;
 }
 
-Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder,
-                                    json check) {
+Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder, ExportChoice choice) {
     TS_ASSIGN(const MachineRow machine, thisMachine());
     ExportInfo info;
     info.graph = planned.graph;
     info.records = planned.records;
     info.machine = {
         {"key", machine.key}, {"cpu", machine.cpu}, {"isa", machine.isa}, {"cores", machine.cores}};
-    info.check = std::move(check);
+    info.check = std::move(choice.check);
+    info.prefix = std::move(choice.prefix);
+    info.probes = choice.probes;
     info.version = "tunesmith " + versionText();
     return exportModule(planned.plan, folder, info);
 }

@@ -27,6 +27,7 @@ struct PlanRequest {
 
 struct PlannedModel {
     ModulePlan plan;
+    Graph prepared; // what the kernels were cut from
     nlohmann::json graph;   // for module.json
     nlohmann::json records; // likewise: what each tuned kernel was chosen by
     std::size_t tuned = 0;   // kernels
@@ -45,7 +46,12 @@ Result<std::vector<TuningTask>> describeTasks(const std::vector<ModelWorkload>& 
 // Of a request's text: none if it is empty.
 Result<std::optional<SpaceKind>> askedSpace(const std::string& name);
 Status requireComputable(const Model& model); // an Error names the first node that no engine can run
-Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder,
-                                    nlohmann::json check = nullptr);
+
+struct ExportChoice {
+    nlohmann::json check = nullptr; // for module.json
+    std::string prefix = {};        // as in ExportInfo
+    bool probes = false;
+};
+Result<ExportSummary> exportPlanned(const PlannedModel& planned, const std::filesystem::path& folder, ExportChoice choice = {});
 
 } // namespace tunesmith
