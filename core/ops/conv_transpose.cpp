@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/conv_transpose.h"
+
 #include "core/ops/dense.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
@@ -74,12 +76,6 @@ Result<TransposedDims> transposedDims(const Node& original, const Shape& kernel,
         result.output.emplace_back(extent);
     }
     return result;
-}
-
-// The windows as those of the convolution whose input is our output.
-Result<WindowGeometry> geometryOf(const Node& node, const Shape& x, const Shape& w) {
-    TS_ASSIGN(const TransposedDims dims, transposedDims(node, spatialExtents(w), knownDims(spatialExtents(x))));
-    return WindowGeometry{dims.windows, TensorType(DType::f32, dims.output).shape(), spatialExtents(x), false};
 }
 
 Status checkChannels(const InferContext& in, const Dims& x, const Dims& w, std::int64_t group) {
@@ -178,7 +174,7 @@ template <class T> void transposeConvolve(EvalContext& context, const WindowGeom
 
 Status evalConvTranspose(EvalContext& context) {
     TS_ASSIGN(const WindowGeometry geometry,
-              geometryOf(context.node, context.input(0).shape(), context.input(1).shape()));
+              transposedConvGeometry(context.node, context.input(0).shape(), context.input(1).shape()));
     if (context.input(0).count() == 0 || context.outputs[0].count() == 0)
         return {};
     const std::int64_t group = context.node.intAttr("group", 1);
@@ -203,7 +199,7 @@ Expr sourceIndex(const WindowGeometry& g, std::size_t d, const Expr& o, const Ex
 
 Status lowerConvTranspose(LowerContext& context) {
     const Shape &x = context.inputShape(0), &w = context.inputShape(1);
-    TS_ASSIGN(const WindowGeometry g, geometryOf(context.node, x, w));
+    TS_ASSIGN(const WindowGeometry g, transposedConvGeometry(context.node, x, w));
     const std::int64_t group = context.node.intAttr("group", 1);
     Shape extents{x[1] / group};
     for (const Window& window : g.dims)
@@ -231,6 +227,11 @@ Status lowerConvTranspose(LowerContext& context) {
 }
 
 } // namespace
+
+Result<WindowGeometry> transposedConvGeometry(const Node& node, const Shape& x, const Shape& w) {
+    TS_ASSIGN(const TransposedDims dims, transposedDims(node, spatialExtents(w), knownDims(spatialExtents(x))));
+    return WindowGeometry{dims.windows, TensorType(DType::f32, dims.output).shape(), spatialExtents(x), false};
+}
 
 void registerConvTranspose(OperatorList& list) {
     addOperator(list, "ConvTranspose", Fusion::anchor, 1, {2, 3}, inferConvTranspose, evalConvTranspose,

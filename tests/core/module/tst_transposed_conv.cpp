@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 #include <algorithm>
+#include <limits>
 
 #include "core/base/rng.h"
 #include "core/check/equivalence.h"
@@ -47,13 +48,24 @@ const std::vector<Case>& cases() {
         {"3x3 stride 1, wide pads", {1, 4, 9, 9}, {4, 2, 3, 3}, {{"pads", Ints{3, 3, 3, 3}}}},
         {"two groups", {1, 4, 3, 3}, {4, 3, 2, 2}, {{"strides", Ints{2, 2}}, {"group", std::int64_t{2}}}},
         {"output padding", {1, 2, 3, 3}, {2, 2, 4, 4}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"output_padding", Ints{1, 1}}}},
-        {"output padding that no input reaches", {1, 2, 3, 3}, {2, 2, 2, 2}, {{"strides", Ints{2, 2}}, {"output_padding", Ints{1, 1}}}, false},
-        {"3x3 stride 2", {1, 2, 3, 3}, {2, 2, 3, 3}, {{"strides", Ints{2, 2}}}, false},
-        {"dilated", {1, 2, 3, 3}, {2, 2, 2, 2}, {{"dilations", Ints{2, 2}}}, false},
-        {"uneven strides", {1, 2, 3, 3}, {2, 2, 2, 4}, {{"strides", Ints{1, 2}}}, false},
-        {"automatic pads", {1, 2, 3, 3}, {2, 2, 2, 2}, {{"auto_pad", std::string("SAME_UPPER")}}, false},
-        {"wanted shape", {1, 2, 3, 3}, {2, 2, 2, 2}, {{"output_shape", Ints{4, 4}}}, false},
-        {"one dimension", {1, 2, 5}, {2, 2, 2}, {{"strides", Ints{2}}}, false},
+        {"output padding that no input reaches", {1, 2, 3, 3}, {2, 2, 2, 2}, {{"strides", Ints{2, 2}}, {"output_padding", Ints{1, 1}}}},
+        {"3x3 stride 2", {1, 2, 3, 4}, {2, 2, 3, 3}, {{"strides", Ints{2, 2}}}},
+        {"3x3 stride 2, pads and output padding", {1, 2, 3, 4}, {2, 3, 3, 3}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"output_padding", Ints{1, 1}}}},
+        {"3x3 stride 2, wide pads, two groups", {2, 4, 5, 6}, {4, 3, 3, 3}, {{"strides", Ints{2, 2}}, {"pads", Ints{2, 2, 2, 2}}, {"group", std::int64_t{2}}}},
+        {"5x4 stride 3", {1, 2, 3, 4}, {2, 2, 5, 4}, {{"strides", Ints{3, 3}}, {"pads", Ints{1, 0, 2, 1}}}},
+        {"dilated", {1, 2, 3, 3}, {2, 2, 2, 3}, {{"dilations", Ints{2, 3}}, {"pads", Ints{1, 2, 0, 1}}}},
+        {"dilated, stride 2", {1, 2, 3, 3}, {2, 2, 2, 2}, {{"strides", Ints{2, 2}}, {"dilations", Ints{2, 2}}}, false},
+        {"uneven strides", {1, 2, 3, 3}, {2, 2, 2, 4}, {{"strides", Ints{1, 2}}}},
+        {"uneven strides that divide nothing", {2, 2, 3, 4}, {2, 3, 3, 5}, {{"strides", Ints{2, 3}}}},
+        {"kernel shorter than the stride", {1, 2, 3, 3}, {2, 2, 2, 2}, {{"strides", Ints{3, 3}}}, false},
+        {"more phases than convolutions are worth", {1, 2, 3, 3}, {2, 2, 6, 6}, {{"strides", Ints{5, 5}}}, false},
+        {"automatic pads", {1, 2, 3, 3}, {2, 2, 3, 3}, {{"auto_pad", std::string("SAME_UPPER")}, {"strides", Ints{2, 2}}}},
+        {"automatic pads before", {1, 2, 3, 3}, {2, 2, 2, 2}, {{"auto_pad", std::string("SAME_LOWER")}}},
+        {"wanted shape", {1, 2, 3, 3}, {2, 2, 2, 2}, {{"output_shape", Ints{7, 6}}, {"strides", Ints{2, 2}}}},
+        {"one dimension", {1, 2, 5}, {2, 2, 2}, {{"strides", Ints{2}}}},
+        {"one dimension, stride 4", {2, 3, 5}, {3, 2, 8}, {{"strides", Ints{4}}, {"pads", Ints{2, 2}}}},
+        {"one dimension, kernel of another length", {1, 2, 5}, {2, 3, 7}, {{"strides", Ints{3}}, {"pads", Ints{2, 1}}}},
+        {"three dimensions", {1, 2, 2, 3, 2}, {2, 2, 2, 3, 2}, {{"strides", Ints{2, 2, 1}}}},
         {"weights from outside", {1, 2, 3, 3}, {2, 2, 2, 2}, {{"strides", Ints{2, 2}}}, false, false, false},
     };
     return table;
@@ -100,6 +112,37 @@ private slots:
         const std::vector<Tensor> inputs = take(randomInputs(before, 3));
         const Difference difference = compareTensors(take(Interpreter(before).run(inputs))[0], take(Interpreter(after).run(inputs))[0]);
         QVERIFY2(difference.equal, difference.text.c_str());
+    }
+
+    // All small kernels, strides and pads.
+    void everyWindowComputesTheSame() {
+        Rng rng(11);
+        for (std::int64_t kernel = 1; kernel <= 5; ++kernel)
+            for (std::int64_t stride = 1; stride <= 4; ++stride)
+                for (std::int64_t pad = 0; pad <= 2; ++pad)
+                    for (std::int64_t extra = 0; extra < stride; ++extra) {
+                        const auto input = static_cast<std::int64_t>(1 + rng.below(4));
+                        if (stride * (input - 1) + kernel + extra <= 2 * pad)
+                            continue;
+                        const Case kase{"", {1, 2, input}, {2, 3, kernel}, {{"strides", Ints{stride}}, {"pads", Ints{pad, pad}}, {"output_padding", Ints{extra}}}};
+                        const Graph before = graphOf(kase), after = take(inferShapes(take(transposedConvsAsConvs(before))));
+                        const std::vector<Tensor> inputs = take(randomInputs(before, 3));
+                        const Difference difference = compareTensors(take(Interpreter(before).run(inputs))[0], take(Interpreter(after).run(inputs))[0]);
+                        QVERIFY2(difference.equal, qPrintable(QString("kernel %1, stride %2, pad %3, output padding %4: ").arg(kernel).arg(stride).arg(pad).arg(extra) +
+                                                              difference.text.c_str()));
+                    }
+    }
+
+    // What no input reaches stays finite beside an infinity.
+    void infinitiesStayWhereTheyAre() {
+        for (const std::int64_t kernel : {3, 4}) {
+            const Case kase{"", {1, 2, 4, 4}, {2, 2, kernel, kernel}, {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}};
+            const Graph before = graphOf(kase), after = take(inferShapes(take(transposedConvsAsConvs(before))));
+            std::vector<Tensor> inputs = take(randomInputs(before, 3));
+            inputs[0].mutableData<float>()[5] = std::numeric_limits<float>::infinity();
+            const Difference difference = compareTensors(take(Interpreter(before).run(inputs))[0], take(Interpreter(after).run(inputs))[0]);
+            QVERIFY2(difference.equal, difference.text.c_str());
+        }
     }
 };
 
