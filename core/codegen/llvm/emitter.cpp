@@ -10,6 +10,7 @@
 #include "core/codegen/llvm/small_floats.h"
 #include "core/codegen/llvm/streamed_stores.h"
 #include "core/codegen/llvm/transpose.h"
+#include "core/codegen/llvm/value_types.h"
 #include "core/loops/program.h"
 #include "core/loops/simplify.h"
 
@@ -44,21 +45,8 @@ public:
 
 private:
     // Types -----------------------------------------------------------------------------------------------------------
-    llvm::Type* valueType(DType type) {
-        switch (type) {
-        case DType::f16:
-        case DType::bf16:
-        case DType::f32: return builder_.getFloatTy();
-        case DType::f64: return builder_.getDoubleTy();
-        case DType::boolean: return builder_.getInt1Ty();
-        default: return builder_.getIntNTy(static_cast<unsigned>(byteSize(type) * 8));
-        }
-    }
-    llvm::Type* memoryType(DType type) {
-        if (isSmallFloat(type))
-            return smallFloatMemory(builder_, type);
-        return type == DType::boolean ? builder_.getInt8Ty() : valueType(type);
-    }
+    llvm::Type* valueType(DType type) { return valueTypeOf(builder_, type); }
+    llvm::Type* memoryType(DType type) { return memoryTypeOf(builder_, type); }
     static llvm::Type* vectorOf(llvm::Type* type, int lanes) {
         return llvm::FixedVectorType::get(type, static_cast<unsigned>(lanes));
     }
@@ -336,8 +324,11 @@ private:
     }
 
     Value* loadFrom(const Expr& e, llvm::Type* type, std::int64_t lane) {
-        Value* place = address(buffers_.at(e->tensor.get()), memoryType(e->type), e->args[0], lane);
-        auto* loaded = builder_.CreateAlignedLoad(type, place, llvm::Align(byteSize(e->type)));
+        const bool masked = mask_ && type->isVectorTy(); // lanes that do not read may be out of bounds
+        Value* place = address(buffers_.at(e->tensor.get()), memoryType(e->type), e->args[0], lane, masked ? Bounds::beyond : Bounds::within);
+        const llvm::Align alignment(byteSize(e->type));
+        llvm::Instruction* loaded = masked ? static_cast<llvm::Instruction*>(builder_.CreateMaskedLoad(type, place, alignment, mask_, llvm::Constant::getNullValue(type)))
+                                           : builder_.CreateAlignedLoad(type, place, alignment);
         scopes_.mark(*loaded, e->tensor.get());
         return loaded;
     }
@@ -380,16 +371,25 @@ private:
 
     Value* emitSelect(const Expr& e) {
         Value* condition = emitExpr(e->args[0]);
-        if (!e->isFree && !isVector(condition) && loops::readsMemory(e))
+        const bool guards = !e->isFree && loops::readsMemory(e);
+        if (guards && !isVector(condition))
             return emitBranchingSelect(e, condition);
-        Value* a = emitExpr(e->args[1]);
-        Value* b = emitExpr(e->args[2]);
+        Value* a = guards ? emitMasked(e->args[1], condition) : emitExpr(e->args[1]);
+        Value* b = guards ? emitMasked(e->args[2], builder_.CreateNot(condition)) : emitExpr(e->args[2]);
         matchWidths(a, b);
         if (isVector(condition) && !isVector(a)) {
             a = widen(a);
             b = widen(b);
         }
         return builder_.CreateSelect(condition, a, b);
+    }
+
+    // Only the lanes of the mask read.
+    Value* emitMasked(const Expr& e, Value* mask) {
+        Value* const outer = std::exchange(mask_, mask_ ? builder_.CreateAnd(mask_, mask) : mask);
+        Value* value = emitExpr(e);
+        mask_ = outer;
+        return value;
     }
 
     // The side that is not taken may read out of bounds (a padded read), so it must not be evaluated.
@@ -453,6 +453,7 @@ private:
     Var vectorVar_;
     std::int64_t firstLane_ = 0;
     int lanes_ = 1;
+    Value* mask_ = nullptr; // of the lanes that read, if not all do
     std::unordered_map<const loops::ExprNode*, std::vector<Value*>> transposedLoads_; // a value for each row
     std::int64_t row_ = 0;
 };

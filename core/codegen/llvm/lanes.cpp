@@ -25,9 +25,17 @@ std::optional<LaneRange> rangeOf(const Stmt& loop) {
     return LaneRange{*begin, static_cast<int>(*end - *begin)};
 }
 
-// A read that only some lanes may do (padding, concatenation): the others would leave the tensor.
+// Whether a mask can keep lanes from reading: what lies side by side is read at once, and a fixed element by all.
+bool canMask(const Expr& e, const Var& var) {
+    if (e->op != Op::load)
+        return std::ranges::all_of(e->args, [&](const Expr& arg) { return canMask(arg, var); });
+    const auto fixed = loops::constantValue(e->args[0]);
+    return (loops::strideAlong(e->args[0], var) == 1 && !loops::readsMemory(e->args[0])) || (fixed && *fixed >= 0 && *fixed < e->tensor->shape[0]);
+}
+
+// A read that only some lanes may do (padding, concatenation), and no mask does for them: the others would leave the tensor.
 bool readsUnderLanes(const Expr& e, const Var& var) {
-    if (e->op == Op::select && !e->isFree && loops::readsMemory(e) && loops::usesVar(e->args[0], var))
+    if (e->op == Op::select && !e->isFree && loops::readsMemory(e) && loops::usesVar(e->args[0], var) && !(canMask(e->args[1], var) && canMask(e->args[2], var)))
         return true;
     return std::ranges::any_of(e->args, [&](const Expr& arg) { return readsUnderLanes(arg, var); });
 }
