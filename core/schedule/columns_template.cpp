@@ -54,12 +54,14 @@ public:
         o.vectorize(o.split(column, target.floatLanes()).second);
         auto& s = schedule[anchor];
         s.computeAt(output, task);
-        const auto [steps, lane] = s.split(s.axes().back(), 4 * target.floatLanes());
+        const auto [steps, four] = s.split(s.axes().back(), 4 * target.floatLanes());
+        const auto [vector, lane] = s.split(four, target.floatLanes());
         const auto [passes, row] = s.split(s.reduceAxes().back(), space.value(config, 1).numbers[0]);
         std::vector<Var> order(s.reduceAxes().begin(), s.reduceAxes().end() - 1);
-        order.insert(order.end(), {passes, steps, row, lane});
+        order.insert(order.end(), {passes, steps, row, vector, lane});
         s.reorder(order);
         s.unroll(row);
+        s.unroll(vector);
         s.vectorize(lane);
     }
 
