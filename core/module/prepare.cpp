@@ -6,9 +6,11 @@
 #include "core/module/fold_batch_norm.h"
 #include "core/module/group_products.h"
 #include "core/module/line_conv.h"
+#include "core/module/map_norms.h"
 #include "core/module/split_views.h"
 #include "core/module/sub_buffers.h"
 #include "core/module/transposed_conv.h"
+#include "core/module/volume_conv.h"
 #include "core/ops/expand_nodes.h"
 #include "core/ops/fold_constants.h"
 
@@ -32,9 +34,11 @@ Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     TS_ASSIGN(const Graph expanded, expandNodes(folded));
     TS_ASSIGN(const Graph convolved, where("ConvTranspose", transposedConvsAsConvs, expanded));
     TS_ASSIGN(const Graph merged, where("BatchNormalization", foldBatchNorms, convolved));
-    TS_ASSIGN(const Graph mapped, lineConvsAsMapConvs(merged));
+    TS_ASSIGN(const Graph flat, where("Conv", volumeConvsAsMapConvs, merged));
+    TS_ASSIGN(const Graph mapped, lineConvsAsMapConvs(flat));
     TS_ASSIGN(const Graph grouped, groupedConvsAsProducts(mapped));
-    return where("Split", splitsAsViews, grouped);
+    TS_ASSIGN(const Graph normed, mapNormsAsRowNorms(grouped));
+    return where("Split", splitsAsViews, normed);
 }
 
 namespace {
