@@ -121,8 +121,12 @@ public:
         std::int64_t block = blockFor(group, type.shape());
         if (joined_.contains(group.outputs[0]) && !outweighsCopy(group, block))
             block = std::min(block, widestDivisor(type.shape()[1])); // it can be a part of the whole where blocks divide it
-        if (block > 1)
-            plan_.values[group.outputs[0]] = Layout::blocked(4, 1, block);
+        if (block <= 1)
+            return;
+        plan_.values[group.outputs[0]] = Layout::blocked(4, 1, block);
+        const Node& head = graph_.node(group.nodes.front());
+        if (readsOften(head) && isFeatureMap(graph_.value(head.inputs[0])) && channelBlock(layoutOf(plan_, graph_, head.inputs[0])) == 1)
+            plan_.reads[{group.nodes.front(), head.inputs[0]}] = Layout::blocked(4, 1, block);
     }
 
     LayoutPlan take() { return std::move(plan_); }
@@ -151,9 +155,21 @@ private:
         if (head.op == "Concat")
             return concatBlock(head);
         const std::int64_t block = carriesChannels(graph_, group) ? inheritedBlock(group, shape[1]) : 1;
-        const bool slides = head.op == "MaxPool" || head.op == "AveragePool" || head.op == "LpPool";
-        return block == 1 && slides ? blockOfStrewn(shape[1], 1) : block;
+        return block == 1 && isSlidingPool(head) ? blockOfStrewn(shape[1], 1) : block;
     }
+
+    // Windows over single channels that read each value so often that a copy in blocks, lanes side by side, costs less than gathering lanes:
+    // 7x7 over 96 channels of 56x56 takes 0.48 ms without one and 0.16 with it.
+    bool readsOften(const Node& head) const {
+        constexpr std::int64_t kOften = 25;
+        if (head.op == "Conv") {
+            const Shape& filter = graph_.value(head.inputs[1]).type.shape();
+            return filter[1] == 1 && filter[0] == head.intAttr("group", 1) && filter[2] * filter[3] >= kOften;
+        }
+        return isSlidingPool(head) && elementCount(head.intsAttr("kernel_shape")) >= kOften;
+    }
+
+    static bool isSlidingPool(const Node& head) { return head.op == "MaxPool" || head.op == "AveragePool" || head.op == "LpPool"; }
 
     // Of windows over channels that lie apart, which are read lane by lane: lanes without a channel are slow there.
     std::int64_t blockOfStrewn(std::int64_t channels, std::int64_t otherwise) const {
@@ -170,8 +186,17 @@ private:
         }
         if (groups > 1)
             return widestDivisor(channels / groups);
+        if (channels <= kFewChannels && suitsColumns(conv))
+            return 1;
         const std::int64_t even = widestDivisor(channels);
         return even >= kHalfVector && winogradMeets(conv, output) ? even : widestBlock(channels);
+    }
+
+    // Whether columns make better lanes than so few channels: of windows without steps over maps that are wide enough.
+    bool suitsColumns(const Node& conv) const {
+        const Shape &filter = graph_.value(conv.inputs[1]).type.shape(), &output = graph_.value(conv.outputs[0]).type.shape();
+        const std::vector<std::int64_t> strides = conv.intsAttr("strides");
+        return filter[2] * filter[3] > 1 && output[3] >= lanes_ && (strides.empty() || strides.back() == 1);
     }
 
     // Whether Winograd's algorithm would make this value or read it, which needs blocks that divide the channels and then takes a third
@@ -236,7 +261,7 @@ private:
         return block;
     }
 
-    static constexpr std::int64_t kHalfVector = 8;
+    static constexpr std::int64_t kHalfVector = 8, kFewChannels = 4;
 
     const Graph& graph_;
     std::int64_t lanes_;

@@ -55,10 +55,16 @@ Stage paddedCopy(const loops::TensorRef& tensor, const std::vector<Margin>& marg
 } // namespace
 
 bool padLeftOperand(Program& program, std::size_t first) {
-    Stage product = program.stages.front();
-    const std::vector<Margin> margins = marginsOf(product, first);
+    const std::vector<Margin> margins = marginsOf(program.stages.front(), first);
     if (std::ranges::all_of(margins, [](const Margin& margin) { return margin.before + margin.after == 0; }))
         return false;
+    copyLeftOperand(program, first);
+    return true;
+}
+
+void copyLeftOperand(Program& program, std::size_t first) {
+    Stage product = program.stages.front();
+    const std::vector<Margin> margins = marginsOf(product, first);
     const Expr read = product.body->args[0];
     Stage copy = paddedCopy(read->tensor, margins);
     Indices moved;
@@ -68,7 +74,6 @@ bool padLeftOperand(Program& program, std::size_t first) {
     product.guard = Expr();
     program.stages.front() = std::move(product);
     program.stages.insert(program.stages.begin(), std::move(copy));
-    return true;
 }
 
 void copyRightOperand(Program& program) {

@@ -10,6 +10,7 @@ namespace tunesmith {
 // The left operand with zeros around it in every dimension from `first` on in which reads leave it; then nothing is tested
 // for. Returns whether there was anything to do.
 bool padLeftOperand(loops::Program& program, std::size_t first);
+void copyLeftOperand(loops::Program& program, std::size_t first); // the same, also where nothing leaves it
 void copyRightOperand(loops::Program& program);
 bool copiesOperand(const loops::Program& program); // whether the first stage is such a copy; the product is then the second
 

@@ -23,7 +23,7 @@ namespace {
 using Templates = std::vector<const ScheduleTemplate*>;
 
 const Templates& plainTemplates() { // the first that matches schedules a workload; the last one always does
-    static const Templates all{&convTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &columnsTemplate(), &rearrangeTemplate(), &genericTemplate()};
+    static const Templates all{&convTemplate(), &fewOutputsTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &columnsTemplate(), &rearrangeTemplate(), &genericTemplate()};
     return all;
 }
 

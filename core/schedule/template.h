@@ -44,6 +44,7 @@ public:
 };
 
 const ScheduleTemplate& convTemplate();
+const ScheduleTemplate& fewOutputsTemplate();
 const ScheduleTemplate& winogradTemplate(std::int64_t m); // 2 or 4
 const ScheduleTemplate& windowTemplate();
 const ScheduleTemplate& matmulTemplate();

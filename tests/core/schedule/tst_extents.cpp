@@ -40,6 +40,7 @@ const std::vector<Kind>& kinds() {
         {"conv dilated", {16, 16, 14, 17}, [](Case& c, const Ints& e) { return convOf(c, c.blocked({1, e[0], e[2], e[3]}), {e[1], e[0], 3, 3}, {1, 1}, 1, 3); }},
         {"conv of a long window", {1, 20, 64, 9}, [](Case& c, const Ints& e) { return convOf(c, c.input({1, e[0], 1, e[2]}), {e[1], e[0], 1, e[3]}, {1, 1}); }},
         {"conv in groups", {8, 8, 10, 11, 4}, [](Case& c, const Ints& e) { return convOf(c, c.input({1, e[0] * e[4], e[2], e[3]}), {e[1] * e[4], e[0], 3, 3}, {1, 1}, e[4]); }, 1024},
+        {"conv to few channels", {24, 2, 7, 40, 3}, [](Case& c, const Ints& e) { return convOf(c, c.blocked({1, e[0], e[2], e[3]}), {1 + e[1] % 3, e[0], e[4], 3}, {1, 1}); }, 2048},
         {"depthwise", {32, 10, 13, 1}, [](Case& c, const Ints& e) { return convOf(c, c.blocked({e[3], e[0], e[1], e[2]}), {e[0], 1, 3, 3}, {1, 1}, e[0]); }},
         {"depthwise of rows, stride 2", {24, 9, 14, 1}, [](Case& c, const Ints& e) { return convOf(c, c.input({e[3], e[0], e[1], e[2]}), {e[0], 1, 5, 5}, {2, 2}, e[0]); }},
         {"depthwise, two outputs a channel", {16, 9, 14}, [](Case& c, const Ints& e) { return convOf(c, c.input({1, e[0], e[1], e[2]}), {2 * e[0], 1, 3, 3}, {1, 1}, e[0]); }},

@@ -136,6 +136,39 @@ private slots:
         QCOMPARE(net.blocks({window, pool}, {window, pool}), blocks);
     }
 
+    // A copy in blocks is worth it where every value of a map is read many times.
+    void longWindowsReadACopyInBlocks_data() {
+        QTest::addColumn<int>("window");
+        QTest::addColumn<int>("channels"); // of a filter
+        QTest::addColumn<bool>("ofBlocks");
+        QTest::addColumn<int>("block"); // of the copy
+        QTest::newRow("short window") << 3 << 1 << false << 0;
+        QTest::newRow("long window") << 7 << 1 << false << 16;
+        QTest::newRow("long window over blocks") << 7 << 1 << true << 0;
+        QTest::newRow("long window over all channels") << 7 << 32 << false << 0;
+        QTest::newRow("pool") << 5 << 0 << false << 16;
+        QTest::newRow("small pool") << 3 << 0 << false << 0;
+    }
+    void longWindowsReadACopyInBlocks() {
+        QFETCH(int, window);
+        QFETCH(int, channels);
+        QFETCH(bool, ofBlocks);
+        QFETCH(int, block);
+        Net net;
+        ValueId x = net.builder.addInput("x", TensorType(DType::f32, Shape{1, 32, 9, 9}));
+        if (ofBlocks)
+            x = net.conv(x, 32, 32);
+        const ValueId y = channels == 0 ? net.builder.add("MaxPool", {x}, {{"kernel_shape", Ints{window, window}}})
+                                        : net.builder.add("Conv", {x, net.builder.addConstant("", Tensor::zeros(DType::f32, {32, channels, window, window}))},
+                                                          {{"group", std::int64_t{32 / channels}}});
+        net.builder.setOutputs({y});
+        const Graph graph = take(inferShapes(take(net.builder.build())));
+        const LayoutPlan plan = chooseLayouts(graph, take(groupNodes(graph)), wideTarget());
+        QCOMPARE(plan.reads.size(), std::size_t(block > 0 ? 1 : 0));
+        if (block > 0)
+            QCOMPARE(channelBlock(plan.reads.begin()->second), std::int64_t(block));
+    }
+
     void aPoolThatIsJoinedIsAPart() {
         Net net;
         const ValueId pooled = net.builder.add("MaxPool", {net.conv(net.image(16), 16, 24)}, {{"kernel_shape", Ints{1, 1}}});
