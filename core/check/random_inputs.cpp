@@ -120,13 +120,13 @@ Result<Tensor> randomInput(const std::string& name, const TensorType& type, std:
                            std::size_t index) {
     TS_TRY(requireDrawable(name, type));
     Rng rng(Hasher().add(seed).add(index).value());
-    Tensor tensor = Tensor::zeros(type.dtype, type.shape());
+    Tensor tensor = Tensor::zeros(widenedType(type.dtype), type.shape());
     visitDType(tensor.type(), [&](auto tag) {
         using T = decltype(tag);
         for (T& element : tensor.mutableData<T>())
             element = draw<T>(rng, bound);
     });
-    return tensor;
+    return tensor.cast(type.dtype);
 }
 
 Result<std::vector<Tensor>> randomInputs(const Graph& graph, std::uint64_t seed) {

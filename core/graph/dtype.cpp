@@ -11,24 +11,34 @@ namespace {
 struct DTypeFacts {
     DType type;
     std::string_view name;
-    std::size_t size;
+    int bits;
 };
 
-constexpr std::array<DTypeFacts, 15> kFacts{{{DType::f32, "float32", 4},
-                                             {DType::u8, "uint8", 1},
-                                             {DType::i8, "int8", 1},
-                                             {DType::u16, "uint16", 2},
-                                             {DType::i16, "int16", 2},
-                                             {DType::i32, "int32", 4},
-                                             {DType::i64, "int64", 8},
-                                             {DType::string, "string", 0},
-                                             {DType::boolean, "bool", 1},
-                                             {DType::f16, "float16", 2},
-                                             {DType::f64, "float64", 8},
-                                             {DType::u32, "uint32", 4},
-                                             {DType::u64, "uint64", 8},
-                                             {DType::bf16, "bfloat16", 2},
-                                             {DType::undefined, "undefined", 0}}};
+constexpr std::array kFacts{DTypeFacts{DType::f32, "float32", 32},
+                            DTypeFacts{DType::u8, "uint8", 8},
+                            DTypeFacts{DType::i8, "int8", 8},
+                            DTypeFacts{DType::u16, "uint16", 16},
+                            DTypeFacts{DType::i16, "int16", 16},
+                            DTypeFacts{DType::i32, "int32", 32},
+                            DTypeFacts{DType::i64, "int64", 64},
+                            DTypeFacts{DType::string, "string", 0},
+                            DTypeFacts{DType::boolean, "bool", 8},
+                            DTypeFacts{DType::f16, "float16", 16},
+                            DTypeFacts{DType::f64, "float64", 64},
+                            DTypeFacts{DType::u32, "uint32", 32},
+                            DTypeFacts{DType::u64, "uint64", 64},
+                            DTypeFacts{DType::bf16, "bfloat16", 16},
+                            DTypeFacts{DType::f8e4m3fn, "float8_e4m3fn", 8},
+                            DTypeFacts{DType::f8e4m3fnuz, "float8_e4m3fnuz", 8},
+                            DTypeFacts{DType::f8e5m2, "float8_e5m2", 8},
+                            DTypeFacts{DType::f8e5m2fnuz, "float8_e5m2fnuz", 8},
+                            DTypeFacts{DType::u4, "uint4", 4},
+                            DTypeFacts{DType::i4, "int4", 4},
+                            DTypeFacts{DType::f4e2m1, "float4_e2m1fn", 4},
+                            DTypeFacts{DType::f8e8m0, "float8_e8m0fnu", 8},
+                            DTypeFacts{DType::u2, "uint2", 2},
+                            DTypeFacts{DType::i2, "int2", 2},
+                            DTypeFacts{DType::undefined, "undefined", 0}};
 
 const DTypeFacts& facts(DType type) {
     for (const auto& fact : kFacts)
@@ -39,7 +49,29 @@ const DTypeFacts& facts(DType type) {
 
 } // namespace
 
-std::size_t byteSize(DType type) { return facts(type).size; }
+std::size_t byteSize(DType type) { return static_cast<std::size_t>(facts(type).bits / 8); }
+
+int bitSize(DType type) { return facts(type).bits; }
+
+std::size_t storedBytes(DType type, std::int64_t count) {
+    const auto elements = static_cast<std::size_t>(count);
+    if (!isPacked(type))
+        return elements * byteSize(type);
+    const auto perByte = static_cast<std::size_t>(8 / bitSize(type));
+    return elements / perByte + (elements % perByte != 0);
+}
+
+bool isStored(DType type) { return type >= DType::f8e4m3fn && bitSize(type) > 0; }
+
+bool isPacked(DType type) { return bitSize(type) > 0 && bitSize(type) < 8; }
+
+DType widenedType(DType type) {
+    if (!isStored(type))
+        return type;
+    if (type == DType::u4 || type == DType::u2)
+        return DType::u8;
+    return type == DType::i4 || type == DType::i2 ? DType::i8 : DType::f32;
+}
 
 std::string_view dtypeName(DType type) { return facts(type).name; }
 
@@ -55,7 +87,7 @@ bool isFloat(DType type) {
 }
 
 bool isInteger(DType type) {
-    return !isFloat(type) && type != DType::undefined && type != DType::string && type != DType::boolean;
+    return bitSize(type) > 0 && !isFloat(type) && !isStored(type) && type != DType::boolean;
 }
 
 bool isSigned(DType type) {

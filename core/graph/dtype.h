@@ -24,12 +24,27 @@ enum class DType : std::uint8_t {
     u32 = 12,
     u64 = 13,
     bf16 = 16,
+    f8e4m3fn = 17, // from here on: types that only store, see stored_types.h
+    f8e4m3fnuz = 18,
+    f8e5m2 = 19,
+    f8e5m2fnuz = 20,
+    u4 = 21,
+    i4 = 22,
+    f4e2m1 = 23,
+    f8e8m0 = 24,
+    u2 = 25,
+    i2 = 26,
 };
 
-std::size_t byteSize(DType type);      // 0 for undefined and string
+std::size_t byteSize(DType type); // of one element; 0 for undefined, string, and the packed types of 4 and 2 bits
+int bitSize(DType type);          // 0 for undefined and string
+std::size_t storedBytes(DType type, std::int64_t count); // of a tensor with so many elements
+bool isStored(DType type);        // 8 bits of float or less than 8 bits: nothing computes in it
+bool isPacked(DType type);        // several elements in a byte
+DType widenedType(DType type);    // what holds every value of a stored type: float32, int8 or uint8; else the type itself
 std::string_view dtypeName(DType type); // numpy's names: "float32", "int64", "bool", "bfloat16" ...
 DType dtypeFromName(std::string_view name); // undefined for unknown names
-bool isFloat(DType type);
+bool isFloat(DType type);   // of those that kernels compute in, as the next two
 bool isInteger(DType type); // without bool
 bool isSigned(DType type);
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/base/atomic_file.h"
+#include "core/graph/stored_types.h"
 
 namespace tunesmith {
 namespace {
@@ -251,6 +252,8 @@ Result<Tensor> readNpy(const std::filesystem::path& path) {
 Status writeNpy(const std::filesystem::path& path, const Tensor& tensor) {
     if (tensor.type() == DType::bf16)
         return writeNpy(path, tensor.cast(DType::f32));
+    if (isStored(tensor.type()))
+        return writeNpy(path, widenStored(tensor));
     if (tensor.absent() || tensor.type() == DType::string)
         return unsupportedError("cannot write '" + path.string() + "': a tensor of type " +
                                 std::string(dtypeName(tensor.type())) + " has no .npy form");

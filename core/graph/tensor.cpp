@@ -7,6 +7,7 @@
 #include <new>
 
 #include "core/base/hash.h"
+#include "core/graph/stored_types.h"
 
 namespace tunesmith {
 namespace {
@@ -127,6 +128,8 @@ const std::vector<std::string>& Tensor::strings() const {
 
 double Tensor::asDouble(std::int64_t index) const {
     assert(index >= 0 && index < count_);
+    if (isStored(type_))
+        return storedNumber(*this, index);
     return visitDType(type_, [&](auto tag) {
         using T = decltype(tag);
         return convert<double>(reinterpret_cast<const T*>(bytes_)[index]);
@@ -135,6 +138,8 @@ double Tensor::asDouble(std::int64_t index) const {
 
 std::int64_t Tensor::asInt(std::int64_t index) const {
     assert(index >= 0 && index < count_);
+    if (isStored(type_))
+        return convert<std::int64_t>(storedNumber(*this, index));
     return visitDType(type_, [&](auto tag) {
         using T = decltype(tag);
         return convert<std::int64_t>(reinterpret_cast<const T*>(bytes_)[index]);
@@ -155,9 +160,28 @@ Tensor Tensor::reshaped(Shape shape) const {
     return tensor;
 }
 
+Tensor Tensor::viewedAs(DType type) const {
+    assert(bitSize(type) == bitSize(type_));
+    Tensor tensor = *this;
+    tensor.type_ = type;
+    return tensor;
+}
+
+Tensor Tensor::packedBytes() const {
+    Tensor tensor = *this;
+    tensor.type_ = DType::u8;
+    tensor.count_ = static_cast<std::int64_t>(byteCount());
+    tensor.shape_ = {tensor.count_};
+    return tensor;
+}
+
 Tensor Tensor::cast(DType type) const {
     if (type == type_)
         return *this;
+    if (isStored(type_))
+        return widenStored(*this).cast(type);
+    if (isStored(type))
+        return narrowStored(*this, type);
     Tensor result = zeros(type, shape_);
     visitDType(type_, [&](auto from) {
         using From = decltype(from);

@@ -46,16 +46,16 @@ public:
     const Shape& shape() const { return shape_; }
     std::size_t rank() const { return shape_.size(); }
     std::int64_t count() const { return count_; }
-    std::size_t byteCount() const { return static_cast<std::size_t>(count_) * byteSize(type_); }
+    std::size_t byteCount() const { return storedBytes(type_, count_); }
 
     std::span<const std::byte> bytes() const { return {bytes_, byteCount()}; }
     std::span<std::byte> mutableBytes();
     template <class T> std::span<const T> data() const {
-        assert(dtypeOf<T> == type_);
+        assert(holds<T>());
         return {reinterpret_cast<const T*>(bytes_), static_cast<std::size_t>(count_)};
     }
     template <class T> std::span<T> mutableData() {
-        assert(dtypeOf<T> == type_);
+        assert(holds<T>());
         return {reinterpret_cast<T*>(mutableBytes().data()), static_cast<std::size_t>(count_)};
     }
     const std::vector<std::string>& strings() const;
@@ -66,10 +66,16 @@ public:
     std::vector<std::int64_t> asInts() const;
 
     Tensor reshaped(Shape shape) const; // same bytes; the counts must agree
-    Tensor cast(DType type) const;      // C++ conversion per element; float -> bool is "!= 0"; saturates nothing
+    Tensor viewedAs(DType type) const;  // same bytes; the elements must be as wide
+    Tensor packedBytes() const;         // same bytes, as uint8 in one dimension
+    // C++ conversion per element; float -> bool is "!= 0"; saturates nothing but what only stores (stored_types.h).
+    Tensor cast(DType type) const;
     std::uint64_t hash() const;         // of type, shape and bytes
 
 private:
+    // Floats of 8 bits are seen as their codes.
+    template <class T> bool holds() const { return dtypeOf<T> == type_ || (isStored(type_) && !isPacked(type_) && sizeof(T) == 1); }
+
     DType type_ = DType::undefined;
     Shape shape_;
     std::int64_t count_ = 0;
@@ -77,7 +83,8 @@ private:
     std::shared_ptr<const void> owner_;
 };
 
-// Calls `visitor` with a value of the C++ type that holds elements of `type` (Half and BFloat included).
+// Calls `visitor` with a value of the C++ type that holds elements of `type` (Half and BFloat included; for
+// floats of 8 bits that of their codes). Packed types have none: unpackCodes() comes first.
 template <class Visitor> decltype(auto) visitDType(DType type, Visitor&& visitor) {
     switch (type) {
     case DType::f64: return visitor(double{});
@@ -92,6 +99,11 @@ template <class Visitor> decltype(auto) visitDType(DType type, Visitor&& visitor
     case DType::u32: return visitor(std::uint32_t{});
     case DType::u64: return visitor(std::uint64_t{});
     case DType::boolean: return visitor(bool{});
+    case DType::f8e4m3fn:
+    case DType::f8e4m3fnuz:
+    case DType::f8e5m2:
+    case DType::f8e5m2fnuz:
+    case DType::f8e8m0: return visitor(std::uint8_t{});
     default: return visitor(float{});
     }
 }

@@ -19,6 +19,11 @@ Op combinerOf(Reduction reduction) {
     }
 }
 
+// A float of 8 bits is loaded as its code.
+std::int64_t integerAt(const Tensor& tensor, std::size_t offset) {
+    return isStored(tensor.type()) ? std::to_integer<std::int64_t>(tensor.bytes()[offset]) : tensor.asInt(static_cast<std::int64_t>(offset));
+}
+
 } // namespace
 
 ScalarCode::Cell ScalarCode::fresh(Scalar value) {
@@ -217,7 +222,7 @@ void ScalarCode::run(const Piece& piece) {
             to.real = loads_[step.a].tensor->data<float>()[offsetOf(loads_[step.a])];
             break;
         case Code::loadReal: to.real = loads_[step.a].tensor->asDouble(static_cast<std::int64_t>(offsetOf(loads_[step.a]))); break;
-        case Code::loadInt: to.integer = loads_[step.a].tensor->asInt(static_cast<std::int64_t>(offsetOf(loads_[step.a]))); break;
+        case Code::loadInt: to.integer = integerAt(*loads_[step.a].tensor, offsetOf(loads_[step.a])); break;
         }
     }
 }

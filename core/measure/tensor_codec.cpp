@@ -35,9 +35,7 @@ Result<Tensor> takeTensor(const Message& message, const json& entry) {
         const auto shape = wholeNumbers<std::int64_t>(entry.at("shape"));
         const auto& blob = message.blobs.at(wholeNumber<std::size_t>(entry.at("blob")));
         const auto count = checkedElementCount(shape);
-        const auto size = byteSize(type);
-        if (size == 0 || !count || blob.size() % size != 0 ||
-            blob.size() / size != static_cast<std::size_t>(*count))
+        if (bitSize(type) == 0 || !count || *count > static_cast<std::int64_t>(blob.size()) * 8 || blob.size() != storedBytes(type, *count))
             return internalError(kBroken);
         Tensor tensor = Tensor::zeros(type, shape);
         if (!blob.empty())

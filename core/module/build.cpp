@@ -52,7 +52,7 @@ private:
     }
 
     static std::int64_t bytesOf(const TensorType& type, const Layout& layout) {
-        return layout.elementCount(type.shape()) * static_cast<std::int64_t>(byteSize(type.dtype));
+        return static_cast<std::int64_t>(storedBytes(type.dtype, layout.elementCount(type.shape())));
     }
 
     std::size_t newValueBuffer(ValueId value, const Layout& layout) {

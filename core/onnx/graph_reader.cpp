@@ -74,7 +74,7 @@ TensorType readType(const onnx::TypeProto& proto) {
     }
     const int element = proto.tensor_type().elem_type();
     TensorType type(element > 0 && element < 256 ? static_cast<DType>(element) : DType::undefined);
-    if (byteSize(type.dtype) == 0 && type.dtype != DType::string)
+    if (bitSize(type.dtype) == 0 && type.dtype != DType::string)
         return {}; // what has no element type that we know is not written back either
     if (!proto.tensor_type().has_shape())
         return type;

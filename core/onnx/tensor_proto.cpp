@@ -20,7 +20,7 @@ constexpr std::uint64_t kDataAlignment = 64;
 
 Result<DType> readType(int number) {
     const auto type = static_cast<DType>(number);
-    const bool known = number > 0 && number < 256 && (byteSize(type) > 0 || type == DType::string);
+    const bool known = number > 0 && number < 256 && (bitSize(type) > 0 || type == DType::string);
     if (!known)
         return unsupportedError(
             "its element type " +
@@ -57,18 +57,32 @@ Tensor withLegalBools(Tensor tensor) {
     return result;
 }
 
+// The bits of a packed tensor's last byte that are elements; a file may hold anything in the others.
+std::byte lastBits(DType type, const Shape& shape) {
+    const std::int64_t used = isPacked(type) ? elementCount(shape) * bitSize(type) % 8 : 0;
+    return static_cast<std::byte>(used == 0 ? 0xff : (1 << used) - 1);
+}
+bool hasCleanEnd(DType type, const Shape& shape, std::span<const std::byte> bytes) {
+    return bytes.empty() || (bytes.back() & ~lastBits(type, shape)) == std::byte{0};
+}
+void cleanEnd(Tensor& tensor) {
+    if (isPacked(tensor.type()) && tensor.count() > 0)
+        tensor.mutableBytes().back() &= lastBits(tensor.type(), tensor.shape());
+}
+
 Tensor wrapOrCopy(DType type, Shape shape, std::span<const std::byte> bytes,
                   std::shared_ptr<const void> owner) {
-    const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % byteSize(type) == 0;
-    if (bytes.size() > kSmall && aligned)
+    const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % std::max<std::size_t>(byteSize(type), 1) == 0;
+    if (bytes.size() > kSmall && aligned && hasCleanEnd(type, shape, bytes))
         return withLegalBools(Tensor::wrap(type, std::move(shape), bytes.data(), std::move(owner)));
     Tensor tensor = Tensor::zeros(type, std::move(shape));
     std::copy(bytes.begin(), bytes.end(), tensor.mutableBytes().begin());
+    cleanEnd(tensor);
     return withLegalBools(std::move(tensor));
 }
 
 Result<Tensor> takeRaw(onnx::TensorProto& proto, DType type, Shape shape) {
-    const std::size_t needed = static_cast<std::size_t>(elementCount(shape)) * byteSize(type);
+    const std::size_t needed = storedBytes(type, elementCount(shape));
     if (proto.raw_data().size() != needed)
         return sizeError(proto.raw_data().size(), " bytes", shape, needed);
     const std::shared_ptr<const std::string> owner(proto.release_raw_data());
@@ -95,6 +109,19 @@ template <class Field> Result<Tensor> takeTyped(Field& field, DType type, Shape 
     return tensor;
 }
 
+// One byte for each number of the field: an element of 8 bits, or several smaller ones.
+Result<Tensor> takeCodes(onnx::TensorProto& proto, DType type, Shape shape) {
+    const std::size_t needed = storedBytes(type, elementCount(shape));
+    if (static_cast<std::size_t>(proto.int32_data_size()) != needed)
+        return sizeError(static_cast<std::size_t>(proto.int32_data_size()), " numbers", shape, needed);
+    Tensor tensor = Tensor::zeros(type, std::move(shape));
+    std::transform(proto.int32_data().begin(), proto.int32_data().end(), tensor.mutableBytes().begin(),
+                   [](std::int32_t code) { return static_cast<std::byte>(code); });
+    cleanEnd(tensor);
+    google::protobuf::RepeatedField<google::protobuf::int32>().Swap(proto.mutable_int32_data());
+    return tensor;
+}
+
 Result<Tensor> takeStrings(onnx::TensorProto& proto, Shape shape) {
     const auto count = static_cast<std::size_t>(elementCount(shape));
     if (static_cast<std::size_t>(proto.string_data_size()) != count)
@@ -104,6 +131,8 @@ Result<Tensor> takeStrings(onnx::TensorProto& proto, Shape shape) {
 }
 
 Result<Tensor> takeFields(onnx::TensorProto& proto, DType type, Shape shape) {
+    if (isStored(type))
+        return takeCodes(proto, type, std::move(shape));
     switch (type) {
     case DType::string:
         return takeStrings(proto, std::move(shape));
@@ -178,7 +207,7 @@ Result<Tensor> TensorReader::readExternal(const onnx::TensorProto& proto, DType 
     if (type == DType::string)
         return unsupportedError("strings cannot be external data");
     TS_ASSIGN(const ExternalPlace place, readPlace(proto));
-    const std::uint64_t size = static_cast<std::uint64_t>(elementCount(shape)) * byteSize(type);
+    const std::uint64_t size = storedBytes(type, elementCount(shape));
     TS_ASSIGN(MappedBytes mapped, files_.map(place, size));
     return wrapOrCopy(type, std::move(shape), mapped.bytes, std::move(mapped.owner));
 }
@@ -205,7 +234,7 @@ Result<Tensor> TensorReader::readSparse(onnx::SparseTensorProto& proto, const st
         TS_ASSIGN(const Tensor indices, read(*proto.mutable_indices(), "indices"));
         TS_ASSIGN(const Shape shape, readShape(proto.dims(), values.type()));
         const std::size_t size = byteSize(values.type());
-        if (values.type() == DType::string || values.rank() != 1)
+        if (size == 0 || values.rank() != 1)
             return unsupportedError("this kind of sparse tensor is not supported");
         if (static_cast<std::uint64_t>(elementCount(shape)) * size > kLargestDense)
             return unsupportedError("as a dense tensor of shape " + shapeText(shape) +

@@ -97,7 +97,7 @@ std::optional<std::int64_t> byteSizeOf(const TensorType& type) {
     const auto count = checkedElementCount(type.shape());
     if (!count || *count > (std::int64_t(1) << 58))
         return std::nullopt;
-    return *count * static_cast<std::int64_t>(std::max<std::size_t>(byteSize(type.dtype), 1));
+    return bitSize(type.dtype) > 0 ? static_cast<std::int64_t>(storedBytes(type.dtype, *count)) : *count;
 }
 
 Error unknownOperator(const Node& node) {

@@ -19,16 +19,25 @@ public:
     }
 
     Result<Graph> run() {
-        for (std::size_t i = 0; i < graph_.nodeCount(); ++i) {
-            if (options_.stop.stopRequested())
-                return cancelledError();
-            fold(*graph_.nodes()[i]);
+        TS_TRY(foldAll());
+        if (widened_ > 0 && widened_ <= options_.widening) {
+            widens_ = true;
+            TS_TRY(foldAll());
         }
         TS_ASSIGN(const Graph folded, builder_.build());
         return removeDeadNodes(folded);
     }
 
 private:
+    Status foldAll() {
+        for (std::size_t i = 0; i < graph_.nodeCount(); ++i) {
+            if (options_.stop.stopRequested())
+                return cancelledError();
+            fold(*graph_.nodes()[i]);
+        }
+        return {};
+    }
+
     bool deterministic(NodeId id) const {
         const Operator* op = findOperator(graph_.node(id).op, graph_.node(id).domain);
         return op && op->deterministic;
@@ -48,8 +57,12 @@ private:
                 return;
             inputBytes += static_cast<std::int64_t>(inputs[i].byteCount());
         }
-        if (!worthwhile(node, *op, inputBytes))
+        if (!worthwhile(node, *op, inputBytes) || (options_.keepQuantised && node.op == "DequantizeLinear"))
             return;
+        if (const std::int64_t more = widening(node, inputs); more > 0 && !widens_) {
+            widened_ += more;
+            return;
+        }
         const auto outputs = evaluateNode(node, effectiveOpset(graph_, node.domain), inputs);
         for (std::size_t i = 0; outputs.ok() && i < node.outputs.size(); ++i)
             if (node.outputs[i].valid())
@@ -81,9 +94,22 @@ private:
         return true;
     }
 
+    // Bytes that the first input's elements take more in the type of the result.
+    std::int64_t widening(const Node& node, const std::vector<Tensor>& inputs) const {
+        if (inputs.empty() || inputs[0].absent() || node.outputs.size() != 1)
+            return 0;
+        const TensorType& type = builder_.value(node.outputs[0]).type;
+        const bool same = type.isStatic() && checkedElementCount(type.shape()) == inputs[0].count();
+        return same && bitSize(type.dtype) > bitSize(inputs[0].type())
+                   ? static_cast<std::int64_t>(storedBytes(type.dtype, inputs[0].count()) - inputs[0].byteCount())
+                   : 0;
+    }
+
     const Graph& graph_;
     const FoldOptions& options_;
     GraphBuilder builder_;
+    bool widens_ = false;      // the second time
+    std::int64_t widened_ = 0; // what it would add
 };
 
 } // namespace

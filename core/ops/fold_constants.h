@@ -7,14 +7,28 @@ namespace tunesmith {
 
 // How much a model may grow by folding. A result is kept as a node when it has more than maxResultBytes, or more than
 // slackBytes and more than maxGrowth times the bytes that it is computed from (a ConstantOfShape of 400 MB).
+//
+// Weights stay in the type that the model has them in: what has the elements of its input in a wider type (DequantizeLinear, Cast)
+// is folded only where all such nodes of the graph together add no more than widening.
 struct FoldOptions {
     std::int64_t maxResultBytes = std::int64_t(64) << 20;
     std::int64_t maxGrowth = 16;
     std::int64_t slackBytes = std::int64_t(1) << 20;
     StopToken stop;
+    std::int64_t widening = std::int64_t(1) << 16; // what is no weight but the arithmetic of shapes
+    bool keepQuantised = true;                     // DequantizeLinear stays, however small: the model is to be written again
 
     // For compiling: whatever can be a weight becomes one, up to 2 GB each.
-    static FoldOptions weights() { return {std::int64_t(2) << 30, std::int64_t(1) << 40, std::int64_t(1) << 20, {}}; }
+    static FoldOptions weights() {
+        return {std::int64_t(2) << 30, std::int64_t(1) << 40, std::int64_t(1) << 20, {}, std::int64_t(128) << 20, false};
+    }
+    // For graphs that are rewritten and written again: the same, but quantised weights stay.
+    static FoldOptions rewriting() {
+        FoldOptions options = weights();
+        options.widening = FoldOptions().widening;
+        options.keepQuantised = true;
+        return options;
+    }
 };
 
 // Evaluates what depends only on constants, and what shape inference knows (the Shape of a static input), then drops what

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Identity, Cast, CastLike.
+#include "core/graph/stored_types.h"
 #include "core/ops/lowering.h"
 #include "core/ops/movement.h"
+#include "core/ops/quantize.h"
 #include "core/ops/string_cast.h"
 
 namespace tunesmith::ops {
@@ -36,26 +38,39 @@ Status castTo(InferContext& in, DType type) {
 
 Status inferCast(InferContext& in) {
     const std::int64_t code = in.node.intAttr("to", 0);
-    const auto type = code > 0 && code <= 16 ? static_cast<DType>(code) : DType::undefined;
-    if (type != DType::string && byteSize(type) == 0)
-        return in.unsupported("cannot cast to element type " + std::to_string(code) +
-                              (code >= 17 && code <= 20 ? ", floats of 8 bits are not supported" : ""));
+    const auto type = code > 0 && code < 256 ? static_cast<DType>(code) : DType::undefined;
+    if (type != DType::string && bitSize(type) == 0)
+        return in.unsupported("cannot cast to element type " + std::to_string(code));
     return castTo(in, type);
 }
 
 Status inferCastLike(InferContext& in) { return castTo(in, in.type(1).dtype); }
 
+Tensor widened(const Tensor& tensor) { return isStored(tensor.type()) ? widenStored(tensor) : tensor; }
+
+StoreRule storeRule(const Node& node) {
+    const std::string rounding = node.stringAttr("round_mode", "up");
+    StoreRule rule;
+    rule.saturate = node.intAttr("saturate", 1) != 0;
+    rule.exponent = rounding == "down"      ? StoreRule::Exponent::down
+                    : rounding == "nearest" ? StoreRule::Exponent::nearest
+                                            : StoreRule::Exponent::up;
+    return rule;
+}
+
 Status castElements(EvalContext& context, DType type) {
-    const Tensor& from = context.input(0);
-    if (from.type() == type || (from.type() != DType::string && type != DType::string)) {
+    const Tensor from = type == DType::string ? widened(context.input(0)) : context.input(0);
+    if (isStored(type) && from.type() != DType::string) {
+        context.outputs[0] = narrowStored(widened(from), type, storeRule(context.node));
+    } else if (from.type() == type || (from.type() != DType::string && type != DType::string)) {
         context.outputs[0] = from.cast(type);
     } else if (type == DType::string) {
         context.outputs[0] = numbersToText(from);
     } else {
-        auto numbers = textToNumbers(from, type);
+        auto numbers = textToNumbers(from, widenedType(type));
         if (!numbers.ok())
             return context.error(numbers.error().message);
-        context.outputs[0] = std::move(numbers).value();
+        context.outputs[0] = isStored(type) ? narrowStored(*numbers, type, storeRule(context.node)) : std::move(numbers).value();
     }
     return {};
 }
@@ -70,10 +85,17 @@ Status evalCastLike(EvalContext& context) { return castElements(context, context
 Status lowerCast(LowerContext& context) {
     const DType type = context.outputType();
     lowerElementwise(context, "cast", [&](const loops::Indices& i) {
-        const loops::Expr x = read(context.inputs[0], i);
-        const DType target = computeType(type);
+        const DType stored = context.type(0).dtype, target = computeType(type);
+        const loops::Expr x = isStored(stored) ? decoded(stored, loops::load(context.inputs[0], i)) : read(context.inputs[0], i);
         return x->type == target ? x : loops::cast(target, x);
     });
+    return {};
+}
+
+Status castUnpacked(ExpandContext& context) {
+    if (!isPackedConstant(context) || context.outputType(0).dtype == DType::string || isStored(context.outputType(0).dtype))
+        return context.unsupported("its input is no constant of packed elements");
+    context.outputs[0] = context.cast(unpackedConstant(context), context.outputType(0).dtype);
     return {};
 }
 
@@ -81,10 +103,18 @@ Status lowerCast(LowerContext& context) {
 
 void registerIdentity(OperatorList& list) {
     addMovement(list, "Identity", Fusion::alias, 1, {1, 1}, inferIdentity, evalIdentity, lowerIdentity);
-    addMovement(list, "Cast", Fusion::elementwise, 6, {1, 1}, inferCast, {}, lowerCast);
+    const LowerableRule computes = [](const OpInputs& in) -> Status {
+        const auto target = in.node.op == "Cast" ? static_cast<DType>(in.node.intAttr("to", 0)) : in.type(1).dtype;
+        if (isStored(target) || in.type(0).dtype == DType::f8e8m0)
+            return in.unsupported("its element types are not cast by kernels");
+        return {};
+    };
+    addMovement(list, "Cast", Fusion::elementwise, 6, {1, 1}, inferCast, {}, lowerCast, computes);
     list.back().eval = evalCast;
-    addMovement(list, "CastLike", Fusion::elementwise, 15, {2, 2}, inferCastLike, {}, lowerCast);
+    list.back().expand = castUnpacked;
+    addMovement(list, "CastLike", Fusion::elementwise, 15, {2, 2}, inferCastLike, {}, lowerCast, computes);
     list.back().eval = evalCastLike;
+    list.back().expand = castUnpacked;
 }
 
 } // namespace tunesmith::ops

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/graph/stored_types.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/rules.h"
 
@@ -71,6 +72,25 @@ Status evaluateStrings(const InferRule& infer, const MoveKernel& kernel, EvalCon
     return {};
 }
 
+// Packed elements move as bytes, one each.
+Status evaluatePacked(const InferRule& infer, const MoveKernel& kernel, EvalContext& context) {
+    TS_ASSIGN(const std::vector<TensorType> types, concreteTypes(infer, context));
+    std::vector<Tensor> inputs = context.inputs;
+    for (Tensor& input : inputs)
+        if (isPacked(input.type()))
+            input = unpackCodes(input);
+    EvalContext codes(context.node, context.opset, inputs);
+    codes.runBody = context.runBody;
+    TS_TRY(kernel(codes, types));
+    for (std::size_t i = 0; i < codes.outputs.size(); ++i)
+        context.outputs[i] = isPacked(types[i].dtype) && codes.outputs[i].type() == DType::u8 ? packCodes(types[i].dtype, codes.outputs[i]) : codes.outputs[i];
+    return {};
+}
+
+bool hasPacked(const EvalContext& context) {
+    return std::ranges::any_of(context.inputs, [](const Tensor& input) { return isPacked(input.type()); });
+}
+
 bool hasStrings(const EvalContext& context) {
     return std::any_of(context.inputs.begin(), context.inputs.end(),
                        [](const Tensor& input) { return input.type() == DType::string; });
@@ -101,9 +121,11 @@ void addMovement(OperatorList& list, const std::string& name, Fusion fusion, std
         TS_TRY(checkArity(in, arity));
         return infer(in);
     };
-    op.eval = [rule = op.infer, kernel](EvalContext& context) -> Status {
+    op.eval = [rule = op.infer, kernel, fusion](EvalContext& context) -> Status {
         if (hasStrings(context))
             return evaluateStrings(rule, kernel, context);
+        if (fusion != Fusion::alias && hasPacked(context)) // what shares its bytes needs no elements
+            return evaluatePacked(rule, kernel, context);
         TS_ASSIGN(const std::vector<TensorType> types, concreteTypes(rule, context));
         return kernel(context, types);
     };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/graph/stored_types.h"
 #include "core/ops/kernel.h"
 
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear. Scale and zero point are one for the tensor, one per index
@@ -16,7 +17,7 @@ bool isByte(DType type) {
 }
 
 bool isQuantised(DType type) {
-    return isByte(type) || type == DType::i16 || type == DType::u16;
+    return isByte(type) || type == DType::i16 || type == DType::u16 || (isStored(type) && type != DType::f8e8m0);
 }
 
 Expr saturated(DType type, const Expr& value) {
@@ -27,6 +28,25 @@ Expr saturated(DType type, const Expr& value) {
         result = cast(type, min(select(value > low, value, low), constantOf(value->type, Limits::max())));
     });
     return result;
+}
+
+// (mantissa + hidden bit) * 2^exponent, where a shift makes the power.
+Expr decoded(DType type, const Expr& stored) {
+    const FloatFormat format = floatFormat(type);
+    const Expr code = cast(DType::i64, cast(DType::u8, stored)), magnitude = binary(Op::bitAnd, code, Expr(127));
+    const Expr exponent = binary(Op::shiftRight, magnitude, Expr(format.mantissaBits));
+    const Expr mantissa = binary(Op::bitAnd, magnitude, Expr((1 << format.mantissaBits) - 1));
+    const Expr whole = mantissa + select(exponent > Expr(0), Expr(1 << format.mantissaBits), Expr(0));
+    const Expr power = cast(DType::f32, binary(Op::shiftLeft, Expr(1), max(exponent, Expr(1))));
+    const auto number = [](double value) { return constantOf(DType::f32, value); };
+    const Expr nan = number(std::numeric_limits<double>::quiet_NaN());
+    Expr size = cast(DType::f32, whole) * power * number(std::ldexp(1.0, -format.bias - format.mantissaBits));
+    if (format.infinities)
+        size = select(equal(exponent, Expr(31)), select(equal(mantissa, Expr(0)), number(std::numeric_limits<double>::infinity()), nan), size);
+    else if (!format.oneZero)
+        size = select(equal(magnitude, Expr(static_cast<int>(format.nan))), nan, size);
+    const Expr signedSize = select(code > Expr(127), -size, size);
+    return format.oneZero ? select(equal(code, Expr(static_cast<int>(format.nan))), nan, signedSize) : signedSize;
 }
 
 Expr oneElement(const LowerContext& context, std::size_t index) {
@@ -114,13 +134,18 @@ Status checkGranularity(const OpInputs& in) {
     return {};
 }
 
+// A scale may be a power of two, which float8e8m0 stores.
+Status requireScale(const OpInputs& in) {
+    return requireType(in, 1, [](DType type) { return isFloat(type) || type == DType::f8e8m0; }, "a floating-point type");
+}
+
 Status inferQuantize(InferContext& in) {
     TS_TRY(requireType(
         in, 0, [](DType type) { return isFloat(type) || type == DType::i32; }, "a floating-point type or int32"));
-    TS_TRY(requireFloat(in, 1));
+    TS_TRY(requireScale(in));
     auto type = static_cast<DType>(in.node.intAttr("output_dtype", 0));
     if (in.has(2)) {
-        TS_TRY(requireType(in, 2, isQuantised, "an integer type of 8 or 16 bits"));
+        TS_TRY(requireType(in, 2, isQuantised, "an integer of 16 bits or less, or a float of 8 or 4"));
         if (type != DType::undefined && type != in.type(2).dtype)
             return in.error("output_dtype is not the type of the zero point");
         type = in.type(2).dtype;
@@ -128,7 +153,7 @@ Status inferQuantize(InferContext& in) {
         type = DType::u8;
     } else if (!isQuantised(type)) {
         return in.unsupported("output_dtype " + std::to_string(in.node.intAttr("output_dtype", 0)) +
-                              " is not supported, only the integers of 8 and 16 bits are");
+                              " is neither an integer of 16 bits or less nor a float of 8 or 4");
     }
     TS_TRY(checkGranularity(in));
     in.outputs[0] = TensorType(type);
@@ -136,32 +161,74 @@ Status inferQuantize(InferContext& in) {
     return {};
 }
 
-template <class T>
-void quantise(const Tensor& x, const Tensor& scale, const Tensor& zero, const Granularity& granularity, Tensor& out) {
-    const auto from = x.data<float>(), scales = scale.data<float>();
-    const auto to = out.mutableData<T>();
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        const auto k = static_cast<std::size_t>(granularity.of(static_cast<std::int64_t>(i)));
-        const float shift = zero.absent() ? 0.0F : static_cast<float>(zero.data<T>()[zero.count() == 1 ? 0 : k]);
-        to[i] = saturated<T>(std::nearbyint(from[i] / scales[k]) + shift);
+// What an integer type holds.
+std::pair<float, float> quantisedRange(DType type) {
+    if (isPacked(type)) {
+        const bool negative = widenedType(type) == DType::i8;
+        const int half = 1 << (bitSize(type) - 1);
+        return {static_cast<float>(negative ? -half : 0), static_cast<float>(negative ? half - 1 : 2 * half - 1)};
     }
+    std::pair<float, float> range;
+    visitQuantised(type, [&](auto tag) {
+        using Limits = std::numeric_limits<decltype(tag)>;
+        range = {static_cast<float>(Limits::lowest()), static_cast<float>(Limits::max())};
+    });
+    return range;
 }
 
+// The quotient in the type that `precision` asks for; without it in float32, of which 16-bit types are a rounding.
+struct Quotient {
+    DType precision;
+    explicit Quotient(const Node& node) : precision(static_cast<DType>(node.intAttr("precision", 0))) {}
+    float operator()(float x, float scale) const {
+        const float quotient = x / scale;
+        return precision == DType::f16    ? halfToFloat(floatToHalf(quotient))
+               : precision == DType::bf16 ? bfloatToFloat(floatToBfloat(quotient))
+                                          : quotient;
+    }
+    Expr operator()(const Expr& x, const Expr& scale) const {
+        const bool rounds = precision == DType::f16 || precision == DType::bf16;
+        return rounds ? cast(DType::f32, cast(precision, x / scale)) : x / scale;
+    }
+};
+
 Status evalQuantize(EvalContext& context) {
-    const Tensor& scale = context.input(1);
-    const Granularity granularity(context.node, context.input(0).shape(), scale.shape());
-    visitQuantised(context.outputs[0].type(), [&](auto tag) {
-        quantise<decltype(tag)>(context.input(0).cast(DType::f32), scale.cast(DType::f32),
-                                context.has(2) ? context.input(2) : Tensor(), granularity, context.outputs[0]);
-    });
+    const DType type = context.outputs[0].type();
+    const Tensor x = context.input(0).cast(DType::f32), scale = context.input(1).cast(DType::f32);
+    const Tensor zero = context.has(2) ? context.input(2).cast(DType::f32) : Tensor();
+    const Granularity granularity(context.node, x.shape(), scale.shape());
+    const Quotient quotient(context.node);
+    const bool rounds = widenedType(type) != DType::f32;
+    const auto [low, high] = rounds ? quantisedRange(type) : std::pair(0.0F, 0.0F);
+    Tensor numbers = Tensor::zeros(DType::f32, x.shape());
+    const auto from = x.data<float>(), scales = scale.data<float>();
+    const auto to = numbers.mutableData<float>();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        const auto k = static_cast<std::size_t>(granularity.of(static_cast<std::int64_t>(i)));
+        const float shift = zero.absent() ? 0.0F : zero.data<float>()[zero.count() == 1 ? 0 : k];
+        const float share = quotient(from[i], scales[k]);
+        const float moved = (rounds ? std::nearbyint(share) : share) + shift;
+        to[i] = !rounds ? moved : moved > low ? std::min(moved, high) : low;
+    }
+    StoreRule rule;
+    rule.saturate = context.node.intAttr("saturate", 1) != 0;
+    context.outputs[0] = isStored(type) ? narrowStored(numbers, type, rule) : numbers.cast(type);
+    return {};
+}
+
+Status quantizeLowerable(const OpInputs& in) {
+    const auto type = in.has(2) ? in.type(2).dtype : static_cast<DType>(in.node.intAttr("output_dtype", 0));
+    if (isStored(type) || isStored(in.type(1).dtype))
+        return in.unsupported("elements that only store are not written by kernels");
     return {};
 }
 
 Status lowerQuantize(LowerContext& context) {
     const Granularity granularity(context.node, context.inputShape(0), context.inputShape(1));
+    const Quotient quotient(context.node);
     lowerElementwise(context, "quantize", [&](const Indices& i) {
         const Expr x = cast(DType::f32, read(context.inputs[0], i));
-        const Expr rounded = unary(Op::round, x / cast(DType::f32, granularity.read(context, 1, i)));
+        const Expr rounded = unary(Op::round, quotient(x, cast(DType::f32, granularity.read(context, 1, i))));
         if (!context.has(2))
             return saturated(context.outputType(), rounded);
         return saturated(context.outputType(), rounded + cast(DType::f32, granularity.read(context, 2, i)));
@@ -172,28 +239,34 @@ Status lowerQuantize(LowerContext& context) {
 Status inferDequantize(InferContext& in) {
     TS_TRY(requireType(
         in, 0, [](DType type) { return isQuantised(type) || type == DType::i32; },
-        "an integer type of 8 or 16 bits or int32"));
-    TS_TRY(requireFloat(in, 1));
+        "an integer of 16 bits or less, int32, or a float of 8 or 4 bits"));
+    TS_TRY(requireScale(in));
     if (in.has(2))
         TS_TRY(requireSameType(in, 0, 2));
     TS_TRY(checkGranularity(in));
-    in.outputs[0] = TensorType(in.type(1).dtype);
+    const auto stated = static_cast<DType>(in.node.intAttr("output_dtype", 0));
+    const DType type = stated != DType::undefined ? stated : in.type(1).dtype;
+    if (type != DType::undefined && !isFloat(type))
+        return in.error("output_dtype must be a floating-point type that is computed in");
+    in.outputs[0] = TensorType(type);
     in.outputs[0].dims = in.type(0).dims;
     return {};
 }
 
 Status evalDequantize(EvalContext& context) {
-    const Tensor &x = context.input(0), &scale = context.input(1);
+    const Tensor x = context.input(0).cast(widenedType(context.input(0).type()));
+    const Tensor scale = context.input(1).cast(context.outputs[0].type());
     const Granularity granularity(context.node, x.shape(), scale.shape());
-    const Tensor zero = context.has(2) ? context.input(2) : Tensor();
+    const Tensor zero = context.has(2) ? context.input(2).cast(x.type()) : Tensor();
     visitNumeric(x.type(), [&](auto tag) {
         using T = decltype(tag);
+        using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
         visitFloat(scale.type(), [&](auto real) {
             using R = decltype(real);
             for (std::int64_t i = 0; i < x.count(); ++i) {
                 const std::int64_t k = granularity.of(i);
-                const std::int64_t shift = zero.absent() ? 0 : zero.asInt(zero.count() == 1 ? 0 : k);
-                const auto stored = static_cast<R>(static_cast<std::int64_t>(x.data<T>()[i]) - shift);
+                const Wide shift = zero.absent() ? Wide{} : static_cast<Wide>(zero.data<T>()[zero.count() == 1 ? 0 : k]);
+                const auto stored = static_cast<R>(static_cast<Wide>(x.data<T>()[i]) - shift);
                 context.outputs[0].mutableData<R>()[i] = stored * scale.data<R>()[k];
             }
         });
@@ -203,13 +276,29 @@ Status evalDequantize(EvalContext& context) {
 
 Status lowerDequantize(LowerContext& context) {
     const Granularity granularity(context.node, context.inputShape(0), context.inputShape(1));
+    const DType type = computeType(context.outputType()), stored = context.type(0).dtype;
+    const auto number = [&](const Expr& element) { return isStored(stored) ? decoded(stored, element) : cast(DType::i32, element); };
     lowerElementwise(context, "dequantize", [&](const Indices& i) {
-        const Expr scale = granularity.read(context, 1, i);
-        Expr stored = cast(DType::i32, load(context.inputs[0], i));
+        Expr value = number(load(context.inputs[0], i));
         if (context.has(2))
-            stored = stored - cast(DType::i32, granularity.read(context, 2, i));
-        return cast(scale->type, stored) * scale;
+            value = value - number(granularity.read(context, 2, i));
+        return narrow(type, value) * narrow(type, granularity.read(context, 1, i));
     });
+    return {};
+}
+
+Status dequantizeLowerable(const OpInputs& in) {
+    return isStored(in.type(1).dtype) ? Status(in.unsupported("a scale that only stores is not read by kernels")) : Status();
+}
+
+// Packed elements are apart before they are dequantised.
+Status unpackFirst(ExpandContext& context) {
+    if (!isPackedConstant(context) || (context.has(2) && !context.isConstant(2)))
+        return context.unsupported("its inputs are no constants of packed elements");
+    std::vector<ValueId> inputs{unpackedConstant(context), context.node.inputs[1]};
+    if (context.has(2))
+        inputs.push_back(context.addConstant(context.constant(2).cast(unpackedType(context.type(0).dtype))));
+    context.outputs[0] = context.add("DequantizeLinear", inputs, context.node.attributes);
     return {};
 }
 
@@ -278,9 +367,11 @@ Status lowerDynamicQuantize(LowerContext& context) {
 } // namespace
 
 void registerQuantize(OperatorList& list) {
-    addOperator(list, "QuantizeLinear", Fusion::elementwise, 10, {2, 3}, inferQuantize, evalQuantize, lowerQuantize);
-    addOperator(list, "DequantizeLinear", Fusion::elementwise, 10, {2, 3}, inferDequantize, evalDequantize,
-                lowerDequantize);
+    addOperator(list, "QuantizeLinear", Fusion::elementwise, 10, {2, 3}, inferQuantize, evalQuantize, lowerQuantize,
+                quantizeLowerable);
+    addOperator(list, "DequantizeLinear", Fusion::elementwise, 10, {2, 3}, inferDequantize, evalDequantize, lowerDequantize,
+                dequantizeLowerable);
+    list.back().expand = unpackFirst;
     addOperator(list, "DynamicQuantizeLinear", Fusion::opaque, 11, {1, 1, 3}, inferDynamicQuantize, evalDynamicQuantize,
                 lowerDynamicQuantize);
 }

@@ -12,7 +12,7 @@ namespace tunesmith::ops {
 // Sums of products are int32 and wrap around; scales are float32, multiplied in the order of ONNX Runtime.
 
 bool isByte(DType type);      // int8, uint8
-bool isQuantised(DType type); // those and the 16-bit integers
+bool isQuantised(DType type); // integers of 16 bits and less, and floats that only store
 
 template <class Visitor> void visitQuantised(DType type, Visitor&& visitor) {
     switch (type) {
@@ -34,6 +34,15 @@ template <class T> T saturated(float value) {
     return static_cast<T>(value > low ? std::min(value, high) : low);
 }
 loops::Expr saturated(DType type, const loops::Expr& value);
+
+// What packed elements are once they are apart: int8 or uint8, and float8e4m3fn, which holds every float4.
+DType unpackedType(DType type);
+// A packed constant stays so in a graph that is compiled: a node of our own, which is never folded, reads it.
+bool isPackedConstant(const OpInputs& in); // input 0, not empty
+ValueId unpackedConstant(ExpandContext& context);
+
+// The value of an element of a float of 8 bits, float32.
+loops::Expr decoded(DType type, const loops::Expr& code);
 
 // The one element of an input that must be a scalar.
 loops::Expr oneElement(const LowerContext& context, std::size_t index);

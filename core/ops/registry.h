@@ -16,6 +16,7 @@ using OperatorList = std::vector<Operator>;
     X(Arithmetic)                                                                                                      \
     X(Attention)                                                                                                       \
     X(BatchNorm)                                                                                                       \
+    X(BitCast)                                                                                                         \
     X(CausalConv)                                                                                                      \
     X(CenterCropPad)                                                                                                   \
     X(Col2Im)                                                                                                          \
@@ -77,7 +78,8 @@ using OperatorList = std::vector<Operator>;
     X(TensorScatter)                                                                                                   \
     X(Text)                                                                                                            \
     X(Transpose)                                                                                                       \
-    X(Unary)
+    X(Unary)                                                                                                           \
+    X(Unpack)
 
 #define TS_DECLARE_OPERATORS(file) void register##file(OperatorList& list);
 TS_OPERATOR_FILES(TS_DECLARE_OPERATORS)

@@ -87,7 +87,7 @@ std::int64_t Workload::bytes() const {
     for (const auto* values : {&graph.inputs(), &graph.outputs()})
         for (const ValueId id : *values) {
             const TensorType& type = graph.value(id).type;
-            sum += elementCount(type.shape()) * static_cast<std::int64_t>(byteSize(type.dtype));
+            sum += static_cast<std::int64_t>(storedBytes(type.dtype, elementCount(type.shape())));
         }
     return sum;
 }

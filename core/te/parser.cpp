@@ -53,7 +53,7 @@ private:
         const Token token = tokens_.now();
         TS_ASSIGN(const Name type, tokens_.name("the type of an input, as in float32[M, N] X,"));
         input.type = dtypeFromName(type.text);
-        if (byteSize(input.type) == 0)
+        if (byteSize(input.type) == 0 || isStored(input.type))
             return errorAt(tokens_.source(), token.place, "'" + type.text + "' is no element type; take float32, float64, int64, bool or another of numpy's names");
         if (tokens_.now().is("["))
             TS_TRY(dimensions(input));

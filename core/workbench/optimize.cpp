@@ -136,7 +136,7 @@ Result<double> checkAgainstOriginal(const Graph& before, const Graph& after, std
 
 Result<Graph> foldedGraph(const rewrite::ModelDraft& model, const rewrite::Draft& draft, const std::string& rule) {
     TS_ASSIGN(const Graph graph, rewrite::graphOf(model, draft, rule));
-    return foldConstants(graph, FoldOptions::weights());
+    return foldConstants(graph, FoldOptions::rewriting());
 }
 
 constexpr const char *kPrepare = "prepare", *kSearch = "search", *kCheck = "check"; // stages
@@ -452,7 +452,7 @@ Result<OptimizedModel> undoRewrite(const Model& model, const OptimizeRequest& re
 
 Result<double> exportStep(const OptimizedModel& made, std::size_t steps, const std::filesystem::path& file, const Work& work) {
     const Graph& step = steps == 0 ? made.before : made.steps[steps - 1].graph;
-    TS_ASSIGN(const Graph graph, foldConstants(step, FoldOptions::weights()));
+    TS_ASSIGN(const Graph graph, foldConstants(step, FoldOptions::rewriting()));
     TS_ASSIGN(const double error, checkAgainstOriginal(made.before, graph, 1, work));
     TS_TRY(exportOnnx(graph, file));
     return error;
