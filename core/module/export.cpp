@@ -48,13 +48,23 @@ void addProbes(std::map<std::string, std::string>& functions, const std::string&
         functions[prefix + "_" + name] = std::string(kPlaceholder) + "_" + name;
 }
 
-std::vector<std::byte> weightBytes(const ModulePlan& plan) {
-    std::vector<std::byte> weights(static_cast<std::size_t>(plan.weightBytes));
+// The weights file without a copy of the weights: constants in the order of their places, and what fills the gaps.
+std::vector<std::span<const std::byte>> weightPieces(const ModulePlan& plan) {
+    static constexpr std::byte kGap[64] = {};
+    std::vector<std::span<const std::byte>> pieces;
+    std::int64_t end = 0;
+    const auto fillTo = [&](std::int64_t offset) {
+        for (; end < offset; end += static_cast<std::int64_t>(pieces.back().size()))
+            pieces.push_back(std::span(kGap).first(static_cast<std::size_t>(std::min<std::int64_t>(offset - end, sizeof kGap))));
+    };
     for (const PlanConstant& constant : plan.constants) {
-        const auto bytes = constant.packed.bytes();
-        std::copy(bytes.begin(), bytes.end(), weights.begin() + plan.buffers[constant.buffer].offset);
+        assert(plan.buffers[constant.buffer].offset >= end && "constants are planned one after the other");
+        fillTo(plan.buffers[constant.buffer].offset);
+        pieces.push_back(constant.packed.bytes());
+        end += static_cast<std::int64_t>(constant.packed.byteCount());
     }
-    return weights;
+    fillTo(plan.weightBytes);
+    return pieces;
 }
 
 class Exporter {
@@ -63,12 +73,10 @@ public:
         : plan_(plan), info_(info), folder_(folder), prefix_(info.prefix.empty() ? modulePrefix(plan.name) : info.prefix) {}
 
     Result<ExportSummary> run() {
-        const std::vector<std::byte> weights = weightBytes(plan_);
-        TS_TRY(write("weights.bin", weights));
-        TS_TRY(link(ts_content_hash(weights.data(), weights.size())));
+        TS_TRY(writeWeights());
         TS_TRY(writeTexts());
         TS_TRY(writeDescription());
-        ExportSummary summary{folder_.target(), prefix_, 0, weights.size()};
+        ExportSummary summary{folder_.target(), prefix_, 0, static_cast<std::size_t>(plan_.weightBytes)};
         std::error_code error;
         summary.libraryBytes = fs::file_size(folder_.path() / library(), error);
         TS_TRY(folder_.commit());
@@ -77,6 +85,17 @@ public:
 
 private:
     std::string library() const { return "lib" + prefix_ + ".so"; }
+
+    Status writeWeights() {
+        const std::vector<std::span<const std::byte>> pieces = weightPieces(plan_);
+        TsContentHash state = ts_hash_begin();
+        for (const std::span<const std::byte> piece : pieces)
+            ts_hash_add(&state, piece.data(), piece.size());
+        const std::uint64_t hash = ts_hash_end(&state);
+        files_.push_back({{"name", "weights.bin"}, {"bytes", plan_.weightBytes}, {"hash", hexHash(hash)}});
+        TS_TRY(folder_.write("weights.bin", pieces));
+        return link(hash);
+    }
 
     Status write(const std::string& name, std::span<const std::byte> bytes) {
         files_.push_back({{"name", name},

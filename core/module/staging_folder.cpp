@@ -47,6 +47,18 @@ Status syncFolder(const fs::path& folder) {
     return {};
 }
 
+// The system's number of what went wrong, or 0.
+int writeAll(int descriptor, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(descriptor, bytes.data(), std::min<std::size_t>(bytes.size(), 1u << 30));
+        if (count >= 0)
+            bytes = bytes.subspan(static_cast<std::size_t>(count));
+        else if (errno != EINTR)
+            return errno;
+    }
+    return 0;
+}
+
 } // namespace
 
 Result<fs::path> replaceableFolder(const fs::path& folder, const std::function<bool(const fs::path&)>& isExport) {
@@ -95,6 +107,10 @@ StagingFolder::~StagingFolder() {
 }
 
 Status StagingFolder::write(const std::string& name, std::span<const std::byte> bytes) {
+    return write(name, std::vector{bytes});
+}
+
+Status StagingFolder::write(const std::string& name, const std::vector<std::span<const std::byte>>& pieces) {
     const fs::path path = staging_ / name;
     std::error_code error;
     fs::create_directories(path.parent_path(), error);
@@ -104,14 +120,8 @@ Status StagingFolder::write(const std::string& name, std::span<const std::byte> 
     if (descriptor < 0)
         return writeFailure(target_ / name, errno);
     int failure = 0;
-    while (!bytes.empty() && failure == 0) {
-        const ssize_t count =
-            ::write(descriptor, bytes.data(), std::min<std::size_t>(bytes.size(), 1u << 30));
-        if (count >= 0)
-            bytes = bytes.subspan(static_cast<std::size_t>(count));
-        else if (errno != EINTR)
-            failure = errno;
-    }
+    for (std::size_t i = 0; i < pieces.size() && failure == 0; ++i)
+        failure = writeAll(descriptor, pieces[i]);
     if (failure == 0 && ::fsync(descriptor) != 0 && errno != EINVAL)
         failure = errno;
     if (::close(descriptor) != 0 && failure == 0)

@@ -28,6 +28,7 @@ public:
     const std::filesystem::path& target() const { return target_; }
     Status write(const std::string& name, std::span<const std::byte> bytes); // "example/main.c"
     Status write(const std::string& name, std::string_view text);
+    Status write(const std::string& name, const std::vector<std::span<const std::byte>>& pieces); // one after the other
     // Takes the place of what is there (which the caller has found to be replaceable).
     Status commit();
 
