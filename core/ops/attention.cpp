@@ -299,7 +299,7 @@ private:
         return form_.packed ? c_.transpose(c_.reshape(value, {s_.batch, length, heads, size}), {0, 2, 1, 3}) : value;
     }
     ValueId packed(ValueId y) { return c_.reshape(c_.transpose(y, {0, 2, 1, 3}), {s_.batch, s_.queries, s_.heads * s_.valueSize}); }
-    ValueId withPast(AttentionInput past, ValueId more) { return c_.has(past) ? c_.concat({c_.node.inputs[past], more}, 2) : more; }
+    ValueId withPast(AttentionInput past, ValueId more) { return form_.past > 0 ? c_.concat({c_.node.inputs[past], more}, 2) : more; }
 
     ValueId number(std::int64_t value) { return c_.addConstant(Tensor::scalar(value)); }
     ValueId counted(std::int64_t count, std::int64_t first, const Shape& shape) {
@@ -355,8 +355,16 @@ private:
     const DType type_, wide_;
 };
 
+// A cache may be empty: nothing is written yet.
+Status requireAttentionShapes(const ExpandContext& in) {
+    for (std::size_t i = 0; i < in.count(); ++i)
+        if (in.has(i) && (!in.type(i).isStatic() || (i != kPastKey && i != kPastValue && elementCount(in.type(i).shape()) == 0)))
+            return in.unsupported("the shape of input " + std::to_string(i) + " is not known, or it is empty");
+    return {};
+}
+
 Status writeAttention(ExpandContext& context) {
-    TS_TRY(context.requireShapes());
+    TS_TRY(requireAttentionShapes(context));
     const std::int64_t past = context.has(kPastKey) ? context.type(kPastKey).shape()[2] : 0;
     const AttentionForm form(context.node, context.type(kQuery).shape(), context.type(kKey).shape(), context.type(kValue).shape(), past);
     AttentionWriter(context, form).write();

@@ -87,6 +87,9 @@ private slots:
         QTest::newRow("float16") << attention(halves);
         QTest::newRow("bfloat16") << attention(brains);
         QTest::newRow("causal with a past") << attention(past, causal);
+        OpCase empty = attention({.kvHeads = 2}, causal);
+        empty.inputs[4] = empty.inputs[5] = Tensor::zeros(DType::f32, {2, 2, 0, 8});
+        QTest::newRow("causal with an empty cache") << empty;
         QTest::newRow("more queries than keys, causal") << attention({.queries = 6, .keys = 2}, causal);
         QTest::newRow("window of a past") << attention(past, {{"left_window_size", std::int64_t{2}}, {"right_window_size", std::int64_t{1}}}, 25);
         QTest::newRow("window that leaves rows empty") << attention({.queries = 6, .keys = 2}, {{"left_window_size", std::int64_t{1}}}, 25);
