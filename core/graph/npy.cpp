@@ -6,8 +6,10 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <set>
 
 #include "core/base/atomic_file.h"
+#include "core/base/hash.h"
 #include "core/graph/stored_types.h"
 
 namespace tunesmith {
@@ -18,6 +20,7 @@ static_assert(std::endian::native == std::endian::little, "the byte order below 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kLargestHeader = std::size_t{1} << 20; // NumPy itself writes a few hundred bytes
 constexpr std::size_t kLargestRank = 64;
+constexpr std::size_t kLongestName = 180; // of the 255 that file systems allow, with room for endings
 
 struct NpyCode {
     DType type;
@@ -279,7 +282,24 @@ std::string safeFileName(std::string_view name) {
     }
     if (safe == "." || safe == "..")
         return std::string(safe.size(), '_');
+    if (safe.size() > kLongestName)
+        return safe.substr(0, kLongestName - 17) + "-" + hexHash(Hasher().add(name).value());
     return safe.empty() ? "_" : safe;
+}
+
+std::vector<std::string> distinctFileNames(const std::vector<std::string>& names) {
+    std::vector<std::string> files(names.size());
+    std::set<std::string> taken;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (safeFileName(names[i]) == names[i] && taken.insert(names[i]).second)
+            files[i] = names[i];
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string safe = safeFileName(names[i]);
+        for (int number = 1; files[i].empty(); ++number)
+            if (const std::string file = number == 1 ? safe : safe + "-" + std::to_string(number); taken.insert(file).second)
+                files[i] = file;
+    }
+    return files;
 }
 
 } // namespace tunesmith

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/graph/tensor.h"
@@ -20,5 +21,8 @@ Status writeNpy(const std::filesystem::path& path, const Tensor& tensor);
 
 // The name of a tensor as a file name: characters outside A-Za-z0-9_.- become '_'. Never empty, "." or "..".
 std::string safeFileName(std::string_view name);
+
+// The same for several that lie in one folder: no two are equal. Names that need no change keep theirs.
+std::vector<std::string> distinctFileNames(const std::vector<std::string>& names);
 
 } // namespace tunesmith

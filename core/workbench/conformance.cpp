@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/atomic_file.h"
 #include "core/check/equivalence.h"
 #include "core/graph/npy.h"
 #include "core/ops/interpreter.h"
@@ -118,9 +119,13 @@ private:
         const fs::path folder = request_.saveFolder / engineName(engine) / place;
         std::error_code error;
         if (!fs::create_directories(folder, error) && error)
-            return ioError("cannot make the folder " + folder.string() + ": " + error.message());
+            return writeFailure(folder, error.value());
+        std::vector<std::string> names;
+        for (const TensorSpec& output : model.info().outputs)
+            names.push_back(output.name);
+        const std::vector<std::string> files = distinctFileNames(names);
         for (std::size_t i = 0; i < outputs.size(); ++i)
-            TS_TRY(writeNpy(folder / (safeFileName(model.info().outputs[i].name) + ".npy"), outputs[i]));
+            TS_TRY(writeNpy(folder / (files[i] + ".npy"), outputs[i]));
         return {};
     }
 

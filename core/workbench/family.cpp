@@ -175,10 +175,15 @@ Result<Dimensions> extentsOf(const FamilyInfo& family, Dimensions extents, const
     for (const auto& [name, extent] : family.fixed)
         if (const auto given = extents.find(name); given != extents.end() && given->second == extent)
             extents.erase(given);
-    for (const FamilyTensor& input : family.inputs) {
+    std::vector<std::string> names;
+    for (const FamilyTensor& input : family.inputs)
+        names.push_back(input.name);
+    const std::vector<std::string> fileNames = distinctFileNames(names);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const FamilyTensor& input = family.inputs[i];
         auto file = choice.files.find(input.name);
         if (file == choice.files.end())
-            file = choice.files.find(safeFileName(input.name));
+            file = choice.files.find(fileNames[i]);
         if (file == choice.files.end())
             continue;
         TS_ASSIGN(const Tensor tensor, readNpy(file->second));

@@ -17,13 +17,19 @@ std::string known(const std::vector<WantedInput>& wanted) {
     return text.empty() ? "it has no inputs" : "its inputs are " + text;
 }
 
-Status checkNames(const std::vector<WantedInput>& wanted, const InputChoice& choice) {
+Status checkNames(const std::vector<WantedInput>& wanted, const std::vector<std::string>& fileNames, const InputChoice& choice) {
+    const auto isWanted = [](const std::string& name) { return [&name](const WantedInput& input) { return input.name == name; }; };
     for (const auto& [name, file] : choice.files)
-        if (std::ranges::none_of(wanted, [&](const WantedInput& input) {
-                return input.name == name || safeFileName(input.name) == name;
-            }))
+        if (std::ranges::none_of(wanted, isWanted(name)) && std::ranges::find(fileNames, name) == fileNames.end())
             return inputError("there is no input '" + name + "'; " + known(wanted));
     return {};
+}
+
+std::vector<std::string> inputFileNames(const std::vector<WantedInput>& wanted) {
+    std::vector<std::string> names;
+    for (const WantedInput& input : wanted)
+        names.push_back(input.name);
+    return distinctFileNames(names);
 }
 
 Result<Tensor> readInput(const WantedInput& wanted, const std::filesystem::path& file) {
@@ -62,12 +68,13 @@ std::vector<WantedInput> wantedInputs(const ModuleInfo& module) {
 }
 
 Result<std::vector<Tensor>> readInputs(const std::vector<WantedInput>& wanted, const InputChoice& choice) {
-    TS_TRY(checkNames(wanted, choice));
+    const std::vector<std::string> fileNames = inputFileNames(wanted);
+    TS_TRY(checkNames(wanted, fileNames, choice));
     std::vector<Tensor> inputs;
     for (const WantedInput& input : wanted) {
         auto file = choice.files.find(input.name);
         if (file == choice.files.end())
-            file = choice.files.find(safeFileName(input.name));
+            file = choice.files.find(fileNames[inputs.size()]);
         auto tensor = file != choice.files.end()
                           ? readInput(input, file->second)
                           : randomInput(input.name, input.type, input.bound, choice.seed, inputs.size());

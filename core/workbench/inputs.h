@@ -7,7 +7,7 @@
 
 namespace tunesmith {
 
-// Where the inputs of a run come from: .npy files by input name (as it is, or as safeFileName() writes it),
+// Where the inputs of a run come from: .npy files by input name (as it is, or as distinctFileNames() writes it),
 // the rest drawn from the seed; the same seed gives the same values to a model and to the module made of it.
 struct InputChoice {
     std::map<std::string, std::filesystem::path> files;

@@ -2,8 +2,8 @@
 #include "core/workbench/run.h"
 
 #include <chrono>
-#include <set>
 
+#include "core/base/atomic_file.h"
 #include "core/graph/npy.h"
 #include "core/module/worker_verbs.h"
 #include "core/ops/interpreter.h"
@@ -43,25 +43,22 @@ Result<Computed> runCompiled(const Model& model, const std::vector<Tensor>& inpu
     return Computed{std::move(run.outputs), run.seconds, std::move(run.byReference)};
 }
 
-Status nameFiles(std::vector<RunOutput>& outputs, const fs::path& folder) {
-    std::set<std::string> taken;
-    for (RunOutput& output : outputs) {
-        const std::string name = safeFileName(output.spec.name);
-        if (!taken.insert(name).second)
-            return inputError("two outputs would be saved as " + name +
-                              ".npy; rename one of them in the model");
-        output.file = folder / (name + ".npy");
-    }
-    return {};
+void nameFiles(std::vector<RunOutput>& outputs, const fs::path& folder) {
+    std::vector<std::string> names;
+    for (const RunOutput& output : outputs)
+        names.push_back(output.spec.name);
+    const std::vector<std::string> files = distinctFileNames(names);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        outputs[i].file = folder / (files[i] + ".npy");
 }
 
 // All of them or, when one cannot be written, none.
 Status save(std::vector<RunOutput>& outputs, const fs::path& folder) {
-    TS_TRY(nameFiles(outputs, folder));
+    nameFiles(outputs, folder);
     std::error_code error;
     const bool made = fs::create_directories(folder, error);
     if (error)
-        return ioError("cannot make the folder " + folder.string() + ": " + error.message());
+        return writeFailure(folder, error.value());
     for (std::size_t i = 0; i < outputs.size(); ++i)
         if (const Status written = writeNpy(outputs[i].file, outputs[i].tensor); !written.ok()) {
             for (std::size_t earlier = 0; earlier < i; ++earlier)

@@ -189,6 +189,34 @@ private slots:
         QCOMPARE(QString::fromStdString(safeFileName(name.toStdString())), file);
     }
 
+    void namesInOneFolder_data() {
+        QTest::addColumn<QStringList>("names");
+        QTest::addColumn<QStringList>("files");
+        QTest::newRow("as they are") << QStringList{"a", "b"} << QStringList{"a", "b"};
+        QTest::newRow("two become one") << QStringList{"y:0", "y_0", "y/0"} << QStringList{"y_0-2", "y_0", "y_0-3"};
+        QTest::newRow("the number is taken") << QStringList{"y:0", "y_0-2", "y 0"} << QStringList{"y_0", "y_0-2", "y_0-3"};
+        QTest::newRow("one name twice") << QStringList{"y", "y"} << QStringList{"y", "y-2"};
+        QTest::newRow("none") << QStringList{} << QStringList{};
+    }
+    void namesInOneFolder() {
+        QFETCH(QStringList, names);
+        QFETCH(QStringList, files);
+        std::vector<std::string> given;
+        for (const QString& name : names)
+            given.push_back(name.toStdString());
+        QStringList found;
+        for (const std::string& file : distinctFileNames(given))
+            found << QString::fromStdString(file);
+        QCOMPARE(found, files);
+    }
+
+    void longNamesAreShortAndDistinct() {
+        const std::string a(300, 'a'), b = a + "b";
+        QVERIFY(safeFileName(a).size() < 200 && safeFileName(a).starts_with("aaaa"));
+        QVERIFY(safeFileName(a) != safeFileName(b));
+        QCOMPARE(safeFileName(a), safeFileName(a));
+    }
+
 private:
     void write(const QByteArray& bytes) {
         std::ofstream(file_, std::ios::binary).write(bytes.data(), bytes.size());
