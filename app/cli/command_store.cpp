@@ -56,11 +56,14 @@ Result<int> importLog(Session& session, const std::string& log) {
     const Json json{{"imported", done.imported},
                     {"skipped", done.skipped},
                     {"failed_records", done.failedRecords},
-                    {"workloads", done.workloads}};
+                    {"workloads", done.workloads},
+                    {"damaged_lines", done.damagedLines},
+                    {"first_damaged", done.damagedLines > 0 ? Json(done.firstDamaged) : Json()}};
+    const std::string damage = done.damagedLines == 0 ? std::string() : "Passed over " + std::to_string(done.damagedLines) + (done.damagedLines == 1 ? " line: " : " lines, the first: ") + done.firstDamaged + "\n";
     return session.print(json, "Imported " + std::to_string(done.imported) + " records of " +
                                    std::to_string(done.workloads) + " workloads (" +
                                    std::to_string(done.failedRecords) + " report failures); the store had " +
-                                   std::to_string(done.skipped) + " more\n");
+                                   std::to_string(done.skipped) + " more\n" + damage);
 }
 
 Result<int> exportLog(Session& session, const std::string& log) {

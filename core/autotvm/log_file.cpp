@@ -65,29 +65,39 @@ bool isPassedOver(std::string_view line) {
     return first == std::string_view::npos || line[first] == '#';
 }
 
-Status readRecords(LineReader& lines, const std::function<Status(Record)>& take) {
+Error at(const std::string& path, std::size_t line, const Error& error) {
+    return error.isCancelled() ? error : error.within(path + ", line " + std::to_string(line));
+}
+
+Status readRecords(const std::string& path, LineReader& lines, const std::function<Status(Record)>& take, LogDamage& damage) {
+    std::int64_t records = 0;
     for (;;) {
         TS_ASSIGN(const std::optional<std::string> line, lines.next());
         if (!line)
-            return {};
+            return records > 0 || damage.lines == 0 ? Status() : Status(inputError(damage.first));
         if (lines.number() == 1 && isCompressed(*line))
             return inputError("the file is compressed; unpack it first");
         if (isPassedOver(*line))
             continue;
-        TS_ASSIGN(Record record, parseRecord(*line));
-        TS_TRY(take(std::move(record)));
+        auto record = parseRecord(*line);
+        if (!record.ok() && damage.lines++ == 0)
+            damage.first = at(path, lines.number(), record.error()).message;
+        if (!record.ok())
+            continue;
+        ++records;
+        TS_TRY(take(std::move(record).value()));
     }
 }
 
 } // namespace
 
-Status readLog(const std::string& path, const std::function<Status(Record)>& take) {
+Result<LogDamage> readLog(const std::string& path, const std::function<Status(Record)>& take) {
     TS_ASSIGN(InputFile file, InputFile::open(path));
     LineReader lines(std::move(file));
-    const Status read = readRecords(lines, take);
-    return read.ok() || read.error().isCancelled()
-               ? read
-               : Status(read.error().within(path + ", line " + std::to_string(lines.number())));
+    LogDamage damage;
+    if (const Status read = readRecords(path, lines, take, damage); !read.ok())
+        return read.error().message == damage.first ? read.error() : at(path, lines.number(), read.error());
+    return damage;
 }
 
 Result<std::vector<Record>> readLog(const std::string& path) {

@@ -14,6 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kDeepest = 32;      // of lists within lists
 constexpr double kLongest = 1e12; // seconds, of costs and of the time since 1970
+constexpr double kFailureCost = 1e9; // AutoTVM's own placeholder
 
 Error wrong(const std::string& what) {
     return inputError("this is no AutoTVM record: " + what);
@@ -23,10 +24,29 @@ std::string brief(const std::string& text) {
     return text.substr(0, 80);
 } // for sentences
 
+// Python writes numbers that JSON has not; null takes their place outside of texts.
+std::string withoutStrangeNumbers(std::string_view line) {
+    std::string text;
+    bool quoted = false;
+    while (!line.empty()) {
+        const bool escaped = quoted && line[0] == '\\' && line.size() > 1;
+        quoted = quoted != (line[0] == '"');
+        std::size_t strange = 0;
+        for (const std::string_view word : {"-Infinity", "Infinity", "NaN"})
+            if (!quoted && strange == 0 && line.starts_with(word))
+                strange = word.size();
+        text += strange ? "null" : std::string(line.substr(0, escaped ? 2 : 1));
+        line.remove_prefix(strange ? strange : escaped ? 2 : 1);
+    }
+    return text;
+}
+
 Result<Json> parseJson(std::string_view line) {
     bool deep = false;
     const auto watch = [&deep](int depth, Json::parse_event_t, Json&) { return !(deep |= depth > kDeepest); };
     Json json = Json::parse(line, watch, false);
+    if (json.is_discarded() && !deep)
+        json = Json::parse(withoutStrangeNumbers(line), watch, false);
     if (deep)
         return wrong("it has lists more than " + std::to_string(kDeepest) + " deep");
     if (!json.is_object())
@@ -116,8 +136,13 @@ Status readConfig(const Json& json, Record& record) {
 Status readResult(const Json& json, Record& record) {
     if (!json.is_array() || json.size() != 4 || !json[0].is_array() || !json[1].is_number_integer())
         return wrong("'result' is not [costs, error, seconds, time]");
-    for (const Json& cost : json[0])
-        TS_TRY(readNumber(cost, "the cost", 0, kLongest, record.costs.emplace_back()));
+    bool measured = true; // a cost that is none is a failure, whatever the record says
+    for (const Json& cost : json[0]) {
+        double& seconds = record.costs.emplace_back(kFailureCost);
+        if (!cost.is_null())
+            TS_TRY(readNumber(cost, "the cost", -kLongest, kLongest, seconds));
+        measured = measured && !cost.is_null() && seconds > 0;
+    }
     constexpr auto kLast = static_cast<std::int64_t>(ErrorCode::unknown);
     const bool huge = json[1].is_number_unsigned() && json[1].get<std::uint64_t>() > kLast;
     if (huge || json[1].get<std::int64_t>() < 0)
@@ -125,6 +150,10 @@ Status readResult(const Json& json, Record& record) {
     record.error = static_cast<ErrorCode>(json[1].get<std::int64_t>());
     if (record.ok() && record.costs.empty())
         return wrong("it succeeded but has no costs");
+    if (!measured) {
+        record.error = record.ok() ? ErrorCode::unknown : record.error;
+        record.costs = {kFailureCost};
+    }
     TS_TRY(readNumber(json[2], "the time that measuring took", 0, kLongest, record.allCost));
     return readNumber(json[3], "the time since 1970", 0, kLongest, record.timestamp);
 }
@@ -163,7 +192,8 @@ double Record::meanCost() const {
 Result<Record> parseRecord(std::string_view line) {
     TS_ASSIGN(const Json json, parseJson(line));
     if (json.contains("i") && json.contains("r"))
-        return wrong("it has the form of version 0.1, and only 0.2 is read");
+        return wrong(json.contains("v") && json["v"].is_string() ? "it is one of TVM's auto-scheduler (Ansor), whose schedules are no configs of templates; only AutoTVM's logs are read"
+                                                                 : "it has the form of version 0.1, and only 0.2 is read");
     TS_TRY(checkMembers(json, "the record", {"input", "config", "result", "version"}, {"tvm_version"}));
     Record record;
     TS_TRY(readVersion(json, record));

@@ -48,7 +48,7 @@ struct Record {
     std::int64_t index = 0; // of the config in its space; -1: of no space
     std::optional<std::string> codeHash;
     std::vector<KnobSetting> entity; // the config
-    std::vector<double> costs;       // seconds; of a failure one placeholder
+    std::vector<double> costs;       // seconds; of a failure one placeholder, also where the log has a cost that is none (Infinity, NaN, 0)
     ErrorCode error = ErrorCode::none;
     double allCost = 0;   // seconds that building and measuring took
     double timestamp = 0; // seconds since 1970

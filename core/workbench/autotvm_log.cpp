@@ -11,7 +11,7 @@ namespace tunesmith {
 Result<LogImport> importAutotvmLog(const std::string& store, const std::string& log, const Work& work) {
     std::vector<autotvm::Record> records;
     work.report("reading " + log);
-    TS_TRY(autotvm::readLog(log, [&](autotvm::Record record) -> Status {
+    TS_ASSIGN(const autotvm::LogDamage damage, autotvm::readLog(log, [&](autotvm::Record record) -> Status {
         records.push_back(std::move(record));
         return work.stop.stopRequested() ? Status(cancelledError()) : Status();
     }));
@@ -21,7 +21,7 @@ Result<LogImport> importAutotvmLog(const std::string& store, const std::string& 
     work.report("storing " + std::to_string(records.size()) + " records");
     TS_ASSIGN(const autotvm::ImportCounts counts,
               autotvm::importRecords(*opened, records, {log, versionText(), work.stop}));
-    return LogImport{counts.imported, counts.skipped, counts.failed, counts.workloads};
+    return LogImport{counts.imported, counts.skipped, counts.failed, counts.workloads, damage.lines, damage.first};
 }
 
 Result<std::int64_t> exportAutotvmLog(const std::string& store, const std::string& log) {

@@ -15,9 +15,11 @@ struct LogImport {
     std::int64_t skipped = 0;       // that the store had
     std::int64_t failedRecords = 0; // of all in the log, those that report a failure
     std::int64_t workloads = 0;     // that the log is about
+    std::int64_t damagedLines = 0;  // that are no records, and were passed over
+    std::string firstDamaged;       // which is the first, and why
 };
 
-// Each record becomes a trial; a line that is none refuses the log before anything is stored. Imported times
+// Each record becomes a trial; lines that are none are counted. Imported times
 // are another machine's: they are kept and exported, but kernels are never chosen by them.
 Result<LogImport> importAutotvmLog(const std::string& store, const std::string& log, const Work& work);
 

@@ -108,11 +108,8 @@ private slots:
                                 << "no JSON object";
         QTest::newRow("an empty object") << "{}"
                                          << "no member 'input'";
-        QTest::newRow("NaN") << with("3.4e-05", "NaN") << "no JSON object";
-        QTest::newRow("Infinity") << with("3.4e-05", "Infinity") << "no JSON object";
         QTest::newRow("too large for a double") << with("3.4e-05", "1e999") << "no JSON object";
         QTest::newRow("cost out of range") << with("3.4e-05", "1e300") << "out of range";
-        QTest::newRow("negative cost") << with("3.4e-05", "-1e-9") << "out of range";
         QTest::newRow("cost is text") << with("3.4e-05", "\"3\"") << "no number";
         QTest::newRow("no costs") << with("3.4e-05, 3.5e-05", "") << "no costs";
         QTest::newRow("error 9") << with("3.5e-05], 0", "3.5e-05], 9") << "no error code 9";
@@ -126,6 +123,8 @@ private slots:
         QTest::newRow("version 0.1") << with("\"version\": 0.2", "\"version\": 0.1") << "only 0.2";
         QTest::newRow("old form") << R"({"i": [], "r": [], "v": 0.1})"
                                   << "version 0.1";
+        QTest::newRow("Ansor") << R"({"i": [["conv2d_layer", "llvm", [4]], [[], []]], "r": [[0.0002], 0, 0.5, 1], "v": "v0.3"})"
+                               << "auto-scheduler (Ansor)";
         QTest::newRow("no version") << with(", \"version\": 0.2", "") << "no member 'version'";
         QTest::newRow("version of TVM") << with("\"0.8.dev0\"", "8") << "'tvm_version'";
         QTest::newRow("unknown member") << with("\"version\"", "\"more\": 1, \"version\"") << "'more'";
@@ -185,6 +184,54 @@ private slots:
         QVERIFY(writeLog(path, both.value()).ok());
         QVERIFY(readLog(path).value() == both.value());
     }
+    void costsThatAreNoneAreFailures_data() {
+        QTest::addColumn<QString>("cost");
+        for (const char* cost : {"Infinity", "-Infinity", "NaN", "null", "0", "0.0", "-1.0"})
+            QTest::newRow(cost) << cost;
+    }
+    void costsThatAreNoneAreFailures() {
+        QFETCH(QString, cost);
+        const auto record = parseRecord(with("3.4e-05", cost).toStdString());
+        QVERIFY2(record.ok(), record.ok() ? "" : record.error().message.c_str());
+        QVERIFY(record->error == ErrorCode::unknown);
+        QCOMPARE(record->costs, std::vector<double>{1e9});
+        QVERIFY(parseRecord(recordLine(*record)).value() == *record);
+        QVERIFY(fastest(std::vector<Record>{*record, parseRecord(kLine).value()}) == std::size_t{1});
+    }
+
+    void textsKeepTheirWords() {
+        const QString quote = "\\\"", backslash = "\\\\"; // as JSON has them
+        const auto record = parseRecord(with("llvm -mcpu=x", "NaN " + quote + " Infinity " + backslash).replace("3.4e-05", "NaN").toStdString());
+        QVERIFY2(record.ok(), record.ok() ? "" : record.error().message.c_str());
+        QCOMPARE(QString::fromStdString(record->target).left(17), QString("NaN \" Infinity \\"));
+    }
+
+    void whatIsDamagedIsPassedOver_data() {
+        QTest::addColumn<QByteArray>("content");
+        QTest::addColumn<int>("records");
+        QTest::addColumn<int>("damaged");
+        QTest::addColumn<QString>("first");
+        const QByteArray line = kLine;
+        QTest::newRow("whole") << line + "\n" + line + "\n" << 2 << 0 << "";
+        QTest::newRow("killed") << line + "\n" + line.left(200) << 1 << 1 << "line 2:";
+        QTest::newRow("killed twice") << line.left(99) + line + "\n" + line + "\n" + line.left(200) << 1 << 2 << "line 1:";
+        QTest::newRow("from Windows") << line + "\r\n\r\n" + line + "\r\n" << 2 << 0 << "";
+        QTest::newRow("in the middle") << "# c\n" + line + "\n{}\n" + line + "\n" << 2 << 1 << "line 3:";
+    }
+    void whatIsDamagedIsPassedOver() {
+        QFETCH(QByteArray, content);
+        QFETCH(int, records);
+        QFETCH(int, damaged);
+        QFETCH(QString, first);
+        int found = 0;
+        const auto damage = readLog(write("damaged.log", content), [&](const Record&) -> Status { return ++found, Status(); });
+        QVERIFY2(damage.ok(), damage.ok() ? "" : damage.error().message.c_str());
+        QCOMPARE(found, records);
+        QCOMPARE(damage->lines, std::int64_t(damaged));
+        QVERIFY2(QString::fromStdString(damage->first).contains(first), damage->first.c_str());
+        QCOMPARE(damage->first.empty(), damaged == 0);
+    }
+
     void logErrorsNameFileAndLine() {
         const QByteArray line = kLine;
         const auto verify = [](const std::string& path, const char* part) {
@@ -195,8 +242,7 @@ private slots:
                      qPrintable(message));
             QVERIFY(!message.contains('\n'));
         };
-        verify(write("third.log", "# c\n" + line + "\n{}\n" + line + "\n"), "line 3:");
-        verify(write("cut.log", line + "\n" + line.left(200)), "line 2:");
+        verify(write("third.log", "# c\n\n{}\n[]\n"), "line 3:");
         verify(write("binary.log", QByteArray(100'000, '\0')), "line 1:");
         verify(write("endless.log", QByteArray(6'000'000, 'x')), "longer than 4 MiB");
         verify(write("packed.log.xz", "\xfd"
