@@ -9,6 +9,10 @@
 namespace tunesmith {
 namespace {
 
+bool isFinite(const Tensor& tensor) {
+    return std::ranges::all_of(tensor.data<float>(), [](float value) { return std::isfinite(value); });
+}
+
 class BatchNormFolder {
 public:
     explicit BatchNormFolder(const Graph& graph) : graph_(graph), builder_(graph) {}
@@ -70,6 +74,8 @@ private:
             const double before = conv.hasInput(2) ? constant(conv.inputs[2]).data<float>()[c] : 0.0;
             bias.mutableData<float>()[c] = static_cast<float>((before - mean[c]) * scale + beta[c]);
         }
+        if (!isFinite(weights) || !isFinite(bias))
+            return; // beyond single precision, or not finite before
         const std::string& name = graph_.value(conv.inputs[1]).name;
         conv.inputs.resize(3);
         conv.inputs[1] = builder_.addConstant(name + ".folded", std::move(weights));

@@ -6,7 +6,7 @@ namespace tunesmith {
 
 // Conv followed by BatchNormalization with constant statistics is one Conv with other weights:
 // w' = w * s, b' = (b - mean) * s + beta with s = gamma / sqrt(var + epsilon), per output channel. Only where nobody else
-// reads the convolution's output.
+// reads the convolution's output, and all of it is finite.
 Result<Graph> foldBatchNorms(const Graph& graph);
 
 } // namespace tunesmith

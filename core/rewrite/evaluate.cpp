@@ -24,6 +24,18 @@ Status evaluateNodeOf(const Draft& draft, NodeNo number, std::vector<Tensor>& va
     return {};
 }
 
+Status evaluateFor(const Draft& draft, ValueNo value, std::vector<Tensor>& values) {
+    if (value == kNone || !values[value].absent())
+        return {};
+    if (const Tensor* constant = draft.constant(value)) {
+        values[value] = *constant;
+        return {};
+    }
+    for (const ValueNo operand : draft.operands(draft.value(value).maker))
+        TS_TRY(evaluateFor(draft, operand, values));
+    return evaluateNodeOf(draft, draft.value(value).maker, values);
+}
+
 bool isClose(double a, double b, double tolerance) { return a == b || std::abs(a - b) <= tolerance || (std::isnan(a) && std::isnan(b)); }
 
 } // namespace
@@ -44,6 +56,12 @@ Result<std::vector<Tensor>> evaluate(const Draft& draft, const std::vector<Tenso
     for (std::size_t i = 0; i < inputs.size(); ++i)
         values[draft.inputs()[i]] = inputs[i];
     return evaluateRewritten(draft, std::move(values));
+}
+
+Result<Tensor> evaluateWeight(const Draft& draft, ValueNo weight) {
+    std::vector<Tensor> values(draft.values());
+    TS_TRY(evaluateFor(draft, weight, values));
+    return values[weight];
 }
 
 Result<std::vector<Tensor>> evaluateRewritten(const Draft& draft, std::vector<Tensor> values) {

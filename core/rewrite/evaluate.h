@@ -15,6 +15,9 @@ Result<std::vector<Tensor>> evaluate(const Draft& draft, const std::vector<Tenso
 // The values of a rewritten draft: what it has in common with the one before is not computed again.
 Result<std::vector<Tensor>> evaluateRewritten(const Draft& draft, std::vector<Tensor> known);
 
+// A weight: a value that depends on constants only.
+Result<Tensor> evaluateWeight(const Draft& draft, ValueNo weight);
+
 // Nothing if the outputs of both, and what nodes that both have read of each, are equal but for rounding, else what differs: "result 0 is 3 at
 // element 5, not 7". The tolerance is of each tensor's largest element, or of 1.
 std::optional<std::string> differenceOf(const Draft& before, const std::vector<Tensor>& valuesBefore, const Draft& after, const std::vector<Tensor>& valuesAfter,

@@ -52,6 +52,13 @@ public:
     };
     std::span<const TypeNo> infer(OperatorNo op, std::span<const Operand> operands, std::size_t outputs);
 
+    // Whether a weight's type holds it, by label (held_weights.h), once that was found.
+    std::optional<bool> held(std::uint64_t label) const {
+        const auto known = held_.find(label);
+        return known == held_.end() ? std::nullopt : std::optional(known->second);
+    }
+    void remember(std::uint64_t label, bool held) { held_[label] = held; }
+
 private:
     struct KnownOperator {
         std::unique_ptr<const Node> node;
@@ -74,6 +81,7 @@ private:
     std::vector<KnownType> types_;
     std::vector<KnownConstant> constants_;
     std::unordered_multimap<std::uint64_t, std::uint32_t> operatorOf_, typeOf_, constantOf_; // by hash
+    std::unordered_map<std::uint64_t, bool> held_;
     std::map<std::vector<std::uint32_t>, std::vector<TypeNo>> inferred_; // by operator, outputs and operands
 };
 

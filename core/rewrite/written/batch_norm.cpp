@@ -138,10 +138,11 @@ WrittenRule foldIntoMatmul() {
 WrittenRule batchNormAsArithmetic() {
     return {{"batch-norm-as-arithmetic",
              "batchnorm(x) = x * s + (bias - mean * s), where s = scale / sqrt(variance + epsilon)",
-             {kInference, "there is no convolution or product that it can become part of"},
+             {kInference, "there is no convolution or product that it can become part of", "the data have at least 32 bits, for sums of large terms lose what 16 have"},
              false},
             [](const Draft& draft, NodeNo norm) {
-                const bool fits = isInference(draft, norm) && draft.shape(draft.output(norm)).size() >= 2 && foldableConv(draft, norm) == kNone &&
+                const DType type = draft.dtype(draft.output(norm));
+                const bool fits = isInference(draft, norm) && foldingType(type) == type && draft.shape(draft.output(norm)).size() >= 2 && foldableConv(draft, norm) == kNone &&
                                   foldableProduct(draft, norm).node == kNone;
                 return fits ? std::vector{draft.output(norm)} : std::vector<ValueNo>();
             },

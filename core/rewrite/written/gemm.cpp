@@ -25,7 +25,10 @@ bool isFree(const Draft& draft, NodeNo gemm) {
 }
 
 ValueNo times(Draft& draft, ValueNo value, double factor) {
-    return factor == 1 || value == kNone ? value : draft.add("Mul", {value, scalar(draft, draft.dtype(value), factor)});
+    if (factor == 1 || value == kNone)
+        return value;
+    const DType type = draft.dtype(value), wide = foldingType(type);
+    return castTo(draft, draft.add("Mul", {castTo(draft, value, wide), scalar(draft, wide, factor)}), type);
 }
 
 std::vector<ValueNo> build(Draft& draft, const Match& match) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/rewrite/held_weights.h"
 #include "core/rewrite/written/inspect.h"
 
 namespace tunesmith::rewrite {
@@ -26,6 +27,7 @@ public:
             find(draft, match.anchor, found);
         if (std::ranges::find(found, match) == found.end())
             return "it is not there any more";
+        const auto firstNew = static_cast<NodeNo>(draft.nodes());
         const std::vector<ValueNo> results = rule_.build(draft, match);
         for (std::size_t i = 0; i < results.size(); ++i) {
             if (results[i] == kNone)
@@ -33,6 +35,8 @@ public:
             if (draft.value(results[i]).type != draft.value(match.values[i]).type)
                 return "the result would have another shape or type";
         }
+        if (!holdsNewWeights(draft, firstNew))
+            return "the type of the weights cannot hold what they become";
         for (std::size_t i = 0; i < results.size(); ++i)
             draft.replace(match.values[i], results[i]);
         return {};

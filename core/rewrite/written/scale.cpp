@@ -19,9 +19,9 @@ std::optional<std::size_t> scaledOperand(const Draft& draft, NodeNo node) {
     return std::nullopt;
 }
 
-// The factors as a vector.
+// The factors as a vector, of the type that weights are computed in.
 ValueNo factorsOf(Draft& draft, NodeNo node, std::size_t scaled) {
-    const ValueNo other = asVector(draft, draft.operand(node, 1 - scaled));
+    const ValueNo given = draft.operand(node, 1 - scaled), other = castTo(draft, asVector(draft, given), foldingType(draft.dtype(given)));
     return draft.is(node, "Mul") || other == kNone ? other : draft.add("Div", {scalar(draft, draft.dtype(other), 1), other});
 }
 
@@ -53,9 +53,11 @@ WrittenRule scaleConv() {
             [](Draft& draft, const Match& match) {
                 const std::size_t scaled = *scaledOperand(draft, match.anchor);
                 const NodeNo conv = plainMaker(draft, draft.operand(match.anchor, scaled));
-                const ValueNo factors = factorsOf(draft, match.anchor, scaled), bias = draft.operand(conv, 2);
-                const ValueNo weights = scaledOutputs(draft, conv, draft.operand(conv, 1), factors);
-                return std::vector{again(draft, conv, {draft.operand(conv, 0), weights, bias == kNone ? Draft::kLeftOut : draft.add("Mul", {bias, factors})})};
+                const DType type = draft.dtype(match.values[0]), wide = foldingType(type);
+                const ValueNo factors = factorsOf(draft, match.anchor, scaled), bias = castTo(draft, draft.operand(conv, 2), wide);
+                const ValueNo weights = scaledOutputs(draft, conv, castTo(draft, draft.operand(conv, 1), wide), factors);
+                const ValueNo moved = bias == kNone ? Draft::kLeftOut : castTo(draft, draft.add("Mul", {bias, factors}), type);
+                return std::vector{again(draft, conv, {draft.operand(conv, 0), castTo(draft, weights, type), moved})};
             },
             [](SampleModel& model) { return scaledBySample(model, model.anyConv(model.chooseConv()), 1); }};
 }
@@ -92,10 +94,12 @@ WrittenRule scaleMatmul() {
                 const std::size_t scaled = *scaledOperand(draft, match.anchor);
                 const NodeNo matmul = madeBy(draft, draft.operand(match.anchor, scaled), "MatMul");
                 const std::size_t side = *takingOperand(draft, matmul, draft.operand(match.anchor, 1 - scaled));
-                const ValueNo factors = factorsOf(draft, match.anchor, scaled), weights = draft.operand(matmul, side);
+                const DType type = draft.dtype(match.values[0]);
+                const ValueNo factors = factorsOf(draft, match.anchor, scaled), weights = castTo(draft, draft.operand(matmul, side), foldingType(type));
                 const ValueNo shaped = side == 1 ? factors : along(draft, factors, 2, 0);
                 const bool single = factors != kNone && isSingle(draft, factors);
-                return std::vector{withOperand(draft, matmul, side, draft.add("Mul", {weights, single ? asVector(draft, factors) : shaped}))};
+                const ValueNo moved = draft.add("Mul", {weights, single ? asVector(draft, factors) : shaped});
+                return std::vector{withOperand(draft, matmul, side, castTo(draft, moved, type))};
             },
             [](SampleModel& model) {
                 const Shape sizes = model.shape(3), batch = model.shape(static_cast<std::size_t>(model.between(0, 2)), 2);

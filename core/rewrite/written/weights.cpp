@@ -12,6 +12,8 @@ ValueNo castTo(Draft& draft, ValueNo value, DType type) {
     return draft.add("Cast", {value}, {{"to", static_cast<std::int64_t>(type)}});
 }
 
+DType foldingType(DType type) { return type == DType::f16 || type == DType::bf16 ? DType::f32 : type; }
+
 ValueNo asVector(Draft& draft, ValueNo value) { return value == kNone ? kNone : addReshape(draft, value, {elementCount(draft.shape(value))}); }
 
 ValueNo along(Draft& draft, ValueNo value, std::size_t rank, std::size_t axis) {

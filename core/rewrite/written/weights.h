@@ -7,6 +7,8 @@ namespace tunesmith::rewrite {
 // Nodes that rules written by hand add, mostly on weights. Each gives kNone where an operand is kNone or does not fit.
 
 ValueNo castTo(Draft& draft, ValueNo value, DType type);
+// The type that weights of a type are computed anew in, so that those of 16 bits are rounded once.
+DType foldingType(DType type);
 ValueNo asVector(Draft& draft, ValueNo value); // its elements in one dimension
 // Its elements along one axis, and extents of 1 at the others.
 ValueNo along(Draft& draft, ValueNo value, std::size_t rank, std::size_t axis);
