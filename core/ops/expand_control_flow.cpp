@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/expand_control_flow.h"
 
+#include <algorithm>
+
 #include "core/graph/body_splicer.h"
 #include "core/ops/movement.h"
 #include "core/ops/rules.h"
@@ -170,6 +172,10 @@ Status expandScan(ExpandContext& context) {
         if (context.wanted(i))
             context.outputs[i] = i < states ? state[i] : joined(context, gathered[i - states], outputAxes[i - states]);
     return {};
+}
+
+bool hasBody(const Node& node) {
+    return std::ranges::any_of(node.attributes, [](const auto& entry) { return std::holds_alternative<Body>(entry.second); });
 }
 
 } // namespace tunesmith::ops

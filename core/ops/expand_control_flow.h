@@ -10,4 +10,6 @@ Status expandIf(ExpandContext& context);
 Status expandLoop(ExpandContext& context);
 Status expandScan(ExpandContext& context); // since opset 9
 
+bool hasBody(const Node& node); // If, Loop, Scan and what else has a graph as attribute
+
 } // namespace tunesmith::ops

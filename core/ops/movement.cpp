@@ -5,6 +5,7 @@
 
 #include "core/graph/stored_types.h"
 #include "core/ops/broadcast.h"
+#include "core/ops/expand_control_flow.h"
 #include "core/ops/rules.h"
 
 namespace tunesmith::ops {
@@ -124,7 +125,8 @@ void addMovement(OperatorList& list, const std::string& name, Fusion fusion, std
     op.eval = [rule = op.infer, kernel, fusion](EvalContext& context) -> Status {
         if (hasStrings(context))
             return evaluateStrings(rule, kernel, context);
-        if (fusion != Fusion::alias && hasPacked(context)) // what shares its bytes needs no elements
+        // What shares its bytes needs no elements, and what has a body hands them to nodes of their own.
+        if (fusion != Fusion::alias && hasPacked(context) && !hasBody(context.node))
             return evaluatePacked(rule, kernel, context);
         TS_ASSIGN(const std::vector<TensorType> types, concreteTypes(rule, context));
         return kernel(context, types);
@@ -140,6 +142,12 @@ void copyView(const Tensor& from, const View& source, Tensor& to, const View& ta
     assert(source.shape == target.shape && from.type() == to.type());
     if (elementCount(source.shape) == 0)
         return;
+    if (isPacked(from.type())) {
+        Tensor codes = unpackCodes(to);
+        copyView(unpackCodes(from), source, codes, target);
+        to = packCodes(from.type(), codes);
+        return;
+    }
     visitWidth(from.type(), [&](auto tag) {
         using T = decltype(tag);
         copyElements(rawData<T>(from) + source.offset, source, rawData<T>(to) + target.offset, target);
@@ -153,6 +161,8 @@ Tensor gatherView(const Tensor& from, const View& source, Shape shape) {
 }
 
 Tensor gatherMapped(const Tensor& from, const IndexMaps& maps, const Tensor& fill) {
+    if (isPacked(from.type()))
+        return packCodes(from.type(), gatherMapped(unpackCodes(from), maps, fill.absent() ? fill : unpackCodes(fill)));
     Shape shape;
     for (const auto& map : maps)
         shape.push_back(static_cast<std::int64_t>(map.size()));
@@ -251,6 +261,8 @@ loops::Expr zeroOf(DType type) { return isFloat(type) ? loops::constantOf(type, 
 loops::Expr oneOf(DType type) { return isFloat(type) ? loops::constantOf(type, 1) : loops::constantInt(type, 1); }
 
 loops::Expr elementConstant(const Tensor& tensor, std::int64_t index) {
+    if (isStored(tensor.type())) // kernels move codes
+        return loops::constantInt(tensor.type(), unpackCodes(tensor).asInt(index));
     return isFloat(tensor.type()) ? loops::constantOf(tensor.type(), tensor.asDouble(index))
                                   : loops::constantInt(tensor.type(), tensor.asInt(index));
 }

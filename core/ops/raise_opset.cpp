@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/graph/graph_builder.h"
+#include "core/ops/expand_control_flow.h"
 
 namespace tunesmith {
 namespace {
@@ -16,13 +17,9 @@ bool changes(const Node& node) {
     return readsStatistics || node.op == "RoiAlign";
 }
 
-bool hasBody(const Node& node) {
-    return std::ranges::any_of(node.attributes, [](const auto& entry) { return std::holds_alternative<std::shared_ptr<const Graph>>(entry.second); });
-}
-
 } // namespace
 
-std::int64_t raisedOpset(const Node& node, std::int64_t opset) { return opset < kFrom || opset >= kTo || changes(node) || hasBody(node) ? opset : kTo; }
+std::int64_t raisedOpset(const Node& node, std::int64_t opset) { return opset < kFrom || opset >= kTo || changes(node) || ops::hasBody(node) ? opset : kTo; }
 
 Result<Graph> raisedOpset(const Graph& graph) {
     const auto keeps = [&](const std::shared_ptr<const Node>& node) { return node->domain.empty() && raisedOpset(*node, graph.opset()) == graph.opset(); };

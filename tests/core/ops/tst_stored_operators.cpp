@@ -144,6 +144,29 @@ private slots:
         QCOMPARE(actual->front().hash(), expected.hash());
     }
 
+    void filling_data() {
+        QTest::addColumn<OpCase>("c");
+        for (const DType type : kAll) {
+            const Tensor one = Tensor::scalar(1.0F).cast(type), x = drawn(type, {2, 3});
+            QTest::newRow(named("constant of shape", type)) << OpCase{.op = "ConstantOfShape", .opset = 25, .attributes = {{"value", one.reshaped({1})}}, .inputs = {Tensor::ofInts({3, 5})}, .constants = {0}};
+            QTest::newRow(named("pad", type)) << OpCase{.op = "Pad", .opset = 25, .inputs = {x, Tensor::ofInts({1, 0, 0, 2}), one}, .constants = {1, 2}};
+        }
+    }
+    // What is filled in is a one, and what is moved is what it was.
+    void filling() {
+        QFETCH(const OpCase, c);
+        const auto actual = runKernel(c);
+        QVERIFY2(actual.ok(), actual.ok() ? "" : actual.error().message.c_str());
+        QCOMPARE(actual->front().asDouble(actual->front().count() - 1), 1.0);
+        if (c.op == "Pad")
+            QVERIFY(std::isnan(c.inputs[0].asDouble(0)) || actual->front().asDouble(5) == c.inputs[0].asDouble(0));
+        if (isPacked(actual->front().type()))
+            return;
+        const auto lowered = runLowered(c);
+        QVERIFY2(lowered.ok(), lowered.ok() ? "" : lowered.error().message.c_str());
+        QCOMPARE(lowered->front().hash(), actual->front().hash());
+    }
+
     void bitsOfAnotherWidth() {
         const QString text = refusalDifference({"BitCast", 26, {{"to", std::int64_t{11}}}, {floats({1}, {1})}}, "not as wide");
         QVERIFY2(text.isEmpty(), qPrintable(text));

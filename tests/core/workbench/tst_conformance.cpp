@@ -46,7 +46,7 @@ private slots:
     void suites_data() {
         QTest::addColumn<QStringList>("folders");
         QTest::addColumn<int>("atLeast");
-        const QString packaged = "/usr/share/libonnx-testdata/data/", shared = qEnvironmentVariable("TUNESMITH_TEST_DATA", "../shared") + "/data/";
+        const QString packaged = "/usr/share/libonnx-testdata/data/", shared = qEnvironmentVariable("TUNESMITH_TEST_DATA", QString(TUNESMITH_SOURCE_DIR) + "/../shared") + "/data/";
         QTest::newRow("packaged, opsets to 17")
             << QStringList{packaged + "node", packaged + "simple", packaged + "pytorch-converted", packaged + "pytorch-operator"} << 1021;
         QTest::newRow("cases of opsets to 28") << QStringList{shared + "onnx-node"} << 0;
