@@ -76,6 +76,10 @@ template <class T> T combined(Combine combine, T old, T update) {
     }
 }
 
+template <class Context> Error outOfRange(const Context& context, std::int64_t index, std::int64_t extent) {
+    return context.error("index " + std::to_string(index) + " is out of range for " + std::to_string(extent) + " elements");
+}
+
 // result[offsets[n] + 0..run) is combined with updates[n * run ...).
 void applyUpdates(Tensor& result, const Tensor& updates, const std::vector<std::int64_t>& offsets, std::int64_t run,
                   Combine combine) {
@@ -97,8 +101,37 @@ void applyUpdates(Tensor& result, const Tensor& updates, const std::vector<std::
         });
 }
 
-Error outOfRange(const EvalContext& context, std::int64_t index, std::int64_t extent) {
-    return context.error("index " + std::to_string(index) + " is out of range for " + std::to_string(extent) + " elements");
+// Of each index element of ScatterElements: where in the data its update goes.
+template <class Context> Result<std::vector<std::int64_t>> elementOffsets(const Context& context, const Tensor& indices, const Shape& data) {
+    const std::size_t axis = frontAxis(context.node.intAttr("axis", 0), data.size());
+    const Shape strides = rowMajorStrides(data), picked = rowMajorStrides(indices.shape());
+    std::vector<std::int64_t> offsets = indices.asInts();
+    for (std::int64_t n = 0; n < indices.count(); ++n) {
+        const std::int64_t index = offsets[n], extent = data[axis];
+        if (index < -extent || index >= extent)
+            return outOfRange(context, index, extent);
+        offsets[n] = 0;
+        for (std::size_t d = 0; d < strides.size(); ++d) {
+            const std::int64_t along = index < 0 ? index + extent : index;
+            offsets[n] += (d == axis ? along : n / picked[d] % indices.shape()[d]) * strides[d];
+        }
+    }
+    return offsets;
+}
+
+// Of each index tuple of ScatterND: where in the data its run of updates begins.
+template <class Context> Result<std::vector<std::int64_t>> tupleOffsets(const Context& context, const Tensor& indices, const Shape& data) {
+    const auto depth = static_cast<std::size_t>(indices.shape().back());
+    const Shape strides = rowMajorStrides(data);
+    std::vector<std::int64_t> offsets(static_cast<std::size_t>(indices.count()) / depth, 0);
+    for (std::size_t n = 0; n < offsets.size(); ++n)
+        for (std::size_t k = 0; k < depth; ++k) {
+            const std::int64_t index = indices.asInt(static_cast<std::int64_t>(n * depth + k)), extent = data[k];
+            if (index < -extent || index >= extent)
+                return outOfRange(context, index, extent);
+            offsets[n] += (index < 0 ? index + extent : index) * strides[k];
+        }
+    return offsets;
 }
 
 Status scatter(EvalContext& context, const std::vector<std::int64_t>& offsets, std::int64_t run) {
@@ -115,45 +148,70 @@ Status scatter(EvalContext& context, const std::vector<std::int64_t>& offsets, s
 }
 
 Status evalScatterElements(EvalContext& context, const std::vector<TensorType>&) {
-    const Tensor &data = context.input(0), &indices = context.input(1);
-    const std::size_t axis = frontAxis(context.node.intAttr("axis", 0), data.rank());
-    const Shape strides = rowMajorStrides(data.shape()), picked = rowMajorStrides(indices.shape());
-    std::vector<std::int64_t> offsets = indices.asInts();
-    for (std::int64_t n = 0; n < indices.count(); ++n) {
-        const std::int64_t index = offsets[n], extent = data.shape()[axis];
-        if (index < -extent || index >= extent)
-            return outOfRange(context, index, extent);
-        offsets[n] = 0;
-        for (std::size_t d = 0; d < strides.size(); ++d) {
-            const std::int64_t along = index < 0 ? index + extent : index;
-            offsets[n] += (d == axis ? along : n / picked[d] % indices.shape()[d]) * strides[d];
-        }
-    }
+    TS_ASSIGN(const std::vector<std::int64_t> offsets, elementOffsets(context, context.input(1), context.input(0).shape()));
     return scatter(context, offsets, 1);
 }
 
 Status evalScatterNd(EvalContext& context, const std::vector<TensorType>&) {
     const Tensor &data = context.input(0), &indices = context.input(1);
-    const auto depth = static_cast<std::size_t>(indices.shape().back());
-    const std::int64_t run = elementCount(std::span(data.shape()).subspan(depth));
-    const Shape strides = rowMajorStrides(data.shape());
-    std::vector<std::int64_t> offsets(static_cast<std::size_t>(indices.count()) / depth, 0);
-    for (std::size_t n = 0; n < offsets.size(); ++n)
-        for (std::size_t k = 0; k < depth; ++k) {
-            const std::int64_t index = indices.asInt(static_cast<std::int64_t>(n * depth + k)), extent = data.shape()[k];
-            if (index < -extent || index >= extent)
-                return outOfRange(context, index, extent);
-            offsets[n] += (index < 0 ? index + extent : index) * strides[k];
-        }
-    return scatter(context, offsets, run);
+    TS_ASSIGN(const std::vector<std::int64_t> offsets, tupleOffsets(context, indices, data.shape()));
+    return scatter(context, offsets, elementCount(std::span(data.shape()).subspan(static_cast<std::size_t>(indices.shape().back()))));
+}
+
+// Where the indices are known, so is the update that each row of the data takes: a gather of updates and a choice. A row is
+// what lies behind the first `depth` dimensions.
+Status gatherUpdates(ExpandContext& context, const std::vector<std::int64_t>& offsets, std::size_t depth) {
+    const Shape data = context.type(0).shape();
+    const Shape rows(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(depth)), row(data.begin() + static_cast<std::ptrdiff_t>(depth), data.end());
+    const std::int64_t run = elementCount(row);
+    if (offsets.empty() || elementCount(data) == 0) {
+        context.outputs[0] = context.node.inputs[0];
+        return {};
+    }
+    Tensor sources = Tensor::zeros(DType::i64, rows), taken = Tensor::zeros(DType::boolean, rows);
+    for (std::size_t n = 0; n < offsets.size(); ++n) {
+        sources.mutableData<std::int64_t>()[static_cast<std::size_t>(offsets[n] / run)] = static_cast<std::int64_t>(n);
+        taken.mutableData<bool>()[static_cast<std::size_t>(offsets[n] / run)] = true;
+    }
+    Shape flat = row, spread = rows;
+    flat.insert(flat.begin(), static_cast<std::int64_t>(offsets.size()));
+    spread.resize(data.size(), 1);
+    const ValueId updates = context.add("Gather", {context.reshape(context.node.inputs[2], flat), context.addConstant(sources)});
+    context.outputs[0] = context.add("Where", {context.addConstant(taken.reshaped(spread)), updates, context.node.inputs[0]});
+    return {};
+}
+
+Status requireKnownPlaces(const ExpandContext& context) {
+    constexpr std::int64_t kMost = std::int64_t(1) << 20; // elements of the map
+    TS_ASSIGN(const Combine combine, combineOf(context));
+    if (combine != Combine::replace || !context.isConstant(1) || !context.type(0).isStatic() || !context.type(2).isStatic() || byteSize(context.type(0).dtype) == 0)
+        return context.unsupported("it can be written with other operators only when its shapes and indices are known and it combines nothing");
+    return elementCount(context.type(0).shape()) <= kMost ? Status() : Status(context.unsupported("its data is too large for a map of its places"));
+}
+
+Status expandScatterElements(ExpandContext& context) {
+    TS_TRY(requireKnownPlaces(context));
+    const Shape data = context.type(0).shape();
+    const auto offsets = elementOffsets(context, context.constant(1), data);
+    return offsets.ok() ? gatherUpdates(context, *offsets, data.size()) : Status(context.unsupported(offsets.error().message));
+}
+
+Status expandScatterNd(ExpandContext& context) {
+    TS_TRY(requireKnownPlaces(context));
+    const auto offsets = tupleOffsets(context, context.constant(1), context.type(0).shape());
+    const auto depth = static_cast<std::size_t>(context.constant(1).shape().back());
+    return offsets.ok() ? gatherUpdates(context, *offsets, depth) : Status(context.unsupported(offsets.error().message));
 }
 
 } // namespace
 
 void registerScatter(OperatorList& list) {
     addMovement(list, "Scatter", Fusion::opaque, 9, {3, 3}, inferScatterElements, evalScatterElements);
+    list.back().expand = expandScatterElements;
     addMovement(list, "ScatterElements", Fusion::opaque, 11, {3, 3}, inferScatterElements, evalScatterElements);
+    list.back().expand = expandScatterElements;
     addMovement(list, "ScatterND", Fusion::opaque, 11, {3, 3}, inferScatterNd, evalScatterNd);
+    list.back().expand = expandScatterNd;
 }
 
 } // namespace tunesmith::ops

@@ -264,6 +264,56 @@ private slots:
         compareExpansion(builder, "Loop");
     }
 
+    void scattersAtKnownPlaces_data() {
+        QTest::addColumn<QString>("op");
+        QTest::addColumn<Shape>("data");
+        QTest::addColumn<Shape>("places");
+        QTest::addColumn<std::vector<std::int64_t>>("indices");
+        QTest::addColumn<Shape>("updates");
+        QTest::addColumn<int>("axis"); // below -9: none
+        QTest::newRow("rows") << "ScatterND" << Shape{4, 3} << Shape{2, 1} << std::vector<std::int64_t>{3, 1} << Shape{2, 3} << -10;
+        QTest::newRow("from the back, twice") << "ScatterND" << Shape{4, 3} << Shape{3, 1} << std::vector<std::int64_t>{-1, 0, 3} << Shape{3, 3} << -10;
+        QTest::newRow("elements") << "ScatterND" << Shape{2, 3} << Shape{1, 2, 2} << std::vector<std::int64_t>{1, 2, 0, -3} << Shape{1, 2} << -10;
+        QTest::newRow("all rows") << "ScatterND" << Shape{2, 3} << Shape{2, 1} << std::vector<std::int64_t>{1, 0} << Shape{2, 3} << -10;
+        QTest::newRow("no update") << "ScatterND" << Shape{2, 3} << Shape{0, 1} << std::vector<std::int64_t>{} << Shape{0, 3} << -10;
+        QTest::newRow("along the last axis") << "ScatterElements" << Shape{2, 5} << Shape{2, 2} << std::vector<std::int64_t>{1, -1, 0, 0} << Shape{2, 2} << -1;
+        QTest::newRow("along the first axis") << "ScatterElements" << Shape{3, 2} << Shape{1, 2} << std::vector<std::int64_t>{2, 1} << Shape{1, 2} << 0;
+    }
+    void scattersAtKnownPlaces() {
+        QFETCH(QString, op);
+        QFETCH(Shape, data);
+        QFETCH(Shape, places);
+        QFETCH(std::vector<std::int64_t>, indices);
+        QFETCH(Shape, updates);
+        QFETCH(int, axis);
+        GraphBuilder builder;
+        builder.setOpset("", 16);
+        const ValueId x = builder.addInput("x", TensorType(DType::f32, data)), u = builder.addInput("u", TensorType(DType::f32, updates));
+        const Attributes attributes = axis < -9 ? Attributes{} : Attributes{{"axis", std::int64_t(axis)}};
+        builder.setOutputs({builder.add(op.toStdString(), {x, builder.addConstant("", Tensor::of<std::int64_t>(places, indices)), u}, attributes)});
+        compareExpansion(builder, op.toStdString());
+    }
+
+    void scattersAtUnknownPlacesStay_data() {
+        QTest::addColumn<int>("index"); // negative: an input of the model
+        QTest::addColumn<QString>("reduction");
+        QTest::addColumn<QString>("why");
+        QTest::newRow("data") << -1 << "none" << "indices are known";
+        QTest::newRow("sums") << 1 << "add" << "combines nothing";
+        QTest::newRow("out of range") << 4 << "none" << "index 4 is out of range";
+    }
+    void scattersAtUnknownPlacesStay() {
+        QFETCH(int, index);
+        QFETCH(QString, reduction);
+        QFETCH(QString, why);
+        GraphBuilder builder;
+        builder.setOpset("", 16);
+        const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{4})), u = builder.addInput("u", TensorType(DType::f32, Shape{1}));
+        const ValueId place = index < 0 ? builder.addInput("i", TensorType(DType::i64, Shape{1, 1})) : builder.addConstant("", Tensor::of<std::int64_t>({1, 1}, std::vector<std::int64_t>{index}));
+        builder.setOutputs({builder.add("ScatterND", {x, place, u}, {{"reduction", reduction.toStdString()}})});
+        refuses(builder, "ScatterND", qPrintable(why));
+    }
+
     void aGraphThatWouldGrowTooMuchKeepsTheNode() {
         GraphBuilder builder;
         addLoop(builder, builder.addConstant("", Tensor::scalar(std::int64_t{4})), summingBody(true));
