@@ -5,6 +5,9 @@
 #include <atomic>
 #include <thread>
 
+#include "core/graph/cut_out.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/graph_codec.h"
 #include "core/module/memory_plan.h"
 #include "core/module/sub_buffers.h"
 #include "core/schedule/in_place.h"
@@ -28,14 +31,14 @@ public:
     Result<ModulePlan> run() {
         plan_.name = graph_.name();
         plan_.target = options_.target;
-        TS_ASSIGN(groups_, groupNodes(graph_));
+        groups_ = groupNodes(graph_);
         if (options_.layouts)
             TS_TRY(checkLayoutPlan(*options_.layouts, graph_, groups_, options_.target));
         layouts_ = options_.layouts ? *options_.layouts : chooseLayouts(graph_, groups_, options_.target);
         slots_ = findSubBuffers(graph_, groups_, layouts_);
-        bindInputs();
+        TS_TRY(bindInputs());
         for (const KernelGroup& group : groups_)
-            TS_TRY(group.kind == KernelGroup::Kind::alias ? addAlias(group) : addGroup(group));
+            TS_TRY(addSteps(group));
         TS_TRY(bindOutputs());
         TS_TRY(compileKernels());
         overwriteInputs();
@@ -60,10 +63,17 @@ private:
         return addBuffer(v.name, Place::arena, bytesOf(v.type, layout), layout.text(), layout);
     }
 
+    bool isDynamic(ValueId value) const {
+        const TensorType& type = graph_.value(value).type;
+        return !type.isStatic() || byteSize(type.dtype) == 0;
+    }
+
     // The buffer that a value is computed into: of its own, or a slice of the concatenation that it goes into.
     std::size_t outputBuffer(ValueId value) {
         if (const auto found = buffers_.find(value); found != buffers_.end())
             return found->second;
+        if (isDynamic(value))
+            return buffers_[value] = addBuffer(graph_.value(value).name, Place::dynamic, 0, "");
         const std::size_t buffer = newValueBuffer(value, layoutOf(layouts_, graph_, value));
         buffers_[value] = buffer;
         if (const auto slot = slots_.find(value); slot != slots_.end())
@@ -71,10 +81,12 @@ private:
         return buffer;
     }
 
-    void bindInputs() {
+    Status bindInputs() {
         for (std::size_t i = 0; i < graph_.inputs().size(); ++i) {
             const ValueId id = graph_.inputs()[i];
             const Value& value = graph_.value(id);
+            if (!value.type.isStatic())
+                return inputError("input '" + value.name + "' is " + value.type.text() + ": bind its dimensions (--dims) to compile the model");
             const Shape shape = value.type.shape();
             const Layout rows = Layout::rowMajor(shape.size());
             const std::size_t buffer = addBuffer(value.name, Place::input, bytesOf(value.type, rows), "row-major", rows);
@@ -82,6 +94,7 @@ private:
             buffers_[id] = buffer;
             plan_.inputs.push_back({value.name, value.type.dtype, shape, buffer});
         }
+        return {};
     }
 
     std::size_t constantBuffer(ValueId id, const Tensor& tensor, const Layout& layout, WeightTransform transform = WeightTransform::none) {
@@ -116,6 +129,53 @@ private:
     }
 
     // Steps -----------------------------------------------------------------------------------------------------------
+    Status addSteps(const KernelGroup& group) {
+        switch (group.kind) {
+        case KernelGroup::Kind::alias: return addAlias(group);
+        case KernelGroup::Kind::reference: return addNode(group.nodes[0]);
+        default: return addGroup(group);
+        }
+    }
+
+    // A node that is no kernel. Constants that it reads are a part of its description.
+    Status addNode(NodeId id) {
+        TS_ASSIGN(const GraphPart part, cutOut(graph_, {id}));
+        if (part.outputs.empty()) // nobody reads what it makes
+            return {};
+        PlanStep step;
+        step.name = graph_.node(id).name;
+        for (const ValueId input : part.inputs) {
+            const bool converts = !isDynamic(input);
+            TS_ASSIGN(const std::size_t buffer, converts ? rowMajorBuffer(input) : Result<std::size_t>(buffers_.at(input)));
+            step.arguments.push_back(buffer);
+        }
+        for (const ValueId output : part.outputs)
+            step.arguments.push_back(outputBuffer(output));
+        step.inputs = part.inputs.size();
+        step.outputs = part.outputs.size();
+        TS_ASSIGN(const Graph node, withoutOpenShapes(part.graph));
+        step.node = PlanNode{graph_.node(id).op, packGraph(node, [this](const Tensor& tensor) { return constantOffset(tensor); })};
+        plan_.steps.push_back(std::move(step));
+        return {};
+    }
+
+    // What a model says of shapes that are not known is not asked for when the node runs: it may be wrong.
+    static Result<Graph> withoutOpenShapes(const Graph& node) {
+        GraphBuilder builder(node);
+        for (std::size_t i = 0; i < node.valueCount(); ++i)
+            if (const TensorType& type = node.values()[i]->type; !type.isStatic() && !type.opaque)
+                builder.setType(ValueId(static_cast<std::int64_t>(i)), TensorType(type.dtype));
+        return builder.build();
+    }
+
+    // Where the bytes of a node's constant lie in the weights.
+    std::int64_t constantOffset(const Tensor& tensor) {
+        const auto [place, fresh] = nodeConstants_.try_emplace({tensor.bytes().data(), tensor.byteCount()});
+        if (fresh)
+            place->second = embeddedConstant(tensor);
+        return plan_.buffers[place->second].offset;
+    }
+
     Status addAlias(const KernelGroup& group) {
         TS_ASSIGN(const std::size_t buffer, rowMajorBuffer(graph_.node(group.nodes[0]).inputs[0]));
         const auto slot = slots_.find(group.outputs[0]);
@@ -240,6 +300,10 @@ private:
         for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
             const ValueId id = graph_.outputs()[i];
             const Value& value = graph_.value(id);
+            if (isDynamic(id)) {
+                bindDynamicOutput(value, buffers_.at(id));
+                continue;
+            }
             const Shape shape = value.type.shape();
             TS_ASSIGN(std::size_t buffer, rowMajorBuffer(id));
             const bool free = plan_.buffers[buffer].place == Place::arena && !parents_[buffer].exists && !isParent(buffer);
@@ -254,6 +318,13 @@ private:
             plan_.outputs.push_back({value.name, value.type.dtype, shape, buffer});
         }
         return {};
+    }
+
+    void bindDynamicOutput(const Value& value, std::size_t buffer) {
+        Shape shape;
+        for (const Dim& dim : value.type.dims.value_or(Dims()))
+            shape.push_back(dim.known() ? dim.extent : kOpenExtent);
+        plan_.outputs.push_back({value.name, value.type.dtype, std::move(shape), buffer, value.type.dims.has_value()});
     }
 
     bool isParent(std::size_t buffer) const {
@@ -330,6 +401,8 @@ private:
             for (const std::size_t argument : plan_.steps[s].arguments)
                 lastStep[rootOf(argument)] = s;
         for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+            if (plan_.steps[s].node)
+                continue;
             const LoweredWorkload& lowered = pending_[plan_.steps[s].kernel].scheduled.lowered;
             const auto& arguments = plan_.steps[s].arguments;
             const std::size_t output = arguments[lowered.arguments.size()];
@@ -395,6 +468,7 @@ private:
     std::map<ValueId, std::size_t> buffers_;
     std::map<std::pair<ValueId, std::string>, std::size_t> converted_; // by layout
     std::map<std::pair<ValueId, std::string>, std::size_t> constants_;
+    std::map<std::pair<const std::byte*, std::size_t>, std::size_t> nodeConstants_; // by bytes, which the graph keeps
     std::vector<Parent> parents_; // parallel to plan_.buffers
     std::vector<PendingKernel> pending_;
     std::vector<std::pair<std::string, double>> chosen_; // parallel to pending_: config text, expected ms

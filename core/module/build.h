@@ -22,8 +22,8 @@ struct ModelWorkload {
     std::vector<std::string> nodes; // names, one entry per occurrence
     std::size_t count() const { return nodes.size(); }
 };
-// The distinct workloads of a prepared graph, those of most FLOPs first. Layout conversions are not among them, nor what is
-// no kernel (compiled_parts.h). A plan of layouts is for a graph that is kernels all through.
+// The distinct workloads of a prepared graph, those of most FLOPs first. Layout conversions are not among them. An Error names
+// the first node that is no kernel where none is one.
 Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const Target& target, const std::optional<LayoutPlan>& layouts = {});
 
 struct ChosenConfig {
@@ -44,7 +44,7 @@ struct BuildOptions {
     StopToken stop;
 };
 
-// Groups, lays out, compiles each distinct kernel once, plans memory.
+// Groups, lays out, compiles each distinct kernel once, plans memory. What is no kernel is a step of the reference kernels.
 Result<ModulePlan> buildModule(const Graph& prepared, const BuildOptions& options);
 
 } // namespace tunesmith

@@ -112,6 +112,8 @@ private:
             TS_TRY(addObject(request, kernel.name + ".o", kernel.object));
         for (const EmbeddedFile& object : runtimeObjects())
             TS_TRY(addObject(request, "runtime-" + std::string(object.name), std::as_bytes(object.bytes)));
+        if (hasNodes(plan_))
+            TS_TRY(addObject(request, std::string(referenceObject().name), std::as_bytes(referenceObject().bytes)));
         request.output = folder_.path() / library();
         request.soname = library();
         request.scratch = folder_.path() / kScratch;

@@ -15,7 +15,7 @@ public:
     LayoutProblemMaker(const Graph& graph, const Target& target, const LayoutLimits& limits) : graph_(graph), limits_(limits) { made_.target_ = target; }
 
     Result<LayoutProblem> run() {
-        TS_ASSIGN(groups_, groupNodes(graph_));
+        groups_ = groupNodes(graph_);
         made_.greedy_ = chooseLayouts(graph_, groups_, made_.target_);
         for (const KernelGroup& group : groups_)
             lookAt(group);
@@ -37,6 +37,8 @@ private:
     void lookAt(const KernelGroup& group) {
         if (group.kind == KernelGroup::Kind::alias)
             inRows_.insert(graph_.node(group.nodes[0]).inputs[0]);
+        else if (group.kind == KernelGroup::Kind::reference)
+            inRows_.insert(group.inputs.begin(), group.inputs.end());
         else if (isConcat(graph_, group))
             for (const ValueId piece : graph_.node(group.nodes[0]).inputs)
                 partOf_.try_emplace(piece, group.nodes[0]);

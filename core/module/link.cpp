@@ -70,7 +70,7 @@ Result<std::vector<std::string>> systemLibraries() {
     static const char* const folders[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
                                           "/usr/lib64", "/usr/lib"};
     std::vector<std::string> found;
-    for (const char* name : {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2"}) {
+    for (const char* name : {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}) {
         const auto holds = [&](const char* folder) { return fs::exists(fs::path(folder) / name); };
         const auto* folder = std::find_if(std::begin(folders), std::end(folders), holds);
         if (folder != std::end(folders))
@@ -136,6 +136,7 @@ Status linkSharedLibrary(const LinkRequest& request) {
                                        "--version-script=" + script.string(),
                                        "--no-undefined",
                                        "--gc-sections",
+                                       "--eh-frame-hdr",
                                        "--hash-style=gnu",
                                        "--build-id=sha1",
                                        "--as-needed",

@@ -43,6 +43,8 @@ struct LoadedModule::Functions {
     int (*setInput)(void*, int, const void*, std::size_t) = nullptr;
     int (*run)(void*) = nullptr;
     const void* (*outputData)(void*, int) = nullptr;
+    int (*resultRank)(void*, int) = nullptr;
+    const std::int64_t* (*resultDims)(void*, int) = nullptr;
     std::int64_t (*inputBytes)(int) = nullptr;
     std::int64_t (*outputBytes)(int) = nullptr;
     int (*inputCount)() = nullptr;
@@ -71,6 +73,8 @@ struct LoadedModule::Functions {
         resolve(setInput, "set_input");
         resolve(run, "run");
         resolve(outputData, "output_data");
+        resolve(resultRank, "result_rank");
+        resolve(resultDims, "result_dims");
         resolve(inputBytes, "input_bytes");
         resolve(outputBytes, "output_bytes");
         resolve(inputCount, "input_count");
@@ -94,7 +98,7 @@ struct LoadedModule::Functions {
                 return false;
             for (int i = 0; i < count; ++i) {
                 const ModuleTensor& tensor = tensors[static_cast<std::size_t>(i)];
-                if (bytes(i) != elementCount(tensor.shape) * static_cast<std::int64_t>(byteSize(tensor.type)))
+                if (bytes(i) != (tensor.isOpen() ? -1 : elementCount(tensor.shape) * static_cast<std::int64_t>(byteSize(tensor.type))))
                     return false;
             }
             return true;
@@ -184,7 +188,9 @@ Status LoadedModule::run() {
 std::vector<Tensor> LoadedModule::outputs() const {
     std::vector<Tensor> outputs;
     for (std::size_t i = 0; i < info_.outputs.size(); ++i) {
-        Tensor tensor = Tensor::zeros(info_.outputs[i].type, info_.outputs[i].shape);
+        const int rank = functions_->resultRank(instance_, static_cast<int>(i));
+        const std::int64_t* dims = functions_->resultDims(instance_, static_cast<int>(i));
+        Tensor tensor = Tensor::zeros(info_.outputs[i].type, rank > 0 ? Shape(dims, dims + rank) : Shape());
         const void* data = functions_->outputData(instance_, static_cast<int>(i));
         if (data && tensor.byteCount() > 0)
             std::memcpy(tensor.mutableBytes().data(), data, tensor.byteCount());

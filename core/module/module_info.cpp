@@ -19,7 +19,7 @@ constexpr std::size_t kLargestDescription = std::size_t(1) << 30;
 json describeTensors(const std::vector<PlanTensor>& tensors) {
     json list = json::array();
     for (const PlanTensor& tensor : tensors)
-        list.push_back({{"name", tensor.name}, {"type", dtypeName(tensor.type)}, {"shape", tensor.shape}});
+        list.push_back({{"name", tensor.name}, {"type", dtypeName(tensor.type)}, {"shape", tensor.ranked ? json(tensor.shape) : json()}});
     return list;
 }
 
@@ -27,7 +27,8 @@ json describeSteps(const ModulePlan& plan) {
     json list = json::array();
     for (const PlanStep& step : plan.steps)
         list.push_back({{"name", step.name},
-                        {"kernel", plan.kernels[step.kernel].name},
+                        {"kernel", step.node ? std::string() : plan.kernels[step.kernel].name},
+                        {"reference", step.node ? step.node->op : std::string()},
                         {"workload", step.workload},
                         {"config", step.config},
                         {"flops", step.flops},
@@ -46,9 +47,10 @@ Result<std::string> readText(const fs::path& path) {
 
 std::vector<ModuleTensor> parseTensors(const json& list) {
     std::vector<ModuleTensor> tensors;
-    for (const json& entry : list)
-        tensors.push_back(
-            {entry.at("name"), dtypeFromName(entry.at("type").get<std::string>()), entry.at("shape")});
+    for (const json& entry : list) {
+        const json& shape = entry.at("shape");
+        tensors.push_back({entry.at("name"), dtypeFromName(entry.at("type").get<std::string>()), shape.is_null() ? Shape() : shape.get<Shape>(), !shape.is_null()});
+    }
     return tensors;
 }
 
@@ -56,7 +58,7 @@ std::vector<ModuleStep> parseSteps(const json& list) {
     std::vector<ModuleStep> steps;
     for (const json& entry : list)
         steps.push_back({entry.at("name"), entry.at("kernel"), entry.at("workload"), entry.at("config"),
-                         entry.at("flops"), entry.at("expected_ms")});
+                         entry.at("flops"), entry.at("expected_ms"), entry.value("reference", "")});
     return steps;
 }
 
@@ -99,7 +101,7 @@ Status checkContents(const ModuleInfo& info, const fs::path& description) {
         return damaged("no threads");
     for (const auto* tensors : {&info.inputs, &info.outputs})
         for (const ModuleTensor& tensor : *tensors)
-            if (byteSize(tensor.type) == 0 || !checkedElementCount(tensor.shape))
+            if (byteSize(tensor.type) == 0 || (!checkedElementCount(tensor.shape) && (tensors == &info.inputs || !tensor.isOpen())))
                 return damaged("'" + tensor.name + "' has no type or shape");
     bool library = false, weights = false;
     for (const ModuleFile& file : info.files) {

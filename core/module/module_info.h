@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,13 +15,17 @@ namespace tunesmith {
 struct ModuleTensor {
     std::string name;
     DType type = DType::undefined;
-    Shape shape;
+    Shape shape; // kOpenExtent in outputs: known after a run
+    bool ranked = true; // false: not even the rank is known before
+
+    bool isOpen() const { return !ranked || std::ranges::find(shape, kOpenExtent) != shape.end(); }
 };
 
 struct ModuleStep {
     std::string name, kernel, workload, config;
     std::int64_t flops = 0;
     double expectedMs = 0;
+    std::string reference; // the operator, of a step that the reference kernels compute: then there is no kernel
 };
 
 struct ModuleFile {
@@ -46,7 +51,7 @@ struct ModuleInfo {
     std::int64_t flops() const;
 };
 
-inline constexpr int kModuleFormat = 1;
+inline constexpr int kModuleFormat = 2;
 inline constexpr const char* kProbeFunctions[] = {"probe_write", "probe_read", "probe_step"}; // of runtime/probe.c
 
 // A C identifier made of a model's name: "resnet-18 v2" -> "resnet_18_v2".

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/module/plan_object.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/codegen/llvm/data_object.h"
@@ -11,8 +12,8 @@ namespace tunesmith {
 namespace {
 
 // The tables below are written word by word.
-static_assert(sizeof(TsBuffer) == 3 * 8 && sizeof(TsPhase) == 2 * 8 && sizeof(TsStep) == 5 * 8 &&
-              sizeof(TsTensor) == 7 * 8 && sizeof(TsModule) == 19 * 8);
+static_assert(sizeof(TsBuffer) == 3 * 8 && sizeof(TsPhase) == 2 * 8 && sizeof(TsStep) == 7 * 8 &&
+              sizeof(TsTensor) == 7 * 8 && sizeof(TsModule) == 20 * 8);
 
 std::int64_t alignUp(std::int64_t bytes) {
     return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
@@ -51,7 +52,7 @@ Status checkSteps(const ModulePlan& plan) {
         if (!names.insert(kernel.name).second)
             return broken(plan, "two kernels are called '" + kernel.name + "'");
     for (const PlanStep& step : plan.steps) {
-        if (step.kernel >= plan.kernels.size())
+        if (!step.node && step.kernel >= plan.kernels.size())
             return broken(plan, "step '" + step.name + "' has no kernel");
         for (const std::size_t argument : step.arguments)
             if (argument >= plan.buffers.size())
@@ -63,10 +64,13 @@ Status checkSteps(const ModulePlan& plan) {
 Status checkTensors(const ModulePlan& plan, const std::vector<PlanTensor>& tensors) {
     for (const PlanTensor& tensor : tensors) {
         const auto count = checkedElementCount(tensor.shape);
+        const bool dynamic = tensor.buffer < plan.buffers.size() && plan.buffers[tensor.buffer].place == PlanBuffer::Place::dynamic;
         if (byteSize(tensor.type) == 0)
             return unsupportedError("'" + tensor.name + "' has the type " +
                                     std::string(dtypeName(tensor.type)) +
                                     ", which exported modules cannot take or give");
+        if (dynamic)
+            continue;
         if (!count || tensor.buffer >= plan.buffers.size() ||
             *count > plan.buffers[tensor.buffer].bytes / static_cast<std::int64_t>(byteSize(tensor.type)))
             return broken(plan, "'" + tensor.name + "' does not fit its buffer");
@@ -78,6 +82,7 @@ class Tables {
 public:
     Tables() {
         text_.name = "tunesmith_text";
+        nodes_.name = "tunesmith_nodes";
         for (const char* name :
              {"buffers", "phases", "steps", "arguments", "inputs", "outputs", "dims", "module"})
             tables_.push_back({std::string("tunesmith_") + name, {}, {}});
@@ -98,6 +103,7 @@ public:
             globals.push_back(std::move(table));
         }
         globals.push_back(std::move(text_));
+        globals.push_back(std::move(nodes_));
         return globals;
     }
 
@@ -112,6 +118,12 @@ private:
         text_.bytes += value.substr(0, value.find('\0'));
         text_.bytes += '\0';
         return DataWord::addressOf(text_.name, offset);
+    }
+
+    DataWord node(const PlanNode& node) {
+        const auto offset = static_cast<std::int64_t>(nodes_.bytes.size());
+        nodes_.bytes.append(reinterpret_cast<const char*>(node.graph.data()), node.graph.size());
+        return DataWord::addressOf(nodes_.name, offset);
     }
 
     // Inputs and outputs get their places in a memory of their own; returns its size.
@@ -144,10 +156,12 @@ private:
     void addSteps(const ModulePlan& plan, const std::vector<std::int64_t>& firstPhase) {
         for (const PlanStep& step : plan.steps) {
             add(kSteps, text(step.name));
-            add(kSteps, firstPhase[step.kernel]);
-            add(kSteps, static_cast<std::int64_t>(plan.kernels[step.kernel].phaseExtents.size()));
+            add(kSteps, step.node ? 0 : firstPhase[step.kernel]);
+            add(kSteps, step.node ? 0 : static_cast<std::int64_t>(plan.kernels[step.kernel].phaseExtents.size()));
             add(kSteps, size(kArguments));
             add(kSteps, static_cast<std::int64_t>(step.arguments.size()));
+            add(kSteps, step.node ? node(*step.node) : DataWord(0));
+            add(kSteps, step.node ? static_cast<std::int64_t>(step.node->graph.size()) : 0);
             for (const std::size_t argument : step.arguments)
                 add(kArguments, static_cast<std::int64_t>(argument));
         }
@@ -159,8 +173,9 @@ private:
             add(which, text(std::string(dtypeName(tensor.type))));
             add(which, DataWord::addressOf(tables_[kDims].name, size(kDims) * 8));
             add(which, static_cast<std::int64_t>(tensor.type));
-            add(which, static_cast<std::int64_t>(tensor.shape.size()));
-            add(which, elementCount(tensor.shape) * static_cast<std::int64_t>(byteSize(tensor.type)));
+            add(which, tensor.ranked ? static_cast<std::int64_t>(tensor.shape.size()) : -1);
+            const auto count = checkedElementCount(tensor.shape);
+            add(which, count && tensor.ranked ? *count * static_cast<std::int64_t>(byteSize(tensor.type)) : -1);
             add(which, static_cast<std::int64_t>(tensor.buffer));
             for (const std::int64_t extent : tensor.shape)
                 add(kDims, extent);
@@ -173,21 +188,27 @@ private:
         for (DataWord word :
              {text(version), text(avx512 ? "AVX-512 (x86-64-v4)" : "AVX2 and FMA (x86-64-v3)"),
               table(kBuffers), table(kPhases), table(kSteps), table(kArguments), table(kInputs),
-              table(kOutputs)})
+              table(kOutputs), hasNodes(plan) ? DataWord::addressOf(kReferenceKernels) : DataWord(0)})
             add(kModule, std::move(word));
         for (const std::int64_t number :
              {static_cast<std::int64_t>(avx512 ? TS_ISA_V4 : TS_ISA_V3),
-              static_cast<std::int64_t>(plan.target.threads), size(kBuffers) / 3, size(kSteps) / 5,
+              static_cast<std::int64_t>(plan.target.threads), size(kBuffers) / 3, size(kSteps) / 7,
               size(kArguments), size(kInputs) / 7, size(kOutputs) / 7, alignUp(plan.arenaBytes),
               interfaceBytes, plan.weightBytes, static_cast<std::int64_t>(weightHash)})
             add(kModule, number);
     }
 
+    static constexpr const char* kReferenceKernels = "ts_reference_kernels"; // runtime/reference_steps.h
+
     std::vector<DataGlobal> tables_;
-    DataGlobal text_;
+    DataGlobal text_, nodes_;
 };
 
 } // namespace
+
+bool hasNodes(const ModulePlan& plan) {
+    return std::ranges::any_of(plan.steps, [](const PlanStep& step) { return step.node.has_value(); });
+}
 
 Status checkPlan(const ModulePlan& plan) {
     TS_TRY(checkBuffers(plan));

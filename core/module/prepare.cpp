@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "core/module/build.h"
-#include "core/module/compiled_parts.h"
 #include "core/module/fold_batch_norm.h"
 #include "core/module/group_products.h"
 #include "core/module/line_conv.h"
@@ -13,6 +12,7 @@
 #include "core/module/volume_conv.h"
 #include "core/ops/expand_nodes.h"
 #include "core/ops/fold_constants.h"
+#include "core/ops/lower_node.h"
 
 namespace tunesmith {
 
@@ -43,33 +43,36 @@ Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
 
 namespace {
 
-using PlaceOfKey = std::map<std::string, std::size_t>;
-
-Status addWorkloads(const Graph& part, const Target& target, const std::optional<LayoutPlan>& plan, PlaceOfKey& places, std::vector<ModelWorkload>& found) {
-    TS_ASSIGN(const std::vector<KernelGroup> groups, groupNodes(part));
-    if (plan)
-        TS_TRY(checkLayoutPlan(*plan, part, groups, target));
-    const LayoutPlan layouts = plan ? *plan : chooseLayouts(part, groups, target);
-    for (const KernelGroup& group : groups) {
-        if (group.kind == KernelGroup::Kind::alias || isSlicedConcat(part, group, layouts))
-            continue;
-        TS_ASSIGN(ExtractedWorkload extracted, extractWorkload(part, group, layouts));
-        const auto [place, fresh] = places.try_emplace(extracted.workload.key, found.size());
-        if (fresh)
-            found.push_back({std::move(extracted.workload), {}});
-        found[place->second].nodes.push_back(part.node(group.nodes.front()).name);
-    }
-    return {};
+// Where there is nothing but such nodes, why the first one is no kernel.
+Status refuseWithoutKernels(const Graph& graph, const std::vector<KernelGroup>& groups) {
+    const auto is = [](KernelGroup::Kind kind) { return [kind](const KernelGroup& group) { return group.kind == kind; }; };
+    const auto first = std::ranges::find_if(groups, is(KernelGroup::Kind::reference));
+    if (first == groups.end() || std::ranges::any_of(groups, is(KernelGroup::Kind::kernel)))
+        return {};
+    TS_TRY(checkLowerable(graph, first->nodes[0]));
+    const auto program = lowerNode(graph, first->nodes[0]);
+    return program.ok() ? Status() : Status(program.error());
 }
 
 } // namespace
 
 Result<std::vector<ModelWorkload>> modelWorkloads(const Graph& prepared, const Target& target, const std::optional<LayoutPlan>& layouts) {
-    TS_ASSIGN(const std::vector<Graph> parts, compiledParts(prepared));
+    const std::vector<KernelGroup> groups = groupNodes(prepared);
+    TS_TRY(refuseWithoutKernels(prepared, groups));
+    if (layouts)
+        TS_TRY(checkLayoutPlan(*layouts, prepared, groups, target));
+    const LayoutPlan plan = layouts ? *layouts : chooseLayouts(prepared, groups, target);
     std::vector<ModelWorkload> found;
-    PlaceOfKey places;
-    for (const Graph& part : parts)
-        TS_TRY(addWorkloads(part, target, layouts, places, found));
+    std::map<std::string, std::size_t> places; // by key
+    for (const KernelGroup& group : groups) {
+        if (group.kind != KernelGroup::Kind::kernel || isSlicedConcat(prepared, group, plan))
+            continue;
+        TS_ASSIGN(ExtractedWorkload extracted, extractWorkload(prepared, group, plan));
+        const auto [place, fresh] = places.try_emplace(extracted.workload.key, found.size());
+        if (fresh)
+            found.push_back({std::move(extracted.workload), {}});
+        found[place->second].nodes.push_back(prepared.node(group.nodes.front()).name);
+    }
     std::stable_sort(found.begin(), found.end(), [](const ModelWorkload& a, const ModelWorkload& b) {
         return a.workload.flops * static_cast<std::int64_t>(a.count()) >
                b.workload.flops * static_cast<std::int64_t>(b.count());

@@ -37,7 +37,7 @@ std::optional<std::vector<std::int64_t>> concatSlices(const Graph& graph, const 
 
 bool isSlicedConcat(const Graph& graph, const KernelGroup& group, const LayoutPlan& layouts) {
     const Node& node = graph.node(group.nodes[0]);
-    return group.nodes.size() == 1 && node.op == "Concat" && concatSlices(graph, node, layouts).has_value();
+    return group.kind == KernelGroup::Kind::kernel && group.nodes.size() == 1 && node.op == "Concat" && concatSlices(graph, node, layouts).has_value();
 }
 
 std::map<ValueId, SubBuffer> findSubBuffers(const Graph& graph, const std::vector<KernelGroup>& groups, const LayoutPlan& layouts) {

@@ -5,7 +5,6 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/module/build.h"
-#include "core/module/compiled_parts.h"
 #include "core/module/sub_buffers.h"
 #include "core/schedule/layouts.h"
 
@@ -81,24 +80,18 @@ double MeasuredCost::of(const Draft& draft) {
 Result<double> MeasuredCost::compute(const Draft& draft) {
     TS_ASSIGN(const Graph graph, graphToCompile(draft));
     TS_ASSIGN(const Graph prepared, prepareGraph(graph));
-    TS_ASSIGN(const std::vector<Graph> parts, compiledParts(prepared));
-    double sum = 0;
-    for (const Graph& part : parts) {
-        TS_ASSIGN(const double cost, ofKernels(part));
-        sum += cost;
-    }
-    return sum;
+    return ofKernels(prepared);
 }
 
 Result<double> MeasuredCost::ofKernels(const Graph& part) {
-    TS_ASSIGN(const std::vector<KernelGroup> groups, groupNodes(part));
+    const std::vector<KernelGroup> groups = groupNodes(part);
     const LayoutPlan layouts = chooseLayouts(part, groups, target_);
     double sum = 0;
     for (const KernelGroup& group : groups) {
         if (group.kind == KernelGroup::Kind::alias) {
             const ValueId from = part.node(group.nodes[0]).inputs[0];
             sum += isPlain(layouts, part, from) ? 0 : ofConversion(part.value(from).type);
-        } else if (!isSlicedConcat(part, group, layouts)) {
+        } else if (group.kind == KernelGroup::Kind::kernel && !isSlicedConcat(part, group, layouts)) {
             TS_ASSIGN(const ExtractedWorkload extracted, extractWorkload(part, group, layouts));
             sum += timeOf(extracted.workload).value_or(guess(extracted.workload));
         }

@@ -23,7 +23,7 @@ public:
 
 protected:
     double ofKernel(const Draft& draft, std::span<const NodeNo> kernel) override { return roofline_.kernel(draft, kernel); }
-    // Of a graph that consists of kernels.
+    // Of all kernels of a prepared graph.
     virtual Result<double> ofKernels(const Graph& part);
 
     const Target& target() const { return target_; }

@@ -17,5 +17,6 @@ struct EmbeddedFile {
 std::vector<EmbeddedFile>
 runtimeObjects(); // the runtime, compiled: relocatable ELF, position independent, baseline x86-64
 std::vector<EmbeddedFile> runtimeHeaders(); // model_interface.h
+EmbeddedFile referenceObject(); // reference_steps.cpp with all that it needs, for modules with steps that are no kernels
 
 } // namespace tunesmith

@@ -22,6 +22,7 @@ const char* MODEL_status_text(MODEL_status status) {
         "not enough memory",
         "the threads cannot be started",
         "the instance is running on another thread",
+        "a step cannot be computed with these inputs",
     };
     const unsigned index = (unsigned)status;
     return index < sizeof texts / sizeof texts[0] ? texts[index] : "unknown status";
@@ -122,13 +123,25 @@ static MODEL_status leave(MODEL_instance* instance, MODEL_status status) {
     return status;
 }
 
+/* What a tensor became: its own size, or that of the memory which a step allocated for it. */
+static bool is_dynamic(const TsTensor* tensor) {
+    return tunesmith_module.buffers[tensor->buffer].place == TS_PLACE_DYNAMIC;
+}
+static int64_t actual_rank(const MODEL_instance* instance, const TsTensor* tensor) {
+    return is_dynamic(tensor) ? tunesmith_module.reference->rank(instance->reference, tensor->buffer) : tensor->rank;
+}
+static const int64_t* actual_dims(const MODEL_instance* instance, const TsTensor* tensor) {
+    return is_dynamic(tensor) ? tunesmith_module.reference->dims(instance->reference, tensor->buffer) : tensor->dims;
+}
+static int64_t actual_bytes(const MODEL_instance* instance, const TsTensor* tensor) {
+    return is_dynamic(tensor) ? tunesmith_module.reference->bytes(instance->reference, tensor->buffer) : tensor->bytes;
+}
+
 static MODEL_status check_transfer(MODEL_instance* instance, const char* kind, const TsTensor* tensor,
-                                   int index, const void* data, size_t bytes) {
-    if (!tensor)
-        snprintf(instance->message, TS_MESSAGE_BYTES, "there is no %s %d", kind, index);
-    else if (bytes != (size_t)tensor->bytes)
+                                   int64_t wanted, const void* data, size_t bytes) {
+    if (bytes != (size_t)wanted)
         snprintf(instance->message, TS_MESSAGE_BYTES, "%s '%s' has %lld bytes, not %zu", kind, tensor->name,
-                 (long long)tensor->bytes, bytes);
+                 (long long)wanted, bytes);
     else if (!data && bytes > 0)
         snprintf(instance->message, TS_MESSAGE_BYTES, "the data of %s '%s' is NULL", kind, tensor->name);
     else
@@ -142,7 +155,11 @@ MODEL_status MODEL_set_input(MODEL_instance* instance, int index, const void* da
     if (!enter(instance))
         return MODEL_busy;
     const TsTensor* tensor = input_at(index);
-    const MODEL_status status = check_transfer(instance, "input", tensor, index, data, bytes);
+    MODEL_status status = MODEL_bad_argument;
+    if (!tensor)
+        snprintf(instance->message, TS_MESSAGE_BYTES, "there is no input %d", index);
+    else
+        status = check_transfer(instance, "input", tensor, tensor->bytes, data, bytes);
     if (status == MODEL_ok) {
         if (bytes > 0)
             memcpy(instance->buffers[tensor->buffer], data, bytes);
@@ -163,35 +180,64 @@ void* MODEL_input_data(MODEL_instance* instance, int index) {
     return tensor ? instance->buffers[tensor->buffer] : NULL;
 }
 
+/* The output if there is one and the model has run; what is wrong goes into the message. */
+static const TsTensor* made_output(MODEL_instance* instance, int index) {
+    const TsTensor* tensor = output_at(index);
+    if (!tensor)
+        snprintf(instance->message, TS_MESSAGE_BYTES, "there is no output %d", index);
+    else if (!instance->has_run)
+        snprintf(instance->message, TS_MESSAGE_BYTES, "the model has not run yet");
+    return instance->has_run ? tensor : NULL;
+}
+
 MODEL_status MODEL_get_output(MODEL_instance* instance, int index, void* data, size_t bytes) {
     if (!instance)
         return MODEL_bad_argument;
     if (!enter(instance))
         return MODEL_busy;
-    const TsTensor* tensor = output_at(index);
-    MODEL_status status = check_transfer(instance, "output", tensor, index, data, bytes);
-    if (status == MODEL_ok && !instance->has_run) {
-        snprintf(instance->message, TS_MESSAGE_BYTES, "the model has not run yet");
-        status = MODEL_bad_argument;
-    }
+    const TsTensor* tensor = made_output(instance, index);
+    MODEL_status status = MODEL_bad_argument;
+    if (tensor)
+        status = check_transfer(instance, "output", tensor, actual_bytes(instance, tensor), data, bytes);
     if (status == MODEL_ok && bytes > 0)
         memcpy(data, instance->buffers[tensor->buffer], bytes);
     return leave(instance, status);
 }
 
 const void* MODEL_output_data(MODEL_instance* instance, int index) {
-    const TsTensor* tensor = output_at(index);
     if (!instance || !enter(instance))
         return NULL;
-    const void* data = NULL;
-    if (!tensor)
-        snprintf(instance->message, TS_MESSAGE_BYTES, "there is no output %d", index);
-    else if (!instance->has_run)
-        snprintf(instance->message, TS_MESSAGE_BYTES, "the model has not run yet");
-    else
-        data = instance->buffers[tensor->buffer];
+    const TsTensor* tensor = made_output(instance, index);
+    const void* data = tensor ? instance->buffers[tensor->buffer] : NULL;
     leave(instance, MODEL_ok);
     return data;
+}
+
+int MODEL_result_rank(MODEL_instance* instance, int index) {
+    if (!instance || !enter(instance))
+        return -1;
+    const TsTensor* tensor = made_output(instance, index);
+    const int rank = tensor ? (int)actual_rank(instance, tensor) : -1;
+    leave(instance, MODEL_ok);
+    return rank;
+}
+
+const int64_t* MODEL_result_dims(MODEL_instance* instance, int index) {
+    if (!instance || !enter(instance))
+        return NULL;
+    const TsTensor* tensor = made_output(instance, index);
+    const int64_t* dims = tensor ? actual_dims(instance, tensor) : NULL;
+    leave(instance, MODEL_ok);
+    return dims;
+}
+
+int64_t MODEL_result_bytes(MODEL_instance* instance, int index) {
+    if (!instance || !enter(instance))
+        return -1;
+    const TsTensor* tensor = made_output(instance, index);
+    const int64_t bytes = tensor ? actual_bytes(instance, tensor) : -1;
+    leave(instance, MODEL_ok);
+    return bytes;
 }
 
 int MODEL_thread_count(const MODEL_instance* instance) {

@@ -4,8 +4,8 @@
  *
  * An instance belongs to one thread at a time; different instances may run on different threads at once. The
  * functions that describe the model (counts, names, types, shapes) need no instance. Tensors are dense and
- * row-major. A status other than MODEL_ok leaves the instance as it was; MODEL_last_error says what was wrong
- * in a sentence. */
+ * row-major. A status other than MODEL_ok leaves the instance as it was (after MODEL_failed it has no outputs
+ * until the next run); MODEL_last_error says what was wrong in a sentence. */
 #ifndef MODEL_H
 #define MODEL_H
 #include <stddef.h>
@@ -30,7 +30,8 @@ typedef enum MODEL_status {
     MODEL_bad_files = 3,       /* weights.bin is missing or not the one that belongs to this library */
     MODEL_no_memory = 4,
     MODEL_no_threads = 5,
-    MODEL_busy = 6 /* the instance is running on another thread */
+    MODEL_busy = 6,  /* the instance is running on another thread */
+    MODEL_failed = 7 /* a step cannot be computed with these inputs: an index out of range, too large a result */
 } MODEL_status;
 
 /* threads: 0 takes the number that the module was tuned for, 1 starts no thread at all; the calling thread
@@ -46,7 +47,8 @@ MODEL_API const char* MODEL_last_error(const MODEL_instance* instance);
 MODEL_API const char* MODEL_status_text(MODEL_status status);
 
 /* Names, shapes and types. Types are ONNX's numbers (1 float32, 7 int64 ...) and numpy's names. An index that
- * does not exist gives NULL, or -1. */
+ * does not exist gives NULL, or -1. Where the shape of an output depends on values, its open extents and its
+ * bytes are -1 (and its rank, if that is open too): MODEL_result_... tell what they became in a run. */
 MODEL_API int MODEL_input_count(void);
 MODEL_API const char* MODEL_input_name(int index);
 MODEL_API int MODEL_input_type(int index);
@@ -71,6 +73,11 @@ MODEL_API void* MODEL_input_data(MODEL_instance* instance, int index);
 MODEL_API MODEL_status MODEL_run(MODEL_instance* instance);
 MODEL_API MODEL_status MODEL_get_output(MODEL_instance* instance, int index, void* data, size_t bytes);
 MODEL_API const void* MODEL_output_data(MODEL_instance* instance, int index); /* valid until the next run */
+
+/* Shape and bytes of an output as the last run made it, for every output; NULL or -1 before the first run. */
+MODEL_API int MODEL_result_rank(MODEL_instance* instance, int index);
+MODEL_API const int64_t* MODEL_result_dims(MODEL_instance* instance, int index); /* valid until the next run */
+MODEL_API int64_t MODEL_result_bytes(MODEL_instance* instance, int index);
 
 /* The steps of a run, in order, and what each took in the last run while profiling was on (nanoseconds; -1:
  * not known). */

@@ -8,7 +8,8 @@
 
 typedef void (*TsPhaseFunction)(void** arguments, int64_t begin, int64_t end);
 
-enum { TS_PLACE_ARENA = 0, TS_PLACE_INPUT = 1, TS_PLACE_OUTPUT = 2, TS_PLACE_CONSTANT = 3 };
+/* A dynamic buffer is memory of the reference steps: of a value whose size nobody knows before it is computed. */
+enum { TS_PLACE_ARENA = 0, TS_PLACE_INPUT = 1, TS_PLACE_OUTPUT = 2, TS_PLACE_CONSTANT = 3, TS_PLACE_DYNAMIC = 4 };
 enum { TS_ISA_BASELINE = 0, TS_ISA_V3 = 3, TS_ISA_V4 = 4 }; /* x86-64 levels */
 
 typedef struct TsBuffer {
@@ -24,15 +25,19 @@ typedef struct TsPhase {
 typedef struct TsStep {
     const char* name;
     int64_t phase_begin, phase_count;       /* in the table of phases */
-    int64_t argument_begin, argument_count; /* in the table of arguments */
+    int64_t argument_begin, argument_count; /* in the table of arguments: what it reads, then what it makes */
+    const unsigned char* node; /* of a step without phases, which the reference kernels compute: what packGraph() made */
+    int64_t node_bytes;
 } TsStep;
 
 typedef struct TsTensor {
     const char* name;
     const char* type_name;
-    const int64_t* dims;
-    int64_t type, rank, bytes, buffer;
+    const int64_t* dims; /* -1: known after a run only */
+    int64_t type, rank, bytes, buffer; /* rank and bytes: likewise */
 } TsTensor;
+
+struct TsReferenceKernels; /* reference_steps.h */
 
 typedef struct TsModule {
     const char* version;
@@ -43,6 +48,7 @@ typedef struct TsModule {
     const int64_t* arguments; /* indices of buffers */
     const TsTensor* inputs;
     const TsTensor* outputs;
+    const struct TsReferenceKernels* reference; /* NULL where every step is a kernel */
     int64_t isa, threads;
     int64_t buffer_count, step_count, argument_count, input_count, output_count;
     int64_t arena_bytes, interface_bytes; /* the latter: of all inputs and outputs */

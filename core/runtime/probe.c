@@ -36,6 +36,5 @@ int MODEL_probe_read(MODEL_instance* instance, int64_t buffer, void* data, size_
 int MODEL_probe_step(MODEL_instance* instance, int64_t step) {
     if (step < 0 || step >= tunesmith_module.step_count)
         return MODEL_bad_argument;
-    ts_run_step(instance, &tunesmith_module.steps[step]);
-    return MODEL_ok;
+    return ts_run_step(instance, step) ? MODEL_ok : MODEL_failed;
 }

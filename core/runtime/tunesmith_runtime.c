@@ -82,6 +82,8 @@ static void* buffer_address(const MODEL_instance* instance, const TsBuffer* buff
         return own + buffer->offset;
     case TS_PLACE_CONSTANT:
         return instance->weights.data + buffer->offset;
+    case TS_PLACE_DYNAMIC:
+        return NULL;
     default:
         return own + tunesmith_module.arena_bytes + buffer->offset;
     }
@@ -103,6 +105,16 @@ static MODEL_status allocate(MODEL_instance* instance, char* message, size_t mes
     for (int64_t i = 0; i < module->argument_count; ++i)
         instance->arguments[i] = instance->buffers[module->arguments[i]];
     return MODEL_ok;
+}
+
+static MODEL_status prepare_reference(MODEL_instance* instance, char* message, size_t message_size) {
+    const TsModule* module = &tunesmith_module;
+    if (!module->reference)
+        return MODEL_ok;
+    const TsReferenceMemory memory = {instance->buffers, instance->weights.data, instance->memory.data,
+                                      (size_t)(module->arena_bytes + module->interface_bytes)};
+    instance->reference = module->reference->create(module, &memory, message, message_size);
+    return instance->reference ? MODEL_ok : MODEL_failed;
 }
 
 static MODEL_status start_threads(MODEL_instance* instance, int threads, char* message, size_t message_size) {
@@ -153,6 +165,8 @@ MODEL_status MODEL_create(MODEL_instance** result, int threads, const char* fold
     if (status == MODEL_ok)
         status = allocate(instance, message, message_size);
     if (status == MODEL_ok)
+        status = prepare_reference(instance, message, message_size);
+    if (status == MODEL_ok)
         status = start_threads(instance, threads, message, message_size);
     if (status == MODEL_ok)
         *result = instance;
@@ -165,6 +179,8 @@ void MODEL_destroy(MODEL_instance* instance) {
     if (!instance)
         return;
     ts_pool_destroy(instance->pool);
+    if (instance->reference)
+        tunesmith_module.reference->destroy(instance->reference);
     ts_unmap(&instance->memory);
     ts_unmap(&instance->weights);
     free(instance->buffers);
@@ -180,7 +196,7 @@ static int64_t now_nanoseconds(void) {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-void ts_run_step(MODEL_instance* instance, const TsStep* step) {
+static void run_kernel(MODEL_instance* instance, const TsStep* step) {
     void** arguments = instance->arguments + step->argument_begin;
     for (int64_t i = 0; i < step->phase_count; ++i) {
         const TsPhase* phase = &tunesmith_module.phases[step->phase_begin + i];
@@ -191,11 +207,22 @@ void ts_run_step(MODEL_instance* instance, const TsStep* step) {
     }
 }
 
-static void run_steps(MODEL_instance* instance) {
+bool ts_run_step(MODEL_instance* instance, int64_t index) {
+    const TsStep* step = &tunesmith_module.steps[index];
+    if (step->node)
+        return tunesmith_module.reference->run(instance->reference, index, instance->message, TS_MESSAGE_BYTES) == 0;
+    run_kernel(instance, step);
+    return true;
+}
+
+static MODEL_status run_steps(MODEL_instance* instance) {
     const bool profiling = instance->profiling;
     int64_t before = profiling ? now_nanoseconds() : 0;
+    instance->has_run = false;
+    instance->profiled = false;
     for (int64_t i = 0; i < tunesmith_module.step_count; ++i) {
-        ts_run_step(instance, &tunesmith_module.steps[i]);
+        if (!ts_run_step(instance, i))
+            return MODEL_failed;
         if (profiling) {
             const int64_t after = now_nanoseconds();
             instance->step_nanoseconds[i] = after - before;
@@ -204,6 +231,7 @@ static void run_steps(MODEL_instance* instance) {
     }
     instance->has_run = true;
     instance->profiled = profiling;
+    return MODEL_ok;
 }
 
 MODEL_status MODEL_run(MODEL_instance* instance) {
@@ -217,7 +245,7 @@ MODEL_status MODEL_run(MODEL_instance* instance) {
             status = fail(instance->message, TS_MESSAGE_BYTES, MODEL_bad_argument,
                           "input '%s' has no value yet", tunesmith_module.inputs[i].name);
     if (status == MODEL_ok)
-        run_steps(instance);
+        status = run_steps(instance);
     atomic_flag_clear_explicit(&instance->running, memory_order_release);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "model_interface.h"
 #include "plan_tables.h"
+#include "reference_steps.h"
 #include "thread_pool.h"
 
 enum { TS_MESSAGE_BYTES = 512 };
@@ -18,6 +19,7 @@ struct MODEL_instance {
     TsPool* pool; /* NULL with one thread */
     int threads;
     TsMapping memory, weights;
+    TsReference* reference; /* NULL where every step is a kernel */
     void** buffers;   /* address of each buffer of the plan */
     void** arguments; /* of all steps, one after another */
     int64_t* step_nanoseconds;
@@ -27,6 +29,6 @@ struct MODEL_instance {
     char message[TS_MESSAGE_BYTES];
 };
 
-void ts_run_step(MODEL_instance* instance, const TsStep* step);
+bool ts_run_step(MODEL_instance* instance, int64_t index); /* false: the message says why not */
 
 #endif

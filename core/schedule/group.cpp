@@ -15,10 +15,10 @@ class Grouper {
 public:
     explicit Grouper(const Graph& graph) : graph_(graph), taken_(graph.nodeCount(), false) {}
 
-    Result<std::vector<KernelGroup>> run() {
+    std::vector<KernelGroup> run() {
         for (std::size_t i = 0; i < graph_.nodeCount(); ++i)
             if (!taken_[i])
-                TS_TRY(startGroup(NodeId(static_cast<std::int64_t>(i))));
+                startGroup(NodeId(static_cast<std::int64_t>(i)));
         // A group runs where its last node stands: everything that it reads was computed before.
         std::stable_sort(groups_.begin(), groups_.end(),
                          [](const KernelGroup& a, const KernelGroup& b) { return a.nodes.back() < b.nodes.back(); });
@@ -26,7 +26,7 @@ public:
     }
 
 private:
-    Status startGroup(NodeId first) {
+    void startGroup(NodeId first) {
         KernelGroup group;
         const Operator* op = findOperator(graph_.node(first).op, graph_.node(first).domain);
         if (op && op->fusion == Fusion::alias && sameBytes(first) && checkLowerable(graph_, first).ok()) {
@@ -36,8 +36,10 @@ private:
             group.kind = KernelGroup::Kind::alias;
             group.offset = *offset;
             take(group, first);
+        } else if (!isKernel(first)) {
+            group.kind = KernelGroup::Kind::reference;
+            take(group, first);
         } else {
-            TS_TRY(checkLowerable(graph_, first));
             take(group, first);
             for (auto next = followers(group); !next.empty(); next = followers(group))
                 for (const NodeId id : next)
@@ -45,8 +47,9 @@ private:
         }
         finish(group);
         groups_.push_back(std::move(group));
-        return {};
     }
+
+    bool isKernel(NodeId id) const { return checkLowerable(graph_, id).ok() && lowerNode(graph_, id).ok(); }
 
     bool sameBytes(NodeId id) const {
         const Node& node = graph_.node(id);
@@ -142,6 +145,6 @@ private:
 
 } // namespace
 
-Result<std::vector<KernelGroup>> groupNodes(const Graph& graph) { return Grouper(graph).run(); }
+std::vector<KernelGroup> groupNodes(const Graph& graph) { return Grouper(graph).run(); }
 
 } // namespace tunesmith

@@ -210,8 +210,10 @@ private:
         const auto ones = [&](const char* name) { return std::ranges::all_of(conv.intsAttr(name), [](std::int64_t value) { return value == 1; }); };
         if (conv.op != "Conv" || conv.intAttr("group", 1) != 1 || !ones("strides") || !ones("dilations"))
             return false;
-        const Shape& filter = graph_.value(conv.inputs[1]).type.shape();
-        const Shape& output = graph_.value(conv.outputs[0]).type.shape();
+        const TensorType &weights = graph_.value(conv.inputs[1]).type, &made = graph_.value(conv.outputs[0]).type;
+        if (!weights.isStatic() || !made.isStatic())
+            return false;
+        const Shape filter = weights.shape(), output = made.shape();
         return filter.size() == 4 && filter[2] == 3 && filter[3] == 3 && std::min(filter[0], filter[1]) >= kChannels && output[2] * output[3] >= kPixels;
     }
 

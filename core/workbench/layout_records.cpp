@@ -42,7 +42,7 @@ std::optional<LayoutPlan> fittingPlan(const Graph& graph, const Target& target, 
             return std::nullopt;
         LayoutPlan plan = planFromJson(graph, stored.at("layouts"));
         const auto groups = groupNodes(graph);
-        return groups.ok() && checkLayoutPlan(plan, graph, *groups, target).ok() ? std::optional(std::move(plan)) : std::nullopt;
+        return checkLayoutPlan(plan, graph, groups, target).ok() ? std::optional(std::move(plan)) : std::nullopt;
     } catch (const json::exception&) {
         return std::nullopt;
     }

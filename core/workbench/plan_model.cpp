@@ -97,7 +97,7 @@ std::size_t tunedKernels(const ModulePlan& plan) {
 Result<std::size_t> layoutDifferences(const Graph& prepared, const BuildOptions& options) {
     if (!options.layouts)
         return std::size_t(0);
-    TS_ASSIGN(const std::vector<KernelGroup> groups, groupNodes(prepared));
+    const std::vector<KernelGroup> groups = groupNodes(prepared);
     return differencesOf(chooseLayouts(prepared, groups, options.target), *options.layouts);
 }
 

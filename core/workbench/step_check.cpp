@@ -72,7 +72,8 @@ private:
             if (work_.stop.stopRequested())
                 return cancelledError();
             work_.report("checking each kernel", static_cast<double>(next_) / static_cast<double>(plan_.steps.size()), plan_.steps[next_].name);
-            TS_TRY(judge(plan_.steps[next_]));
+            if (!plan_.steps[next_].node) // the module holds the reference itself
+                TS_TRY(judge(plan_.steps[next_]));
             for (const std::string& name : names)
                 if (lastStep_.at(name) == next_)
                     known_.erase(name);

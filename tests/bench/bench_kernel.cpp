@@ -28,7 +28,7 @@ struct ModelOfOne {
     Workload lastKernel(ValueId output, const Target& target) {
         builder.setOutputs({output});
         const Graph graph = take(inferShapes(take(builder.build())));
-        const auto groups = take(groupNodes(graph));
+        const auto groups = groupNodes(graph);
         return take(extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, target))).workload;
     }
 };

@@ -37,7 +37,7 @@ Workload workloadOf(const Streamed& streamed, const Target& target) {
     const Graph graph = take(inferShapes(take(builder.build())));
     if (streamed.blocked && graph.value(graph.outputs()[0]).type.shape()[2] > 1)
         layouts.values[graph.outputs()[0]] = loops::Layout::blocked(4, 1, target.floatLanes());
-    return take(extractWorkload(graph, take(groupNodes(graph)).back(), layouts)).workload;
+    return take(extractWorkload(graph, groupNodes(graph).back(), layouts)).workload;
 }
 
 } // namespace

@@ -26,7 +26,7 @@ Graph graphOf(const Recipe& recipe) {
 std::vector<bool> overwritableOfLast(const Recipe& recipe) {
     Target target;
     const Graph graph = take(prepareGraph(graphOf(recipe)));
-    const auto groups = take(groupNodes(graph));
+    const auto groups = groupNodes(graph);
     const Workload workload = take(extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, target))).workload;
     const LoweredWorkload lowered = take(lowerWorkload(workload));
     std::vector<bool> inputs;

@@ -120,7 +120,7 @@ class LayoutPlansTest : public QObject {
         Rng rng(seed);
         BuildOptions options;
         options.target = target;
-        options.layouts = randomPlan(prepared, take(groupNodes(prepared)), target, rng);
+        options.layouts = randomPlan(prepared, groupNodes(prepared), target, rng);
         const auto plan = buildModule(prepared, options);
         QVERIFY2(plan.ok(), plan.ok() ? "" : plan.error().message.c_str());
         const auto inputs = take(randomInputs(model, seed));
@@ -155,7 +155,7 @@ private slots:
         const Graph prepared = take(prepareGraph(take(inferShapes(take(n.builder.build())))));
         BuildOptions options;
         const ModulePlan own = take(buildModule(prepared, options));
-        options.layouts = chooseLayouts(prepared, take(groupNodes(prepared)), options.target);
+        options.layouts = chooseLayouts(prepared, groupNodes(prepared), options.target);
         const ModulePlan given = take(buildModule(prepared, options));
         QCOMPARE(given.steps.size(), own.steps.size());
         for (std::size_t i = 0; i < own.steps.size(); ++i)
@@ -172,7 +172,7 @@ private slots:
         const Graph prepared = take(prepareGraph(take(inferShapes(take(n.builder.build())))));
         BuildOptions options;
         const std::size_t before = take(buildModule(prepared, options)).steps.size();
-        options.layouts.emplace(chooseLayouts(prepared, take(groupNodes(prepared)), options.target));
+        options.layouts.emplace(chooseLayouts(prepared, groupNodes(prepared), options.target));
         for (std::int64_t node = 0; node < 2; ++node)
             options.layouts->reads[{NodeId(node), prepared.inputs()[0]}] = Layout::blocked(4, 1, 8);
         QCOMPARE(take(buildModule(prepared, options)).steps.size(), before + 1);

@@ -110,7 +110,7 @@ double costOf(const Graph& graph, const std::vector<KernelGroup>& groups, const 
 }
 
 double leastOfAllPlans(const Graph& graph, const RandomCosts& costs) {
-    const auto groups = take(groupNodes(graph));
+    const auto groups = groupNodes(graph);
     LayoutPlan plan;
     std::vector<Layout*> places;
     for (const KernelGroup& group : groups) {
@@ -151,7 +151,7 @@ private slots:
     void findsTheCheapestPlan() {
         QFETCH(int, net);
         const Graph graph = graphOf(net);
-        const auto groups = take(groupNodes(graph));
+        const auto groups = groupNodes(graph);
         const LayoutProblem problem = take(LayoutProblem::make(graph, Target()));
         for (std::uint64_t seed = 1; seed <= 4; ++seed) {
             const RandomCosts costs(problem, seed, seed % 2 == 0 ? 0.1 : 0);

@@ -12,7 +12,7 @@ namespace tunesmith::testing {
 
 inline Workload onlyWorkload(GraphBuilder& builder, const Target& target) {
     const Graph graph = take(inferShapes(take(builder.build())));
-    const auto groups = take(groupNodes(graph));
+    const auto groups = groupNodes(graph);
     return take(extractWorkload(graph, groups.at(0), chooseLayouts(graph, groups, target))).workload;
 }
 

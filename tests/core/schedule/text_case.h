@@ -11,7 +11,7 @@ namespace tunesmith::testing {
 inline std::vector<Workload> workloadsOf(const std::string& text, const Target& target) {
     const te::Definition definition = take(te::readDefinition(text, "f.te"));
     const Graph graph = take(inferShapes(take(te::makeGraph(definition)), te::defaultSizes(definition)));
-    const auto groups = take(groupNodes(graph));
+    const auto groups = groupNodes(graph);
     std::vector<Workload> workloads;
     for (const KernelGroup& group : groups)
         workloads.push_back(take(extractWorkload(graph, group, chooseLayouts(graph, groups, target))).workload);

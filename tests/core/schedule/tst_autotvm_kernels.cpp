@@ -109,7 +109,7 @@ Workload workloadOf(const std::function<ValueId(Case&)>& recipe, const Target& t
     c.builder.setOpset("", 17);
     c.builder.setOutputs({recipe(c)});
     const Graph graph = take(inferShapes(take(c.builder.build())));
-    const auto groups = take(groupNodes(graph));
+    const auto groups = groupNodes(graph);
     return take(extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, target))).workload;
 }
 

@@ -27,7 +27,7 @@ struct Net {
         builder.setOutputs(outputs);
         const Graph graph = take(inferShapes(take(builder.build())));
         std::string text;
-        for (const KernelGroup& group : take(groupNodes(graph))) {
+        for (const KernelGroup& group : groupNodes(graph)) {
             text += text.empty() ? "" : " |";
             for (const NodeId id : group.nodes)
                 text += (text.empty() ? "" : " ") + graph.node(id).op;

@@ -21,7 +21,7 @@ Workload workloadOf(const std::string& op, const Shape& shape, const Attributes&
     builder.setOpset("", 13);
     builder.setOutputs({builder.add(op, {builder.addInput("x", TensorType(type, shape))}, attributes)});
     const Graph graph = take(inferShapes(take(builder.build())));
-    return take(extractWorkload(graph, take(groupNodes(graph)).back(), {})).workload;
+    return take(extractWorkload(graph, groupNodes(graph).back(), {})).workload;
 }
 
 loops::LoopNest untuned(const Workload& workload) {

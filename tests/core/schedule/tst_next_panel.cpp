@@ -75,7 +75,7 @@ struct Model {
     ScheduleSpace space(ValueId output) {
         builder.setOutputs({output});
         const Graph graph = take(inferShapes(take(builder.build())));
-        const auto groups = take(groupNodes(graph));
+        const auto groups = groupNodes(graph);
         return take(ScheduleSpace::make(take(extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, wideTarget()))).workload, wideTarget()));
     }
 };

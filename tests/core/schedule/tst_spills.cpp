@@ -23,7 +23,7 @@ Workload convWorkload(const Shape& x, const Shape& w, std::int64_t pad, std::int
                                      {{"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{stride, stride}}, {"group", group}});
     builder.setOutputs({builder.add("Relu", {conv})});
     const Graph graph = *inferShapes(*builder.build());
-    const auto groups = *groupNodes(graph);
+    const auto groups = groupNodes(graph);
     return extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, target))->workload;
 }
 

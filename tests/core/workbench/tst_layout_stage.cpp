@@ -56,7 +56,7 @@ struct Place { // a store and a model in a folder of their own
 // Everything that may be in blocks is in blocks of four, and the first convolution reads a copy.
 LayoutPlan narrowPlan(const Graph& prepared) {
     LayoutPlan plan;
-    for (const KernelGroup& group : take(groupNodes(prepared)))
+    for (const KernelGroup& group : groupNodes(prepared))
         if (mayChooseLayout(prepared, group))
             plan.values[group.outputs[0]] = Layout::blocked(4, 1, 4);
     plan.reads[{NodeId(0), prepared.inputs()[0]}] = Layout::blocked(4, 1, 8);

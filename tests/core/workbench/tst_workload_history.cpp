@@ -27,7 +27,7 @@ Workload convolution() {
     const ValueId w = builder.addConstant("b", Tensor::zeros(DType::f32, {64, 32, 3, 3}));
     builder.setOutputs({builder.add("Conv", {first, w}, {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}})});
     const Graph graph = take(inferShapes(take(builder.build())));
-    const auto groups = take(groupNodes(graph));
+    const auto groups = groupNodes(graph);
     return take(extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, kTarget))).workload;
 }
 
