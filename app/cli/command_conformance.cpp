@@ -41,8 +41,8 @@ void addConformance(CLI::App& app, Session& session) {
     CLI::App& command =
         *app.add_subcommand("conformance", "Run ONNX test cases (model.onnx and test_data_set_*/)");
     command.add_option("folders", options->folders, "Cases, or folders of cases")->required();
-    command.add_option("--engine", options->engines, "Engines to run (default: both)")
-        ->check(CLI::IsMember({"reference", "compiled"}));
+    command.add_option("--engine", options->engines, "Engines to run (default: reference compiled)")
+        ->check(CLI::IsMember({"reference", "compiled", "module"}));
     command.add_option("--save", options->save, "Write outputs as .npy files into this folder")
         ->type_name("DIR");
     session.addJson(command);

@@ -60,7 +60,7 @@ std::string infoText(const ModelInfo& info) {
                        (info.flopsComplete ? "" : "at least ") + flopText(info.flops) + "\n\n";
     text += tensors.text() + "\n" + operators.text();
     text += problemsText("No engine can compute:", info.unsupported);
-    text += problemsText("Computed by the reference engine only:", info.notCompiled);
+    text += problemsText("Not compiled, computed by the reference kernels:", info.notCompiled);
     if (!info.openDimensions.empty()) {
         std::string names;
         for (const std::string& name : info.openDimensions)
@@ -81,7 +81,12 @@ void addInfo(CLI::App& app, Session& session) {
     command.callback([&session, model] {
         session.action = [&session, model]() -> Result<int> {
             TS_ASSIGN(const Model opened, openModel(*model, session.dimensions, session.work()));
-            return session.print(infoJson(opened.info()), infoText(opened.info()));
+            const std::vector<NodeProblem> notExported = whyNotExported(opened);
+            Json json = infoJson(opened.info());
+            json["not_exported"] = problemsJson(notExported);
+            const auto atInterface = notExported.begin() + static_cast<std::ptrdiff_t>(opened.info().unsupported.size());
+            const std::string text = problemsText("Keeps it from becoming a module:", {atInterface, notExported.end()});
+            return session.print(json, infoText(opened.info()) + text);
         };
     });
 }

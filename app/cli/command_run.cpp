@@ -65,7 +65,7 @@ void addRun(CLI::App& app, Session& session) {
     command.add_option("model", options->subject, "ONNX file, tensor expression (FILE.te), sample, or folder of exported modules")
         ->required();
     command.add_option("--engine", options->engine, "What computes a model")
-        ->check(CLI::IsMember({"reference", "compiled"}))
+        ->check(CLI::IsMember({"reference", "compiled", "module"}))
         ->capture_default_str();
     command.add_option("--save", options->folder, "Write outputs as .npy files into this folder")
         ->type_name("DIR");

@@ -111,9 +111,7 @@ QString ModelText::unsupported(const ModelInfo& info) {
 QString ModelText::notCompiled(const ModelInfo& info) {
     if (info.notCompiled.empty())
         return {};
-    return tr("Not compiled, so computed by the reference engine only: %1. All else is tuned, but a module "
-              "cannot be "
-              "exported.")
+    return tr("Not compiled, so computed by the reference kernels, also in exported modules: %1. All else is tuned.")
         .arg(operatorNames(info.notCompiled));
 }
 

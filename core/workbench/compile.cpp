@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/compile.h"
 
+#include "core/module/module_info.h"
 #include "core/workbench/module_check.h"
 #include "core/workbench/session.h"
 
 namespace tunesmith {
+namespace {
+
+// All that stands against it, in one sentence.
+Status requireExportable(const Model& model) {
+    const std::vector<NodeProblem> problems = whyNotExported(model);
+    std::string text;
+    for (const NodeProblem& problem : problems)
+        text += (text.empty() ? "" : "; ") + problem.node + " (" + problem.op + "): " + problem.reason;
+    return problems.empty() ? Status() : unsupportedError(model.name() + " cannot become a module: " + text);
+}
+
+} // namespace
+
 Result<CompileResult> compileModel(const Model& model, const CompileRequest& request) {
     TS_TRY(checkPrefix(request.prefix));
+    TS_TRY(requireExportable(model));
     TS_ASSIGN(const std::optional<SpaceKind> space, askedSpace(request.space));
     TS_ASSIGN(const PlannedModel planned, planModel(model, {request.store, request.threads, request.builders,
                                                             request.untuned, request.work, space}));

@@ -10,6 +10,7 @@
 #include "core/ops/interpreter.h"
 #include "core/workbench/conformance_data.h"
 #include "core/workbench/mixed_run.h"
+#include "core/workbench/module_run.h"
 #include "core/workbench/session.h"
 
 namespace tunesmith {
@@ -106,10 +107,16 @@ private:
         options.stop = request_.work.stop;
         if (engine == Engine::reference)
             return Interpreter(model.graph()).run(inputs, options);
-        TS_ASSIGN(MixedRun run, runMixed(model, inputs, {{}, 1, 1, true, {request_.work.stop, {}}}, worker_));
+        const PlanRequest plan{{}, 1, 1, true, {request_.work.stop, {}}};
+        TS_ASSIGN(Computed run, engine == Engine::module ? runAsModule(model, inputs, plan, worker_) : runParts(model, inputs, plan));
         for (const NodeProblem& node : run.byReference)
             byReference_.insert(node.op);
         return std::move(run.outputs);
+    }
+
+    Result<Computed> runParts(const Model& model, const std::vector<Tensor>& inputs, const PlanRequest& plan) {
+        TS_ASSIGN(MixedRun run, runMixed(model, inputs, plan, worker_));
+        return Computed{std::move(run.outputs), run.seconds, std::move(run.byReference)};
     }
 
     Status save(const fs::path& place, const Model& model, const std::vector<Tensor>& outputs,

@@ -12,9 +12,9 @@
 #include "core/module/worker_verbs.h"
 #include "core/ops/expand_nodes.h"
 #include "core/ops/fold_constants.h"
-#include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
 #include "core/ops/lower_node.h"
+#include "core/workbench/module_run.h"
 #include "core/workbench/session.h"
 
 namespace tunesmith {
@@ -58,15 +58,17 @@ private:
 
     // What is left, for the values that are known.
     Status specialise() {
-        TS_TRY(inferFrom(GraphBuilder(left_)));
+        TS_ASSIGN(left_, inferFor(left_, knownInputs()));
         GraphBuilder builder(left_);
         bool burnt = false;
         for (const ValueId id : operandsToBurnIn()) {
             builder.setConstant(id, known_.at(nameOf(id)));
             burnt = true;
         }
-        if (burnt)
-            TS_TRY(inferFrom(std::move(builder)));
+        if (burnt) {
+            TS_ASSIGN(left_, builder.build());
+            TS_ASSIGN(left_, inferFor(left_, knownInputs()));
+        }
         FoldOptions options;
         options.stop = request_.work.stop;
         TS_ASSIGN(const Graph folded, foldConstants(left_, options));
@@ -77,20 +79,11 @@ private:
         return {};
     }
 
-    // Declared types of what is computed are forgotten: they may speak of other extents.
-    Status inferFrom(GraphBuilder builder) {
-        for (std::size_t i = 0; i < left_.valueCount(); ++i) {
-            const Value& value = *left_.values()[i];
-            if (value.producer.valid())
-                builder.setType(ValueId(static_cast<std::int64_t>(i)), TensorType(value.type.dtype));
-        }
-        for (const ValueId id : left_.inputs()) {
-            const Tensor& tensor = known_.at(nameOf(id));
-            builder.setType(id, TensorType(tensor.type(), tensor.shape()));
-        }
-        TS_ASSIGN(const Graph typed, builder.build());
-        TS_ASSIGN(left_, inferShapes(typed));
-        return {};
+    std::vector<Tensor> knownInputs() const {
+        std::vector<Tensor> inputs;
+        for (const ValueId id : left_.inputs())
+            inputs.push_back(known_.at(nameOf(id)));
+        return inputs;
     }
 
     std::set<ValueId> operandsToBurnIn() const {

@@ -108,6 +108,21 @@ ModelInfo describe(const std::string& name, const Graph& graph, std::vector<std:
 
 } // namespace
 
+std::vector<NodeProblem> whyNotExported(const Model& model) {
+    std::vector<NodeProblem> found = model.info().unsupported;
+    const Graph& graph = model.graph();
+    const auto look = [&](const std::vector<ValueId>& values, const char* kind) {
+        for (const ValueId id : values)
+            if (const Value& value = graph.value(id); byteSize(value.type.dtype) == 0 && value.type.dtype != DType::undefined)
+                found.push_back({value.name, kind, "modules do not take or give " + value.type.text()});
+            else if (value.type.opaque)
+                found.push_back({value.name, kind, "modules take and give tensors, and this is " + value.type.text()});
+    };
+    look(graph.inputs(), "input");
+    look(graph.outputs(), "output");
+    return found;
+}
+
 Result<DimensionRanges> parseDimensionRanges(const std::string& text) {
     DimensionRanges ranges;
     std::istringstream parts(text);

@@ -84,6 +84,10 @@ private:
 Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimensions = {},
                         const Work& work = {});
 
+// What keeps a model from becoming a module, all of it: nodes that no engine computes, and inputs and outputs that are not
+// handed over in C (then `op` is "input" or "output"). Nothing: it can be exported once its dimensions are bound.
+std::vector<NodeProblem> whyNotExported(const Model& model);
+
 struct SampleInfo {
     std::string name, description;
 };

@@ -8,6 +8,7 @@
 #include "core/module/worker_verbs.h"
 #include "core/ops/interpreter.h"
 #include "core/workbench/mixed_run.h"
+#include "core/workbench/module_run.h"
 #include "core/workbench/read_inputs.h"
 #include "core/workbench/run_parts.h"
 #include "core/workbench/session.h"
@@ -38,8 +39,10 @@ Result<Computed> runCompiled(const Model& model, const std::vector<Tensor>& inpu
                              const RunRequest& request) {
     TS_ASSIGN(const std::optional<SpaceKind> space, askedSpace(request.space));
     TS_ASSIGN(const auto worker, startWorker());
-    TS_ASSIGN(MixedRun run,
-              runMixed(model, inputs, {request.store, request.threads, 0, false, request.work, space}, *worker));
+    const PlanRequest plan{request.store, request.threads, 0, false, request.work, space};
+    if (request.engine == Engine::module)
+        return runAsModule(model, inputs, plan, *worker);
+    TS_ASSIGN(MixedRun run, runMixed(model, inputs, plan, *worker));
     return Computed{std::move(run.outputs), run.seconds, std::move(run.byReference)};
 }
 
@@ -98,14 +101,15 @@ Result<RunResult> collectOutputs(Computed computed, const std::vector<std::strin
 }
 
 const char* engineName(Engine engine) {
-    return engine == Engine::reference ? "reference" : "compiled";
+    constexpr const char* names[] = {"reference", "compiled", "module"};
+    return names[static_cast<std::size_t>(engine)];
 }
 
 Result<Engine> engineFromName(const std::string& name) {
-    for (const Engine engine : {Engine::reference, Engine::compiled})
+    for (const Engine engine : {Engine::reference, Engine::compiled, Engine::module})
         if (name == engineName(engine))
             return engine;
-    return inputError("there is no engine '" + name + "'; there are reference and compiled");
+    return inputError("there is no engine '" + name + "'; there are reference, compiled and module");
 }
 
 Result<RunResult> runModel(const Model& model, const RunRequest& request) {

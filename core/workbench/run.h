@@ -11,6 +11,7 @@ namespace tunesmith {
 enum class Engine {
     reference, // the slow, exact oracle
     compiled,  // the kernels that a module is made of, in a worker process; what is no kernel, with the reference
+    module,    // an exported module in a worker process
 };
 const char* engineName(Engine engine); // "reference"
 Result<Engine> engineFromName(const std::string& name);

@@ -8,7 +8,9 @@
 #include "core/onnx/export.h"
 #include "core/ops/interpreter.h"
 #include "core/process/worker_client.h"
+#include "core/workbench/compile.h"
 #include "core/workbench/mixed_run.h"
+#include "core/workbench/module_run.h"
 #include "core/workbench/session.h"
 
 using namespace tunesmith;
@@ -52,6 +54,10 @@ class TestMixedRun : public QObject {
         QVERIFY2(run.ok(), run.ok() ? "" : run.error().message.c_str());
         const Status same = requireEquivalent(*expected, run->outputs);
         QVERIFY2(same.ok(), same.ok() ? "" : same.error().message.c_str());
+        const auto module = runAsModule(*model, inputs, {"", 1, 1, true, {}}, *worker_);
+        QVERIFY2(module.ok(), module.ok() ? "" : module.error().message.c_str());
+        const Status alike = requireEquivalent(*expected, module->outputs);
+        QVERIFY2(alike.ok(), alike.ok() ? "" : alike.error().message.c_str());
         Strings ops;
         for (const NodeProblem& node : run->byReference) {
             ops.push_back(node.op);
@@ -65,6 +71,34 @@ private slots:
         auto worker = startWorker();
         QVERIFY2(worker.ok(), worker.ok() ? "" : worker.error().message.c_str());
         worker_ = std::move(worker).value();
+    }
+
+    void whyAModelIsNoModule() {
+        GraphBuilder builder;
+        builder.setOpset("", 13);
+        builder.setOpset("com.example", 1);
+        const ValueId x = builder.addInput("x", floats({2}));
+        const ValueId words = builder.addValue("words", TensorType(DType::string, Shape{2})), strange = builder.addValue("strange", floats({2}));
+        builder.addNode({"cast", "Cast", "", {x}, {words}, {{"to", std::int64_t(8)}}});
+        builder.addNode({"unheard", "Unheard", "com.example", {x}, {strange}, {}});
+        builder.setOutputs({words, strange});
+        const auto graph = builder.build();
+        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().message.c_str());
+        const std::string file = folder_.filePath("no_module.onnx").toStdString();
+        QVERIFY(exportOnnx(*graph, file).ok());
+        const auto model = openModel(file);
+        QVERIFY2(model.ok(), model.ok() ? "" : model.error().message.c_str());
+        const std::vector<NodeProblem> problems = whyNotExported(*model);
+        QCOMPARE(problems.size(), std::size_t(2));
+        QCOMPARE(problems[0].node, std::string("unheard"));
+        QCOMPARE(problems[1].node, std::string("words"));
+        QCOMPARE(problems[1].op, std::string("output"));
+        CompileRequest request;
+        request.folder = folder_.filePath("module").toStdString();
+        const auto compiled = compileModel(*model, request);
+        QVERIFY(!compiled.ok());
+        for (const NodeProblem& problem : problems) // all of it at once
+            QVERIFY2(compiled.error().message.find(problem.reason) != std::string::npos, compiled.error().message.c_str());
     }
 
     // What a program that was killed left behind goes when the next one needs a folder; what others use, or is none of ours, stays.
