@@ -82,11 +82,16 @@ struct Granularity {
         blocks = scale[axis];
     }
 
-    std::int64_t of(std::int64_t element) const {
-        if (kind == Kind::tensor)
-            return 0;
-        const std::int64_t row = element / inner, at = row % extent;
-        return kind == Kind::axis ? at : (row / extent * blocks + at / block) * inner + element % inner;
+    // visit(element, parameter) for all elements of x in order; a row is what has one index of the axis.
+    template <class Visit> void forEach(std::int64_t count, const Visit& visit) const {
+        const std::int64_t length = kind == Kind::tensor ? count : inner;
+        for (std::int64_t row = 0, element = 0; element < count; ++row) {
+            const std::int64_t at = row % extent;
+            const std::int64_t first = kind == Kind::tensor ? 0 : kind == Kind::axis ? at : (row / extent * blocks + at / block) * inner;
+            const std::int64_t step = kind == Kind::block ? 1 : 0;
+            for (std::int64_t i = 0; i < length; ++i, ++element)
+                visit(element, first + i * step);
+        }
     }
     Expr read(const LowerContext& context, std::size_t input, const Indices& i) const {
         if (kind == Kind::tensor)
@@ -203,13 +208,13 @@ Status evalQuantize(EvalContext& context) {
     Tensor numbers = Tensor::zeros(DType::f32, x.shape());
     const auto from = x.data<float>(), scales = scale.data<float>();
     const auto to = numbers.mutableData<float>();
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        const auto k = static_cast<std::size_t>(granularity.of(static_cast<std::int64_t>(i)));
+    const auto quantised = [&, low = low, high = high](std::int64_t i, std::int64_t k) {
         const float shift = zero.absent() ? 0.0F : zero.data<float>()[zero.count() == 1 ? 0 : k];
         const float share = quotient(from[i], scales[k]);
         const float moved = (rounds ? std::nearbyint(share) : share) + shift;
         to[i] = !rounds ? moved : moved > low ? std::min(moved, high) : low;
-    }
+    };
+    granularity.forEach(x.count(), quantised);
     StoreRule rule;
     rule.saturate = context.node.intAttr("saturate", 1) != 0;
     context.outputs[0] = isStored(type) ? narrowStored(numbers, type, rule) : numbers.cast(type);
@@ -263,12 +268,15 @@ Status evalDequantize(EvalContext& context) {
         using Wide = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
         visitFloat(scale.type(), [&](auto real) {
             using R = decltype(real);
-            for (std::int64_t i = 0; i < x.count(); ++i) {
-                const std::int64_t k = granularity.of(i);
-                const Wide shift = zero.absent() ? Wide{} : static_cast<Wide>(zero.data<T>()[zero.count() == 1 ? 0 : k]);
-                const auto stored = static_cast<R>(static_cast<Wide>(x.data<T>()[i]) - shift);
-                context.outputs[0].mutableData<R>()[i] = stored * scale.data<R>()[k];
-            }
+            const T* const from = x.data<T>().data();
+            const T* const zeros = zero.absent() ? nullptr : zero.data<T>().data();
+            const R* const scales = scale.data<R>().data();
+            R* const to = context.outputs[0].mutableData<R>().data();
+            const std::int64_t moving = zero.count() == 1 ? 0 : 1;
+            granularity.forEach(x.count(), [&](std::int64_t i, std::int64_t k) {
+                const Wide shift = zeros ? static_cast<Wide>(zeros[k * moving]) : Wide{};
+                to[i] = static_cast<R>(static_cast<Wide>(from[i]) - shift) * scales[k];
+            });
         });
     });
     return {};
