@@ -41,19 +41,13 @@ Json optimizedJson(const OptimizedModel& made) {
         const Prediction prediction = predictionOf(made.timed);
         json["prediction"] = {{"error", prediction.error}, {"kendall_tau", prediction.kendallTau}, {"graphs", graphs}};
     }
-    json["check"] = {{"max_rel_err", made.maxRelativeError}};
+    json["check"] = {{"max_rel_err", made.maxRelativeError}, {"text", made.checked}, {"left_out", made.leftOut}};
     return json;
 }
 
 std::string costText(const OptimizedModel& made, double cost) {
     const bool whole = std::round(10 * cost) == 10 * std::round(cost);
     return fixed(cost, made.unit != "kernels" ? 3 : whole ? 0 : 1) + " " + made.unit;
-}
-
-std::string scientific(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.1e", value);
-    return text;
 }
 
 std::string summary(const OptimizedModel& made, const std::string& file) {
@@ -79,7 +73,9 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
         text += "Not raced against the original: " + made.notRaced + (made.keptOriginal ? "; the graph stays as it was\n" : "\n");
     else if (made.keptOriginal)
         text += "What was found is not certainly faster as a module: the graph stays as it was\n";
-    text += "Equal to the original on random inputs: at most " + scientific(made.maxRelativeError) + " of the outputs' scale off\n";
+    for (const std::string& rule : made.leftOut)
+        text += "Left out, for it computed something else here: " + rule + "\n";
+    text += "Checked: " + (made.checked.empty() ? "the graph is the original" : made.checked) + "\n";
     return file.empty() ? text : text + "Wrote " + file + "\n";
 }
 

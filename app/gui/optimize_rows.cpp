@@ -199,7 +199,9 @@ QString OptimizeText::raceText(const OptimizedModel& made) {
 }
 
 QString OptimizeText::detail(const OptimizedModel& made) {
-    QStringList parts{tr("nodes: %1 → %2").arg(made.nodesBefore).arg(made.nodesAfter), agreement(made.maxRelativeError)};
+    QStringList parts{tr("nodes: %1 → %2").arg(made.nodesBefore).arg(made.nodesAfter), made.checked.empty() ? agreement(made.maxRelativeError) : text(made.checked)};
+    if (!made.leftOut.empty())
+        parts << tr("left out, for they computed something else here: %1").arg(counted(made.leftOut).join(QStringLiteral(", ")));
     if (made.measuredAfterMs > 0)
         parts << tr("measured %1 ms → %2 ms").arg(QLocale().toString(made.measuredBeforeMs, 'g', 4), QLocale().toString(made.measuredAfterMs, 'g', 4));
     if (const QString race = raceText(made); !race.isEmpty())

@@ -3,135 +3,32 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
-#include "core/check/equivalence.h"
-#include "core/check/random_inputs.h"
 #include "core/cost/rank_metrics.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
-#include "core/ops/interpreter.h"
 #include "core/ops/raise_opset.h"
 #include "core/ops/settle_choices.h"
 #include "core/optimize/retrace.h"
 #include "core/rewrite/model_draft.h"
-#include "core/rewrite/written/near_misses.h"
 #include "core/schedule/stage_memory.h"
+#include "core/workbench/graph_check.h"
 #include "core/workbench/optimize_costs.h"
 #include "core/workbench/optimize_rules.h"
+#include "core/workbench/optimize_told.h"
 #include "core/workbench/plan_model.h"
+#include "core/workbench/rewrite_repair.h"
 
 namespace tunesmith {
 namespace {
 
 using optimize::StatePtr;
 
-Result<optimize::RuleSet> makeRules(const OptimizeRequest& request, const optimize::DraftCost& cost) {
+Result<std::vector<rewrite::SubstitutionPtr>> rulesOf(const OptimizeRequest& request, const optimize::DraftCost& cost) {
     TS_ASSIGN(std::vector<rewrite::SubstitutionPtr> rules, substitutionsOf(request));
     if (!cost.countsWork())
         std::erase_if(rules, [](const rewrite::SubstitutionPtr& rule) { return rule->card().savesWork; });
-    return optimize::RuleSet(std::move(rules));
-}
-
-std::map<std::string, std::int64_t> operatorsOf(const Graph& graph) {
-    std::map<std::string, std::int64_t> counts;
-    for (const auto& node : graph.nodes())
-        ++counts[node->op];
-    return counts;
-}
-
-// The search's result as the facade tells it.
-class Teller {
-public:
-    Teller(const rewrite::ModelDraft& model, const optimize::RuleSet& rules, OptimizedModel& told) : model_(model), rules_(rules), told_(told) {}
-
-    Status tell(const optimize::GraphSearchResult& found) {
-        told_.costBefore = found.start->step.costBefore;
-        told_.costAfter = found.best->cost;
-        told_.expanded = found.expanded;
-        told_.generated = found.generated;
-        told_.seconds = found.seconds;
-        told_.stopReason = found.stopReason;
-        for (const optimize::GraphSearchProgress& point : found.curve)
-            if (std::isfinite(point.best))
-                told_.curve.push_back({point.expanded, point.generated, point.best, point.seconds});
-        for (const StatePtr& state : optimize::trailOf(found.best))
-            TS_TRY(addStep(*state));
-        tellRules();
-        for (const auto& [what, count] : found.refusals.counts)
-            told_.refusals.push_back({rules_[what.first].card().name, what.second, count});
-        tellNearMisses(found.best->draft);
-        std::ranges::stable_sort(told_.refusals, std::greater(), &RuleRefusal::count);
-        return {};
-    }
-
-private:
-    // What was only simplified is a step if that changed something.
-    Status addStep(const optimize::State& state) {
-        if (state.step.place.empty() && state.step.simplifications.empty())
-            return {};
-        GraphStep step;
-        const bool chosen = !state.step.place.empty();
-        step.rule = chosen ? rules_[state.step.rule].card().name : "simplify";
-        step.place = state.step.place;
-        step.costBefore = state.step.costBefore;
-        step.costAfter = state.step.costAfter;
-        for (const std::uint32_t rule : state.step.simplifications)
-            step.simplifications.push_back(rules_[rule].card().name);
-        TS_ASSIGN(step.graph, rewrite::graphOf(model_, state.draft, step.rule));
-        const double gain = step.costBefore - step.costAfter;
-        if (chosen)
-            use(state.step.rule, gain);
-        for (const std::uint32_t rule : state.step.simplifications) // what a move made possible is that one's gain
-            use(rule, chosen ? 0 : gain / static_cast<double>(state.step.simplifications.size()));
-        told_.steps.push_back(std::move(step));
-        return {};
-    }
-
-    void use(std::uint32_t rule, double gain) {
-        ++uses_[rule].first;
-        uses_[rule].second += gain;
-    }
-
-    void tellRules() {
-        for (const auto& [rule, use] : uses_)
-            told_.rules.push_back({rules_[rule].card().name, rules_[rule].card().equation, rules_[rule].card().conditions, rules_[rule].card().evidence, use.first, use.second});
-        std::ranges::stable_sort(told_.rules, std::greater(), &RuleUse::gain);
-    }
-
-    void tellNearMisses(const rewrite::Draft& draft) {
-        std::set<std::string> used;
-        for (std::uint32_t rule = 0; rule < rules_.size(); ++rule)
-            used.insert(rules_[rule].card().name);
-        std::map<std::pair<std::string, std::string>, std::int64_t> counts;
-        for (const rewrite::NearMiss& miss : rewrite::nearMisses(draft))
-            if (used.contains(miss.rule))
-                ++counts[{miss.rule, std::string(miss.reason)}];
-        for (const auto& [what, count] : counts)
-            told_.refusals.push_back({what.first, what.second, count});
-    }
-
-    const rewrite::ModelDraft& model_;
-    const optimize::RuleSet& rules_;
-    OptimizedModel& told_;
-    std::map<std::uint32_t, std::pair<std::int64_t, double>> uses_;
-};
-
-// Both graphs on the same random inputs, with the reference kernels: the largest difference relative to the outputs' scale.
-Result<double> checkAgainstOriginal(const Graph& before, const Graph& after, std::uint64_t seed, const Work& work) {
-    work.report("checking against the original");
-    TS_ASSIGN(const std::vector<Tensor> inputs, randomInputs(before, seed));
-    RunOptions options;
-    options.stop = work.stop;
-    TS_ASSIGN(const std::vector<Tensor> expected, Interpreter(before).run(inputs, options));
-    TS_ASSIGN(const std::vector<Tensor> got, Interpreter(after).run(inputs, options));
-    double largest = 0;
-    for (const Difference& difference : compareTensors(expected, got)) {
-        if (!difference.equal)
-            return internalError("the rewritten graph computes something else: " + difference.text + "; nothing was written");
-        largest = std::max(largest, difference.scale > 0 ? difference.maxAbs / difference.scale : difference.maxAbs);
-    }
-    return largest;
+    return rules;
 }
 
 Result<Graph> foldedGraph(const rewrite::ModelDraft& model, const rewrite::Draft& draft, const std::string& rule) {
@@ -170,6 +67,8 @@ public:
     Result<OptimizedModel> run() {
         TS_TRY(begin());
         TS_TRY(search());
+        changed_ = isChanged();
+        TS_TRY(verify());
         TS_TRY(choose());
         return finish();
     }
@@ -186,16 +85,14 @@ private:
         turns_.plan({{kPrepare, preparing()}, {kSearch, searching()}, {kCheck, checking()}});
         TS_TRY(turns_.enter(kPrepare, preparing()));
         TS_ASSIGN(judge_, makeJudge(request_, turns_, work_));
-        TS_ASSIGN(rules_, makeRules(request_, *judge_.cost));
+        TS_ASSIGN(std::vector<rewrite::SubstitutionPtr> rules, rulesOf(request_, *judge_.cost));
+        rules_.emplace(std::move(rules));
         return prepare();
     }
 
     Result<OptimizedModel> finish() {
+        TS_TRY(verify()); // of several finalists another one may have won
         TS_TRY(tell());
-        TS_TRY(turns_.enter(kCheck, checking(), StageTurns::By::thread));
-        if (changed_) {
-            TS_ASSIGN(told_.maxRelativeError, checkAgainstOriginal(told_.before, told_.after, request_.seed, work_));
-        }
         if (!request_.file.empty())
             TS_TRY(exportOnnx(told_.after, request_.file));
         return std::move(told_);
@@ -278,10 +175,55 @@ private:
         static_cast<void>(turns_.giveWay()); // the search notices a stop by itself
     }
 
+    bool isChanged() const {
+        const bool cheaper = found_.best->cost < found_.start->step.costBefore || found_.best->draft.order().size() < draft_->draft.order().size();
+        return std::isfinite(found_.best->cost) && cheaper;
+    }
+
+    Result<bool> agrees(const rewrite::Draft& draft) {
+        TS_ASSIGN(const Graph graph, foldedGraph(*draft_, draft, {}));
+        TS_ASSIGN(const GraphCheck check, compareGraphs(told_.before, graph, request_.seed, work_));
+        told_.maxRelativeError = check.difference;
+        told_.checked = check.text;
+        return check.same;
+    }
+
+    // What computes something else is not taken: the rules that are to blame are left out.
+    Status verify() {
+        if (!entered_) {
+            TS_TRY(turns_.enter(kCheck, checking(), StageTurns::By::thread));
+            entered_ = true;
+        }
+        if (!changed_ || verified_ == found_.best->draft.hash())
+            return {};
+        TS_ASSIGN(const bool same, agrees(found_.best->draft));
+        if (!same)
+            TS_TRY(repair());
+        verified_ = found_.best->draft.hash();
+        return {};
+    }
+
+    Status repair() {
+        work_.report("looking for the rewrite that computes something else");
+        TS_ASSIGN(const std::vector<rewrite::SubstitutionPtr> rules, rulesOf(request_, *judge_.cost));
+        auto repaired = repairSearch(draft_->draft, rules, *judge_.cost, found_, [this](const rewrite::Draft& draft) { return agrees(draft); }, work_.stop);
+        if (!repaired.ok() && repaired.error().kind == ErrorKind::internal) { // nobody in particular is to blame
+            told_.leftOut = {"all that was found, for the graph computes something else: " + told_.checked};
+            keepOriginal();
+            return {};
+        }
+        TS_TRY(repaired);
+        found_.best = repaired->found.best;
+        found_.leaders = repaired->found.leaders;
+        rules_ = std::move(repaired->rules);
+        told_.leftOut = std::move(repaired->leftOut);
+        found_.refusals = {}; // their rules have other numbers now
+        changed_ = isChanged();
+        return {};
+    }
+
     // The graph that is taken: what was found, or what the modules say of it.
     Status choose() {
-        changed_ = std::isfinite(found_.best->cost) &&
-                   (found_.best->cost < found_.start->step.costBefore || found_.best->draft.order().size() < draft_->draft.order().size());
         const bool judges = told_.unit == "ms" && !request_.noMeasure && (judge_.measuresKernels || request_.measure || !request_.file.empty());
         const bool measures = request_.measure || (judges && (judge_.measuresKernels || changed_));
         if (changed_ && !judges)
@@ -368,15 +310,12 @@ private:
         const double cost = found_.start->step.costBefore;
         if (!changed_)
             found_.best = std::make_shared<optimize::State>(optimize::State{draft_->draft, cost, nullptr, {0, {}, cost, cost}});
-        TS_TRY(Teller(*draft_, *rules_, told_).tell(found_));
+        TS_TRY(tellSearch(*draft_, *rules_, found_, told_));
         told_.after = told_.before; // not even in another order
         if (changed_) {
             TS_ASSIGN(told_.after, foldedGraph(*draft_, found_.best->draft, request_.search));
         }
-        told_.nodesBefore = static_cast<std::int64_t>(told_.before.nodeCount());
-        told_.nodesAfter = static_cast<std::int64_t>(told_.after.nodeCount());
-        told_.opsBefore = operatorsOf(told_.before);
-        told_.opsAfter = operatorsOf(told_.after);
+        tellOperators(told_);
         return {};
     }
 
@@ -393,6 +332,8 @@ private:
     OptimizedModel told_;
     bool interrupted_ = false; // by request.enough
     bool changed_ = false;     // another graph than the original is taken
+    bool entered_ = false;     // the stage of checks
+    std::uint64_t verified_ = 0; // hash of the draft that agrees with the original
 };
 
 } // namespace
@@ -453,9 +394,11 @@ Result<OptimizedModel> undoRewrite(const Model& model, const OptimizeRequest& re
 Result<double> exportStep(const OptimizedModel& made, std::size_t steps, const std::filesystem::path& file, const Work& work) {
     const Graph& step = steps == 0 ? made.before : made.steps[steps - 1].graph;
     TS_ASSIGN(const Graph graph, foldConstants(step, FoldOptions::rewriting()));
-    TS_ASSIGN(const double error, checkAgainstOriginal(made.before, graph, 1, work));
+    TS_ASSIGN(const GraphCheck check, compareGraphs(made.before, graph, 1, work));
+    if (!check.same)
+        return internalError("the rewritten graph computes something else: " + check.text + "; nothing was written");
     TS_TRY(exportOnnx(graph, file));
-    return error;
+    return check.difference;
 }
 
 } // namespace tunesmith

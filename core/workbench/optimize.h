@@ -108,6 +108,8 @@ struct OptimizedModel {
     double seconds = 0; // of the search
     StopReason stopReason = StopReason::exhausted;
     double maxRelativeError = 0; // of outputs on random inputs, relative to their scale
+    std::string checked;         // what the check found, in one sentence; empty: nothing was changed
+    std::vector<std::string> leftOut; // rules without which the way of the search was walked again, for they computed something else
     double measuredBeforeMs = 0, measuredAfterMs = 0; // 0: not measured
     bool raced = false;        // what is taken was compared with the original as a module
     std::string notRaced;      // why not, where the search found something

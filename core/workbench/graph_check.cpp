@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/workbench/graph_check.h"
+
+#include <cstdio>
+
+#include "core/check/random_inputs.h"
+#include "core/check/sensitivity.h"
+#include "core/ops/interpreter.h"
+
+namespace tunesmith {
+namespace {
+
+constexpr std::uint64_t kGraphDraws = 3, kGraphNudges = 2; // where one draw is not enough, and of each
+
+std::string shortNumber(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1e", value);
+    return text;
+}
+
+class GraphComparison {
+public:
+    GraphComparison(const Graph& before, const Graph& after, std::uint64_t seed, const Work& work) : before_(before), after_(after), seed_(seed) { options_.stop = work.stop; }
+
+    Result<GraphCheck> run() {
+        TS_TRY(draw(seed_));
+        if (!agreement_.plain())
+            for (std::uint64_t i = 0; i < kGraphDraws; ++i) {
+                if (i > 0)
+                    TS_TRY(draw(seed_ + i));
+                for (std::uint64_t nudge = 0; nudge < kGraphNudges; ++nudge)
+                    TS_TRY(addNudge(kGraphNudges * (seed_ + i) + nudge));
+            }
+        return GraphCheck{agreement_.holds(), agreement_.difference(), sentence()};
+    }
+
+private:
+    Status draw(std::uint64_t seed) {
+        TS_ASSIGN(inputs_, randomInputs(before_, seed));
+        TS_ASSIGN(expected_, Interpreter(before_).run(inputs_, options_));
+        TS_ASSIGN(const std::vector<Tensor> got, Interpreter(after_).run(inputs_, options_));
+        agreement_.addDraw(expected_, got);
+        return {};
+    }
+
+    Status addNudge(std::uint64_t seed) {
+        TS_ASSIGN(const Graph weights, nudgedWeights(before_, seed));
+        TS_ASSIGN(const std::vector<Tensor> moved, Interpreter(weights).run(nudgedInputs(inputs_, seed), options_));
+        agreement_.addNudge(expected_, moved);
+        return {};
+    }
+
+    std::string sentence() const {
+        const std::string difference = shortNumber(agreement_.difference());
+        if (agreement_.plain())
+            return "outputs agree with the original's; largest error " + difference + " of their scale";
+        const std::string found = "outputs differ from the original's by up to " + difference + " of their scale (" + agreement_.text() + "), ";
+        const std::string nudges = "moving its inputs and weights by " + shortNumber(kNudge) + " moves its own by " + shortNumber(agreement_.nudged());
+        return found + (agreement_.holds() ? "as the model amplifies rounding: " : "more than rounding explains: ") + nudges;
+    }
+
+    const Graph& before_;
+    const Graph& after_;
+    const std::uint64_t seed_;
+    RunOptions options_;
+    std::vector<Tensor> inputs_, expected_; // of the last draw
+    Agreement agreement_;
+};
+
+} // namespace
+
+Result<GraphCheck> compareGraphs(const Graph& before, const Graph& after, std::uint64_t seed, const Work& work) {
+    work.report("checking against the original");
+    return GraphComparison(before, after, seed, work).run();
+}
+
+} // namespace tunesmith
