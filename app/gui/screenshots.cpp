@@ -11,6 +11,7 @@
 #include "widgets/timeline/timeline_view.h"
 #include <QApplication>
 #include <QDockWidget>
+#include <QFile>
 #include <QTimer>
 #include <cstdio>
 #include <string_view>
@@ -88,9 +89,10 @@ void arrange(MainWindow& window, const Shot& shot) {
 
 bool write(MainWindow& window, const QDir& folder, const Shot& shot) {
     const QString path = folder.filePath(QLatin1String(shot.name) + QStringLiteral(".png"));
-    const bool written = window.grab().save(path);
+    QFile file(path);
+    const bool written = file.open(QIODevice::WriteOnly) && window.grab().save(&file, "PNG") && file.flush();
     if (!written)
-        std::fprintf(stderr, "tunesmith: cannot write %s\n", qPrintable(path));
+        std::fprintf(stderr, "tunesmith: cannot write %s: %s\n", qPrintable(path), qPrintable(file.errorString()));
     return written;
 }
 

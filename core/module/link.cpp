@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
+#include <span>
 #include <unistd.h>
 
+#include "core/base/atomic_file.h"
 #include "core/module/program.h"
 
 namespace tunesmith {
@@ -85,13 +86,13 @@ Result<std::vector<std::string>> systemLibraries() {
 }
 
 Status writeScript(const LinkRequest& request, const fs::path& path) {
-    std::ofstream script(path);
-    script << "{\n  global:\n";
+    std::string script = "{\n  global:\n";
     for (const auto& [name, symbol] : request.exports)
-        script << "    " << name << ";\n";
-    script << "  local: *;\n};\n";
-    script.close();
-    return script ? Status() : ioError("cannot write '" + path.string() + "'");
+        script += "    " + name + ";\n";
+    script += "  local: *;\n};\n";
+    TS_ASSIGN(AtomicFile file, AtomicFile::create(path));
+    TS_TRY(file.write(std::as_bytes(std::span(script))));
+    return file.commit();
 }
 
 // The linker's own words, without its name, on one line.

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/store/sqlite.h"
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <sqlite3.h>
+#include <unistd.h>
 
 namespace tunesmith::sqlite {
 
@@ -204,6 +208,14 @@ bool isDamage(int code) {
     return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
 }
 
+// ": Read-only file system", as far as permissions tell.
+static std::string whyNotOpened(const std::filesystem::path& path) {
+    const bool isThere = ::access(path.c_str(), F_OK) == 0;
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    const bool may = isThere ? ::access(path.c_str(), R_OK | W_OK) == 0 : ::access(folder.c_str(), W_OK | X_OK) == 0;
+    return may ? std::string() : std::string(" (") + std::strerror(errno) + ")";
+}
+
 Error describe(int extendedCode, const std::string& path, const std::string& detail) {
     const std::string store = "the store " + path;
     switch (extendedCode & 0xff) {
@@ -218,7 +230,7 @@ Error describe(int extendedCode, const std::string& path, const std::string& det
         return ioError(store + " is not writable; change the permissions of the file and its folder, or "
                                "choose another file with --store");
     case SQLITE_CANTOPEN:
-        return ioError(store + " cannot be opened; check that it is a file in an existing folder that you "
+        return ioError(store + " cannot be opened" + whyNotOpened(path) + "; check that it is a file in an existing folder that you "
                                "may write to, or choose another with --store");
     case SQLITE_NOTADB:
         return inputError(store + " is not a Tunesmith store, or its beginning is damaged; choose another "

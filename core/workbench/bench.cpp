@@ -84,8 +84,10 @@ Result<Subject> compiledSubject(const Model& model, const PlanRequest& plan, con
     TS_ASSIGN(const PlannedModel planned, planModel(model, plan));
     TS_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
     auto owned = std::make_shared<TemporaryFolder>(std::move(folder));
-    TS_ASSIGN(const ExportSummary module, exportPlanned(planned, owned->path() / "module"));
-    TS_ASSIGN(Subject subject, subjectAt(module.folder, inputs, plan.threads));
+    const auto module = exportPlanned(planned, owned->path() / "module");
+    if (!module.ok())
+        return withRemedy(module.error(), *owned);
+    TS_ASSIGN(Subject subject, subjectAt(module->folder, inputs, plan.threads));
     subject.owned = std::move(owned);
     subject.layouts = planned.layouts;
     return subject;

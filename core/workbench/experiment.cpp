@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "core/base/atomic_file.h"
 #include "core/store/store.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/session.h"
@@ -132,7 +133,7 @@ Status Experiment::save(const fs::path& folder) {
         if (fs::exists(folder, error))
             return inputError(folder.string() + " exists; choose another folder, or remove it");
         fs::copy(state_->built, folder, fs::copy_options::recursive, error);
-        return error ? Result<fs::path>(ioError(folder.string() + " cannot be written: " + error.message())) : Result<fs::path>(folder);
+        return error ? Result<fs::path>(writeFailure(folder, error.value())) : Result<fs::path>(folder);
     };
     TS_ASSIGN([[maybe_unused]] const fs::path saved, timed<fs::path>("save", work, [](const fs::path& path) { return path.string(); }));
     return {};

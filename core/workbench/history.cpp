@@ -23,6 +23,14 @@ Result<std::string> storePath(const std::string& asked) {
     return asked.empty() ? defaultStorePath() : Result<std::string>(asked);
 }
 
+Result<std::optional<std::string>> existingStore(const std::string& asked) {
+    const auto path = storePath(asked);
+    std::error_code error;
+    if (!path.ok() || !std::filesystem::exists(*path, error))
+        return std::optional<std::string>();
+    return std::optional(*path);
+}
+
 Result<std::shared_ptr<Store>> openStore(const std::string& asked, StoreMode mode) {
     TS_ASSIGN(const std::string path, storePath(asked));
     return Store::open(path, mode);

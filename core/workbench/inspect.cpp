@@ -34,11 +34,10 @@ Result<Workload> findWorkload(const std::vector<ModelWorkload>& workloads, const
 // What a plan of the store makes of the model comes first: that is what is compiled.
 Result<std::vector<ModelWorkload>> allWorkloads(const Model& model, const InspectRequest& request, const Target& target) {
     TS_ASSIGN(std::vector<ModelWorkload> all, workloadsOf(model, target, SpaceKind::tunesmith));
-    TS_ASSIGN(const std::string path, storePath(request.store));
-    std::error_code error;
-    if (request.untuned || !std::filesystem::exists(path, error))
+    TS_ASSIGN(const std::optional<std::string> path, existingStore(request.store));
+    if (request.untuned || !path)
         return all;
-    TS_ASSIGN(const auto store, openStore(path, StoreMode::readOnly));
+    TS_ASSIGN(const auto store, openStore(*path, StoreMode::readOnly));
     TS_ASSIGN(std::vector<ModelWorkload> planned, plannedWorkloadsOf(model, target, *store, SpaceKind::tunesmith));
     std::ranges::move(all, std::back_inserter(planned));
     return planned;

@@ -58,13 +58,12 @@ Result<MachineReport> machineReport(const std::string& asked, bool measureAgain,
     if (!measureAgain)
         if (auto known = knownMachine(asked))
             return std::move(*known);
-    TS_ASSIGN(const std::string path, storePath(asked));
     TS_ASSIGN(MachineRow machine, thisMachine());
     work.report("measuring the machine's ceilings");
     TS_ASSIGN(const auto worker, startWorker());
     TS_ASSIGN(const MachineCeilings measured, measureMachine(*worker, work.stop));
     machine.ceilings = measured.toJson().dump();
-    if (const auto store = Store::open(path); store.ok())
+    if (const auto store = openStore(asked, StoreMode::readWrite); store.ok()) // else it is measured again the next time
         static_cast<void>((*store)->addMachine(machine).ok());
     return reportOf(measured);
 }

@@ -158,10 +158,12 @@ private:
         }
         TS_TRY(planned);
         TS_ASSIGN(const TemporaryFolder folder, TemporaryFolder::create());
-        TS_ASSIGN(const ExportSummary module, exportPlanned(*planned, folder.path() / "module"));
+        const auto module = exportPlanned(*planned, folder.path() / "module");
+        if (!module.ok())
+            return withRemedy(module.error(), folder);
         request_.work.report("running the compiled kernels");
         const auto begin = std::chrono::steady_clock::now();
-        auto outputs = runModule(worker_, {module.folder, request_.threads, inputs}, kPatience, request_.work.stop);
+        auto outputs = runModule(worker_, {module->folder, request_.threads, inputs}, kPatience, request_.work.stop);
         addTime(begin);
         return outputs;
     }

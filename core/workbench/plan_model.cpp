@@ -23,11 +23,10 @@ public:
     static Result<RecordFinder> open(const std::string& store, const Target& target, bool otherSpaces) {
         RecordFinder finder(target);
         finder.otherSpaces_ = otherSpaces;
-        TS_ASSIGN(const std::string path, storePath(store));
-        std::error_code error;
-        if (!std::filesystem::exists(path, error))
+        TS_ASSIGN(const std::optional<std::string> path, existingStore(store));
+        if (!path)
             return finder; // nothing was tuned yet
-        TS_ASSIGN(finder.store_, Store::open(path, StoreMode::readOnly));
+        TS_ASSIGN(finder.store_, Store::open(*path, StoreMode::readOnly));
         TS_ASSIGN(const MachineRow machine, thisMachine());
         finder.machine_ = machine.key;
         return finder;

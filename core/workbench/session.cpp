@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+#include <vector>
 
 namespace tunesmith {
 namespace {
@@ -35,6 +37,31 @@ void removeAbandoned(const fs::path& base) {
             removeIfAbandoned(entry->path());
 }
 
+// Programs can be loaded from it: modules are made in temporary folders and run from there.
+bool mayLoadFrom(const fs::path& folder) {
+    struct statvfs facts {};
+    return ::statvfs(folder.c_str(), &facts) == 0 && (facts.f_flag & ST_NOEXEC) == 0;
+}
+
+bool serves(const fs::path& folder) { return ::access(folder.c_str(), W_OK | X_OK) == 0 && mayLoadFrom(folder); }
+
+// What TMPDIR names (or /tmp), else another folder that every system has.
+Result<fs::path> temporaryBase() {
+    std::error_code error;
+    const fs::path named = fs::temp_directory_path(error); // "" where TMPDIR is no folder
+    std::vector<fs::path> candidates{named, "/tmp", "/var/tmp", "/dev/shm"};
+    for (const char* variable : {"XDG_RUNTIME_DIR", "HOME"})
+        if (const char* folder = std::getenv(variable); folder && *folder)
+            candidates.emplace_back(folder);
+    for (const fs::path& candidate : candidates)
+        if (!candidate.empty() && serves(candidate))
+            return candidate;
+    const std::string why = error ? "there is no folder for temporary files (" + error.message() + ")"
+                            : mayLoadFrom(named) ? "cannot write '" + named.string() + "': " + std::strerror(EACCES)
+                                                 : "programs cannot be loaded from '" + named.string() + "' (it is mounted noexec)";
+    return ioError(why + "; name a folder for temporary files in TMPDIR");
+}
+
 // Whoever cleans up may have been faster: then it is not there any more.
 bool isStillThere(const fs::path& path, int folder) {
     struct stat ours {}, there {};
@@ -48,10 +75,7 @@ Result<std::unique_ptr<WorkerClient>> startWorker() {
 }
 
 Result<TemporaryFolder> TemporaryFolder::create() {
-    std::error_code error;
-    const auto base = fs::temp_directory_path(error);
-    if (error)
-        return ioError("there is no folder for temporary files: " + error.message() + "; name one in TMPDIR");
+    TS_ASSIGN(const fs::path base, temporaryBase());
     removeAbandoned(base);
     for (;;) {
         std::string path = (base / (std::string(kPrefix) + "XXXXXX")).string();
@@ -66,6 +90,11 @@ Result<TemporaryFolder> TemporaryFolder::create() {
         else if (errno != ENOENT)
             return ioError("cannot open the folder " + path + ": " + std::strerror(errno));
     }
+}
+
+Error withRemedy(const Error& error, const TemporaryFolder& folder) {
+    const bool concerns = error.kind == ErrorKind::io && error.message.find(folder.path().string()) != std::string::npos;
+    return concerns ? ioError(error.message + "; another folder for temporary files can be named in TMPDIR") : error;
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -29,4 +29,7 @@ private:
     int lock_; // descriptor
 };
 
+// An error that is about files in such a folder also says how to have them elsewhere.
+Error withRemedy(const Error& error, const TemporaryFolder& folder);
+
 } // namespace tunesmith
