@@ -73,6 +73,7 @@ void ExportPage::showModel(const OpenModelPtr& model) {
         return;
     form_->setFolder(defaultFolder());
     form_->setName(QString::fromStdString(model->model.name()));
+    form_->setUsualPrefix(QString::fromStdString(usualPrefix(model->model)));
     form_->setEstimatedBytes(model->model.info().parameters * 4);
     showWaiting();
 }
@@ -83,11 +84,24 @@ void ExportPage::showWaiting() {
     if (!info.unsupported.empty())
         checks.push_back(
             {tr("Every operator is supported"), ModelText::unsupported(info), CheckState::failed});
+    const std::vector<NodeProblem> problems = whyNotExported(model_->model);
+    for (std::size_t i = info.unsupported.size(); i < problems.size(); ++i)
+        checks.push_back({tr("Inputs and outputs can be handed over in C"),
+                          tr("%1 %2: %3").arg(QString::fromStdString(problems[i].op), QString::fromStdString(problems[i].node), QString::fromStdString(problems[i].reason)),
+                          CheckState::failed});
     if (!info.openDimensions.empty())
         checks.push_back({tr("Every dimension has a value"), tr("set the open ones first: Edit, Dimensions"),
                           CheckState::failed});
     checks.push_back({tr("Outputs agree with the reference"), tr("compared before anything is written"),
                       CheckState::waiting});
+    form_->setChecks(checks);
+}
+
+// What was found stays on the page; the next try may accept it.
+void ExportPage::showRefusal(const QString& why) {
+    QVector<ExportCheck> checks = form_->checks();
+    checks.last().result = why;
+    checks.last().state = CheckState::warning;
     form_->setChecks(checks);
 }
 
@@ -99,6 +113,8 @@ void ExportPage::run(const QString& folder, const QString& name) {
     request.folder = QDir(folder).filePath(name).toStdString();
     request.store = store_;
     request.threads = threads_;
+    request.prefix = form_->prefix().toStdString();
+    request.acceptDifference = form_->acceptedDifference();
     form_->setBusy(true);
     job_.start(
         tr("Exporting %1").arg(name),
@@ -115,13 +131,15 @@ void ExportPage::showResult(const Result<CompileResult>& result) {
     if (!result.ok()) {
         showWaiting();
         if (!result.error().isCancelled())
+            showRefusal(QString::fromStdString(result.error().message));
+        if (!result.error().isCancelled())
             emit problem(QString::fromStdString(result.error().message));
         return;
     }
     const bool allTuned = result->tuned == result->kernels;
     form_->setEstimatedBytes(static_cast<qint64>(result->libraryBytes + result->weightBytes));
     form_->setChecks({{tr("Outputs agree with the reference"), QString::fromStdString(result->check.text),
-                       result->check.passed ? CheckState::passed : CheckState::failed},
+                       result->check.passed ? CheckState::passed : CheckState::warning},
                       {tr("Every kernel is tuned"),
                        tr("%1 of %2 use a record of the store").arg(result->tuned).arg(result->kernels),
                        allTuned ? CheckState::passed : CheckState::warning},

@@ -31,6 +31,7 @@ private:
     void run(const QString& folder, const QString& name);
     void showResult(const Result<CompileResult>& result);
     void showWaiting();
+    void showRefusal(const QString& why);
 
     std::string store_;
     OpenModelPtr model_;

@@ -19,6 +19,8 @@ Status requireExportable(const Model& model) {
 
 } // namespace
 
+std::string usualPrefix(const Model& model) { return modulePrefix(model.name()); }
+
 Result<CompileResult> compileModel(const Model& model, const CompileRequest& request) {
     TS_TRY(checkPrefix(request.prefix));
     TS_TRY(requireExportable(model));
@@ -29,8 +31,10 @@ Result<CompileResult> compileModel(const Model& model, const CompileRequest& req
     {
         TS_ASSIGN(const TemporaryFolder draft, TemporaryFolder::create());
         request.work.report("linking");
-        TS_ASSIGN(const ExportSummary module, exportPlanned(planned, draft.path() / "module", {.probes = true}));
-        TS_ASSIGN(result.check, checkModule(model, planned, module.folder, request));
+        const auto module = exportPlanned(planned, draft.path() / "module", {.probes = true});
+        if (!module.ok())
+            return withRemedy(module.error(), draft);
+        TS_ASSIGN(result.check, checkModule(model, planned, module->folder, request));
     }
     request.work.report("writing " + request.folder.string());
     TS_ASSIGN(const ExportSummary summary, exportPlanned(planned, request.folder, {.check = toJson(result.check), .prefix = request.prefix}));

@@ -45,6 +45,8 @@ struct CompileResult {
     ModuleCheck check;
 };
 
+std::string usualPrefix(const Model& model); // of a request without one
+
 // Best records of the store -> exported module. What does not agree with the reference is not written.
 Result<CompileResult> compileModel(const Model& model, const CompileRequest& request);
 

@@ -108,7 +108,8 @@ private:
     std::string sentence() const {
         if (!steps_.wrong.empty())
             return steps_.wrong;
-        const std::string each = "each of its " + std::to_string(steps_.judged) + " steps agrees with the reference engine alone (largest error " + scientific(steps_.largest) + ")";
+        const std::string steps = steps_.judged == 1 ? "its one step" : "each of its " + std::to_string(steps_.judged) + " steps";
+        const std::string each = steps + " agrees with the reference engine alone (largest error " + scientific(steps_.largest) + ")";
         if (whole_.plain())
             return "outputs agree with the reference engine; largest error " + scientific(whole_.difference()) + " of the output's scale; " + each;
         const std::string nudges = "moving its inputs and weights by " + scientific(nudgeSize()) + " moves its own by " + scientific(whole_.nudged());

@@ -2,7 +2,9 @@
 #include "tests/widgets/quiet_test.h"
 #include "widgets/base/theme.h"
 #include "widgets/export/export_form.h"
+#include <QDoubleSpinBox>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTreeWidget>
@@ -40,6 +42,38 @@ private slots:
         QCOMPARE(form.problem().isEmpty(), fine);
         QCOMPARE(form.findChild<QPushButton*>("export")->isEnabled(), fine);
         QCOMPARE(form.findChild<QLabel*>("problem")->text(), form.problem());
+    }
+
+    void prefixesAreNames_data() {
+        QTest::addColumn<QString>("prefix");
+        QTest::addColumn<bool>("fine");
+        QTest::newRow("none") << "" << true;
+        QTest::newRow("name") << "encoder_2" << true;
+        QTest::newRow("digit first") << "2nd" << false;
+        QTest::newRow("space") << "a b" << false;
+        QTest::newRow("umlaut") << QString::fromUtf8("ä") << false;
+    }
+    void prefixesAreNames() {
+        QFETCH(QString, prefix);
+        QFETCH(bool, fine);
+        ExportForm form;
+        form.setFolder("/tmp");
+        form.setName("net");
+        form.setUsualPrefix("net");
+        auto* edit = form.findChild<QLineEdit*>("prefix");
+        QCOMPARE(edit->placeholderText(), QString("net"));
+        edit->setText(prefix);
+        QCOMPARE(form.prefix(), prefix);
+        QCOMPARE(form.problem().isEmpty(), fine);
+        form.setUsualPrefix("other"); // of another model
+        QVERIFY(form.prefix().isEmpty() && form.problem().isEmpty());
+    }
+
+    void nothingUnexplainedIsAcceptedUnlessAsked() {
+        ExportForm form;
+        QCOMPARE(form.acceptedDifference(), 0.0);
+        form.findChild<QDoubleSpinBox*>()->setValue(2.5);
+        QCOMPARE(form.acceptedDifference(), 0.025);
     }
 
     void exports() {

@@ -3,6 +3,7 @@
 #include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include <QDir>
+#include <QDoubleSpinBox>
 #include <QFileDialog>
 #include <QFormLayout>
 #include <QHBoxLayout>
@@ -11,13 +12,14 @@
 #include <QLineEdit>
 #include <QLocale>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QTreeWidget>
 #include <algorithm>
 
 namespace tunesmith {
 
 ExportForm::ExportForm(QWidget* parent)
-    : QWidget(parent), folder_(new QLineEdit(this)), name_(new QLineEdit(this)), size_(new QLabel(this)),
+    : QWidget(parent), folder_(new QLineEdit(this)), name_(new QLineEdit(this)), prefix_(new QLineEdit(this)), accepted_(new QDoubleSpinBox(this)), size_(new QLabel(this)),
       target_(new QLabel(this)), problem_(new QLabel(this)), checks_(new QTreeWidget(this)),
       export_(new QPushButton(tr("E&xport"), this)) {
     auto* choose = new QPushButton(tr("B&rowse…"), this);
@@ -28,6 +30,8 @@ ExportForm::ExportForm(QWidget* parent)
     auto* form = new QFormLayout(this);
     form->addRow(tr("&Folder:"), where);
     form->addRow(tr("&Name:"), name_);
+    form->addRow(tr("&Prefix:"), prefix_);
+    form->addRow(tr("&Accept:"), accepted_);
     form->addRow(tr("Writes:"), target_);
     form->addRow(tr("Size:"), size_);
     form->addRow(tr("&Checks:"), checks_);
@@ -39,6 +43,15 @@ ExportForm::ExportForm(QWidget* parent)
         label->setBuddy(folder_);
     folder_->setAccessibleName(tr("Folder"));
     name_->setAccessibleName(tr("Name of the module"));
+    prefix_->setObjectName(QStringLiteral("prefix"));
+    prefix_->setAccessibleName(tr("Prefix of the module's C functions"));
+    prefix_->setToolTip(tr("Of the library, its header and its functions: modules of different prefixes go together into one program"));
+    accepted_->setAccessibleName(tr("Accepted difference from the reference"));
+    accepted_->setToolTip(tr("How far outputs may differ from the reference where rounding does not explain it"));
+    accepted_->setDecimals(4);
+    accepted_->setMaximum(100);
+    accepted_->setSuffix(tr(" % of the output's scale"));
+    accepted_->setSpecialValueText(tr("no difference that rounding does not explain"));
     checks_->setAccessibleName(tr("Checks before export"));
     checks_->setHeaderLabels({tr("Check"), tr("Result")});
     checks_->setRootIsDecorated(false);
@@ -51,7 +64,7 @@ ExportForm::ExportForm(QWidget* parent)
     problem_->setObjectName(QStringLiteral("problem"));
     export_->setObjectName(QStringLiteral("export"));
     export_->setDefault(true);
-    for (auto* edit : {folder_, name_})
+    for (auto* edit : {folder_, name_, prefix_})
         connect(edit, &QLineEdit::textChanged, this, &ExportForm::refresh);
     connect(export_, &QPushButton::clicked, this, [this] { emit exportRequested(folder(), name()); });
     connect(&Theme::instance(), &Theme::changed, this, [this] { setChecks(QVector<ExportCheck>(rows_)); });
@@ -70,6 +83,17 @@ void ExportForm::setFolder(const QString& folder) {
 }
 void ExportForm::setName(const QString& name) {
     name_->setText(name);
+}
+
+void ExportForm::setUsualPrefix(const QString& prefix) {
+    prefix_->clear();
+    prefix_->setPlaceholderText(prefix);
+}
+QString ExportForm::prefix() const {
+    return prefix_->text().trimmed();
+}
+double ExportForm::acceptedDifference() const {
+    return accepted_->value() / 100;
 }
 
 void ExportForm::setEstimatedBytes(qint64 bytes) {
@@ -109,6 +133,9 @@ QString ExportForm::problem() const {
         return tr("Give the module a name.");
     if (name().contains(QLatin1Char('/')) || name() == QLatin1String(".") || name() == QLatin1String(".."))
         return tr("A name cannot contain a slash or be dots only.");
+    static const QRegularExpression kIdentifier(QStringLiteral("^[A-Za-z][A-Za-z0-9_]*$"));
+    if (!prefix().isEmpty() && !kIdentifier.match(prefix()).hasMatch())
+        return tr("A prefix has letters without accents, digits and underscores, and begins with a letter.");
     const auto failed =
         std::find_if(rows_.begin(), rows_.end(), [](const auto& c) { return c.state == CheckState::failed; });
     return failed == rows_.end() ? QString() : tr("A check has failed: %1").arg(failed->name);

@@ -3,6 +3,7 @@
 #include <QVector>
 #include <QWidget>
 
+class QDoubleSpinBox;
 class QLabel;
 class QLineEdit;
 class QPushButton;
@@ -25,12 +26,16 @@ public:
 
     void setFolder(const QString& folder);
     void setName(const QString& name);
+    void setUsualPrefix(const QString& prefix); // that the module has where none is given
     void setEstimatedBytes(qint64 bytes); // negative: unknown
     void setChecks(const QVector<ExportCheck>& checks);
     void setBusy(bool busy); // no second export meanwhile
 
+    QVector<ExportCheck> checks() const { return rows_; }
     QString folder() const;
     QString name() const;
+    QString prefix() const;            // of library, header and functions; empty: the usual one
+    double acceptedDifference() const; // of an output's scale, that may be beyond what rounding explains
     QString problem() const; // why Export is disabled; empty when it is enabled
 
 signals:
@@ -41,7 +46,8 @@ private:
     void browse();
     void refresh();
 
-    QLineEdit *folder_, *name_;
+    QLineEdit *folder_, *name_, *prefix_;
+    QDoubleSpinBox* accepted_;
     QLabel *size_, *target_, *problem_;
     QTreeWidget* checks_;
     QPushButton* export_;
