@@ -32,7 +32,8 @@ public:
             return false;
         const std::size_t weights = argumentOf(lowered, conv->body->args[1]->tensor);
         const std::int64_t block = channelBlock(lowered.outputLayouts[0]);
-        const bool depthwise = conv->reduceAxes[0].extent == 1 && loops::usesVar(conv->body->args[0]->args[1], conv->axes[1].var);
+        const Expr& channel = conv->body->args[0]->args[1];
+        const bool depthwise = channel->op == loops::Op::var && channel->var == conv->axes[1].var;
         return block > 1 && !depthwise && weights < lowered.arguments.size() && lowered.constantArguments[weights] &&
                groupsAlign(*conv, block);
     }

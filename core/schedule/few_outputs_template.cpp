@@ -104,13 +104,14 @@ public:
         for (const Var& loop : {o.axes()[1], tileRow, vector})
             o.unroll(loop);
         o.vectorize(lane);
-        scheduleSums(schedule[sums], output, tiles, lanes, knob(4));
+        const std::int64_t windowColumns = schedule.program().stages[1].reduceAxes[2].extent;
+        scheduleSums(schedule[sums], output, tiles, lanes, knob(4), windowColumns <= kLongestUnrolled);
         schedule[copy].computeAt(output, parts);
         scheduleCopy(schedule[copy], channelBlock(lowered.argumentLayouts[argumentOf(lowered, input)]), lanes);
     }
 
 private:
-    static constexpr std::int64_t kMostOutputs = 8, kFewestColumns = 4, kLocalBytes = 128 * 1024;
+    static constexpr std::int64_t kMostOutputs = 8, kFewestColumns = 4, kLongestUnrolled = 5, kLocalBytes = 128 * 1024;
     static constexpr double kCopyCost = 3; // against a multiplication and addition
 
     struct Sizes {
@@ -131,13 +132,15 @@ private:
         }
     };
 
-    static void scheduleSums(StageSchedule& s, const TensorRef& output, const Var& tiles, std::int64_t lanes, std::int64_t unroll) {
+    static void scheduleSums(StageSchedule& s, const TensorRef& output, const Var& tiles, std::int64_t lanes, std::int64_t unroll, bool unrollsColumns) {
         s.computeAt(output, tiles);
         const auto [vector, lane] = s.split(s.axes()[3], lanes);
         const auto [channel, unrolled] = s.split(s.reduceAxes()[0], unroll);
         s.reorder({s.axes()[0], channel, s.reduceAxes()[1], s.reduceAxes()[2], unrolled, s.axes()[1], s.axes()[2], vector, lane});
         for (const Var& loop : {unrolled, s.axes()[1], s.axes()[2], vector})
             s.unroll(loop);
+        if (unrollsColumns)
+            s.unroll(s.reduceAxes()[2]);
         s.vectorize(lane);
     }
 

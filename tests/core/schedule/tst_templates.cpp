@@ -96,6 +96,8 @@ const std::vector<Row>& rows() {
          }},
         {"swish of a sum", "generic", [](Case& c) { return swish(c, c.builder.add("Add", {c.input({3, 67}), c.input({3, 67})})); }},
         {"depthwise 3x3", "window_nchwc", [](Case& c) { return convRelu(c, {1, 32, 10, 10}, {32, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 32); }},
+        {"depthwise, eight outputs a channel", "conv2d_nchwc", [](Case& c) { return convRelu(c, {1, 3, 9, 11}, {24, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 3); }},
+        {"depthwise, two outputs a channel", "generic", [](Case& c) { return convRelu(c, {1, 8, 9, 11}, {16, 1, 3, 3}, {1, 1, 1, 1}, {1, 1}, 8); }},
         {"depthwise stride 2", "window_nchwc", [](Case& c) { return convRelu(c, {1, 24, 11, 11}, {24, 1, 5, 5}, {2, 2, 2, 2}, {2, 2}, 24); }},
         {"depthwise of channels that no block divides", "window_nchwc",
          [](Case& c) { return c.builder.add("Relu", {c.conv(c.blocked({1, 58, 9, 9}), {58, 1, 3, 3}, {1, 1, 1, 1}, {2, 2}, 58)}); }},
