@@ -181,33 +181,6 @@ struct AttentionForm {
     }
 };
 
-// [batch, length, heads * size] as [batch, heads, length, size].
-Tensor unpacked(const Tensor& tensor, std::int64_t heads) {
-    if (tensor.rank() == 4)
-        return tensor;
-    const std::int64_t batch = tensor.shape()[0], length = tensor.shape()[1], size = tensor.shape()[2] / heads;
-    return gatherView(tensor, {{batch, heads, length, size}, {length * heads * size, size, heads * size, 1}, 0}, {batch, heads, length, size});
-}
-
-Tensor packed(const Tensor& tensor) {
-    const Shape& s = tensor.shape();
-    return gatherView(tensor, {{s[0], s[2], s[1], s[3]}, {s[1] * s[2] * s[3], s[3], s[2] * s[3], 1}, 0}, {s[0], s[2], s[1] * s[3]});
-}
-
-// `more` behind `past` along the lengths.
-Tensor withPast(const Tensor& past, const Tensor& more) {
-    if (past.absent())
-        return more;
-    Shape shape = more.shape();
-    const std::int64_t before = past.shape()[2], own = shape[2], size = shape[3];
-    shape[2] += before;
-    Tensor all = Tensor::zeros(more.type(), shape);
-    const Shape strides = rowMajorStrides(shape);
-    copyView(past, wholeView(past), all, {past.shape(), strides, 0});
-    copyView(more, wholeView(more), all, {{shape[0], shape[1], own, size}, strides, before * size});
-    return all;
-}
-
 // What is added to the scores, float64: 0 or the mask where a key is seen, -inf where it is not.
 Tensor biasOf(const EvalContext& context, const AttentionForm& form) {
     const Tensor mask = context.has(kAttentionMask) ? context.input(kAttentionMask) : Tensor();
@@ -246,9 +219,9 @@ Status evalAttention(EvalContext& context) {
     const AttentionForm form(context.node, context.input(kQuery).shape(), context.input(kKey).shape(), context.input(kValue).shape(),
                     pastKey.absent() ? 0 : pastKey.shape()[2]);
     const AttentionShape& s = form.shape;
-    const Tensor q = unpacked(context.input(kQuery), s.heads);
-    const Tensor k = withPast(pastKey, unpacked(context.input(kKey), s.kvHeads));
-    const Tensor v = withPast(pastOf(kPastValue), unpacked(context.input(kValue), s.kvHeads));
+    const Tensor q = headsApart(context.input(kQuery), s.heads);
+    const Tensor k = extendedCache(pastKey, headsApart(context.input(kKey), s.kvHeads));
+    const Tensor v = extendedCache(pastOf(kPastValue), headsApart(context.input(kValue), s.kvHeads));
     Tensor y = Tensor::zeros(q.type(), {s.batch, s.heads, s.queries, s.valueSize});
     Tensor scores = context.wanted(kScores) ? Tensor::zeros(DType::f64, s.scores()) : Tensor();
     const auto mode = static_cast<AttentionStep>(context.node.intAttr("qk_matmul_output_mode", 0));
@@ -256,7 +229,7 @@ Status evalAttention(EvalContext& context) {
         if (!scores.absent() && step == mode)
             std::ranges::copy(values, scores.mutableData<double>().begin() + row * s.keys);
     });
-    context.outputs[kResult] = form.packed ? packed(y) : y;
+    context.outputs[kResult] = form.packed ? headsTogether(y) : y;
     if (context.wanted(kPresentKey))
         context.outputs[kPresentKey] = k;
     if (context.wanted(kPresentValue))

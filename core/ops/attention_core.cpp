@@ -7,6 +7,7 @@
 
 #include "core/ops/broadcast.h"
 #include "core/ops/dense.h"
+#include "core/ops/movement.h"
 
 namespace tunesmith::ops {
 namespace {
@@ -85,6 +86,32 @@ std::vector<double> columnsOf(const double* rows, std::int64_t count, std::int64
 }
 
 } // namespace
+
+Tensor headsApart(const Tensor& x, std::int64_t heads) {
+    if (x.rank() == 4)
+        return x;
+    const std::int64_t batch = x.shape()[0], length = x.shape()[1], size = x.shape()[2] / heads;
+    const Shape shape{batch, heads, length, size};
+    return gatherView(x, {shape, {length * heads * size, size, heads * size, 1}, 0}, shape);
+}
+
+Tensor headsTogether(const Tensor& x) {
+    const Shape& s = x.shape();
+    return gatherView(x, {{s[0], s[2], s[1], s[3]}, {s[1] * s[2] * s[3], s[3], s[2] * s[3], 1}, 0}, {s[0], s[2], s[1] * s[3]});
+}
+
+Tensor extendedCache(const Tensor& past, const Tensor& more) {
+    if (past.absent())
+        return more;
+    Shape shape = more.shape();
+    const std::int64_t before = past.shape()[2], own = shape[2], size = shape[3];
+    shape[2] += before;
+    Tensor all = Tensor::zeros(more.type(), shape);
+    const Shape strides = rowMajorStrides(shape);
+    copyView(past, wholeView(past), all, {past.shape(), strides, 0});
+    copyView(more, wholeView(more), all, {{shape[0], shape[1], own, size}, strides, before * size});
+    return all;
+}
 
 void attend(const AttentionShape& s, const AttentionRule& rule, const Tensor& q, const Tensor& k, const Tensor& v,
             const Tensor& bias, Tensor& y, const ShowScores& show) {

@@ -19,6 +19,11 @@ struct AttentionShape {
     Shape scores() const { return {batch, heads, queries, keys}; }
 };
 
+// [batch, length, heads * size] as [batch, heads, length, size], which stays as it is, and back.
+Tensor headsApart(const Tensor& x, std::int64_t heads);
+Tensor headsTogether(const Tensor& x);
+Tensor extendedCache(const Tensor& past, const Tensor& more); // along the lengths; no past is an absent one
+
 struct AttentionRule {
     double scale = 1;
     double softcap = 0;    // scores become softcap * tanh(score / softcap); 0: they stay

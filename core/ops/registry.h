@@ -28,13 +28,17 @@ using OperatorList = std::vector<Operator>;
     X(ContribFusedProducts)                                                                                            \
     X(ContribGatherBlockQuantized)                                                                                     \
     X(ContribGeluFamily)                                                                                               \
+    X(ContribGroupQueryAttention)                                                                                      \
     X(ContribIntegerProducts)                                                                                          \
     X(ContribMatMulBnb4)                                                                                               \
     X(ContribMatMulNBits)                                                                                              \
+    X(ContribMultiHeadAttention)                                                                                       \
+    X(ContribPackedAttention)                                                                                          \
     X(ContribQLinearArithmetic)                                                                                        \
     X(ContribQLinearFunctions)                                                                                         \
     X(ContribQLinearPool)                                                                                              \
     X(ContribRootMeanSquare)                                                                                           \
+    X(ContribRotaryEmbedding)                                                                                          \
     X(ContribSkipNorm)                                                                                                 \
     X(Conv)                                                                                                            \
     X(ConvTranspose)                                                                                                   \

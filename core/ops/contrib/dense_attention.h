@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include "core/ops/attention_core.h"
+#include "core/ops/contrib/contrib.h"
+
+namespace tunesmith::ops {
+
+// What Attention, QAttention and MultiHeadAttention of com.microsoft share once queries, keys and values are
+// heads: a cache that grows, int32 masks in several forms, and a bias. Masked scores get mask_filter_value
+// added, -10000 unless stated, so that a row that is masked as a whole is a softmax like others; only keys
+// that lie ahead are never seen (unidirectional).
+struct DenseAttention {
+    AttentionShape shape;
+    AttentionRule rule;
+    std::int64_t past = 0;          // rows of the cache
+    std::size_t mask = 0, bias = 0; // places of the inputs, which may be left out
+    bool ahead = true;              // keys that lie ahead are seen
+    double filter = -10000;
+
+    // scale and the attributes of masks; `shape` must be set before.
+    void read(const Node& node);
+};
+
+// The mask is int32 [batch] (keys from there on are masked), [2 * batch] (those before the second half as
+// well), [batch, keys], [batch, queries, keys]; or [3 * batch + 2], of which only the first lengths count.
+// bias is [batch or 1, heads or 1, queries, keys].
+Status checkDenseMask(const OpInputs& in, std::size_t mask, const Dim& batch, const Dim& queries,
+                      const Dim& keys);
+Status checkDenseBias(const OpInputs& in, std::size_t bias, const Dim& batch, const Dim& heads,
+                      const Dim& queries, const Dim& keys);
+
+// q [batch, heads, queries, size]; k and v with the rows of the cache. The result is [batch, queries, heads *
+// value size].
+Tensor attendDensely(const EvalContext& context, const DenseAttention& form, const Tensor& q, const Tensor& k,
+                     const Tensor& v);
+ValueId expandDenseAttention(ExpandContext& context, const DenseAttention& form, DType type, ValueId q,
+                             ValueId k, ValueId v);
+
+// A value [batch, length, heads * size] as heads [batch, heads, length, size].
+ValueId headsApart(ExpandContext& context, ValueId value, std::int64_t batch, std::int64_t length,
+                   std::int64_t heads, std::int64_t size);
+
+Dim sumOf(const Dim& a, const Dim& b); // known where both are
+
+} // namespace tunesmith::ops
