@@ -38,6 +38,17 @@ Status inferBiased(InferContext& in) {
                            : Status();
 }
 
+// FastGelu adds whatever broadcasts.
+Status inferFastGelu(InferContext& in) {
+    TS_TRY(inferFloatUnary(in));
+    if (!in.has(1))
+        return {};
+    TS_TRY(requireSameType(in, 0, 1));
+    if (in.type(0).dims && in.type(1).dims && !broadcastsTo(*in.type(1).dims, *in.type(0).dims))
+        return pairError(in, 0, 1, "do not fit: a bias must broadcast to the input");
+    return {};
+}
+
 template <class T> Tensor biased(const EvalContext& context) {
     Tensor sum = Tensor::zeros(dtypeOf<T>, context.input(0).shape());
     mapBroadcast<T, T>(context.input(0), context.has(1) ? context.input(1) : Tensor::scalar(T{}), sum,
@@ -121,7 +132,7 @@ Status expandBiasSplitGelu(ExpandContext& context) {
 void registerContribGeluFamily(OperatorList& list) {
     addExpanded(list, "Gelu", {1, 1}, inferBiased, geluKernel(exactGelu), geluAs("none"));
     addExpanded(list, "BiasGelu", {2, 2}, inferBiased, geluKernel(exactGelu), geluAs("none"));
-    addExpanded(list, "FastGelu", {1, 2}, inferBiased, geluKernel(fastGelu), geluAs("tanh"));
+    addExpanded(list, "FastGelu", {1, 2}, inferFastGelu, geluKernel(fastGelu), geluAs("tanh"));
     addExpanded(list, "QuickGelu", {1, 1}, inferBiased, geluKernel(quickGelu), expandQuickGelu);
     addExpanded(list, "BiasSplitGelu", {2, 2}, inferBiasSplitGelu, evalBiasSplitGelu, expandBiasSplitGelu);
 }

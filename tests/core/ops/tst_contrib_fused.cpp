@@ -238,7 +238,7 @@ private slots:
             "it is added to the convolution");
         add("bias of another type", contrib("BiasGelu", {}, {x, row.cast(DType::i32)}),
             "must have the same element type");
-        add("bias of another size", contrib("FastGelu", {}, {x, counted({3})}),
+        add("bias of another size", contrib("BiasGelu", {}, {x, counted({3})}),
             "one bias for each index of the last dimension");
         add("odd halves", contrib("BiasSplitGelu", {}, {counted({2, 4, 5}), counted({5})}),
             "cannot be halved");
