@@ -17,8 +17,10 @@ DIMENSIONS = {
     "ch_PP-OCRv4_det_infer": [OCR.format(2, 64, 64), OCR.format(1, 320, 320)],
     "ch_ppocr_mobile_v2.0_cls_infer": [OCR.format(1, 64, 64), OCR.format(2, 48, 192)],
     "embedding_model": ["unk__314=1", "unk__314=3"],
+    "lm_model0_opt": ["batch_size=1", "batch_size=2"],
     "magika_v3_3": ["unk__214=1", "unk__214=3"],
     "melspectrogram": ["batch_size=1,samples=16000", "batch_size=2,samples=8000"],
+    "mnv3_detection_opt": ["batch_size=1", "batch_size=2"],
     "silero_vad_16k_op15": ["batch=1,sequence=512", "batch=2,sequence=576"],
 }
 

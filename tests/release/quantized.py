@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Models as ONNX Runtime saves them at level extended, float and quantised, in both engines against ONNX Runtime.
+
+Writes samples of ours, quantises copies of them (vision models by QuantizeLinear and DequantizeLinear around every operator, the encoder by
+DynamicQuantizeLinear and MatMulInteger), has ONNX Runtime fuse each, and compares what both make of the fused file. Prints a table
+with the operators of com.microsoft in each, and the largest error as a share of 1e-3 of the output's largest value. Needs
+Debian's python3-onnx."""
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy
+import onnx
+from models import Failed, arguments, ask, file_name, run
+from onnx import helper, numpy_helper
+
+SAVE = """const ort = require(process.argv[1] + '/node_modules/onnxruntime-node');
+ort.InferenceSession.create(process.argv[2], {executionProviders: ['cpu'], graphOptimizationLevel: process.argv[4],
+optimizedModelFilePath: process.argv[3], logSeverityLevel: 3}).catch(e => {console.error(String(e)); process.exit(1);});"""
+
+
+def save(options, source, target, level):
+    run(["node", "-e", SAVE, Path(options.ort).resolve(), source, target, level])
+
+
+def constants(model):
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+
+
+def with_outputs(model, names):
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for name in names:
+        copy.graph.output.append(helper.make_empty_tensor_value_info(name))
+    return copy
+
+
+def ranges(options, model, work):
+    """The smallest and the largest number of every value on one input."""
+    names = [name for node in model.graph.node for name in node.output if name and name not in {o.name for o in model.graph.output}]
+    onnx.save(with_outputs(model, names), str(work / "ranges.onnx"))
+    run(["node", Path(options.ort) / "ort.js", "run", work / "ranges.onnx", "--out", work / "ranges"])
+    found = {}
+    for prefix, tensors in (("in.", model.graph.input), ("out.", [])):
+        for tensor in tensors:
+            values = numpy.load(work / "ranges" / (prefix + file_name(tensor.name)))
+            found[tensor.name] = (float(values.min()), float(values.max()))
+    for name in names + [o.name for o in model.graph.output]:
+        values = numpy.load(work / "ranges" / ("out." + file_name(name)))
+        if values.dtype.kind == "f" and values.size:
+            found[name] = (float(values.min()), float(values.max()))
+    return found
+
+
+class Quantizer:
+    def __init__(self, model):
+        self.model, self.values, self.nodes, self.made, self.scales = model, constants(model), [], {}, {}
+
+    def constant(self, name, values):
+        self.model.graph.initializer.append(numpy_helper.from_array(values, name))
+        return name
+
+    def pair(self, name, scale, zero):
+        """The value through bytes and back."""
+        if name not in self.made:
+            inputs = [self.constant(name + ".scale", numpy.float32(scale)), self.constant(name + ".zero", zero)]
+            self.nodes.append(helper.make_node("QuantizeLinear", [name, *inputs], [name + ".q"]))
+            self.nodes.append(helper.make_node("DequantizeLinear", [name + ".q", *inputs], [name + ".dq"]))
+            self.made[name], self.scales[name] = name + ".dq", numpy.float32(scale)
+        return self.made[name]
+
+    def operand(self, name, bounds):
+        if name in self.values:
+            values = self.values[name]
+            if values.ndim < 2 or values.dtype.kind != "f":
+                return name
+            return self.pair(name, numpy.abs(values).max() / 127, numpy.int8(0))
+        if name not in bounds:
+            return name
+        low, high = min(bounds[name][0], 0), max(bounds[name][1], 0)
+        scale = (high - low) / 255 or 1
+        return self.pair(name, scale, numpy.uint8(numpy.clip(numpy.rint(-low / scale), 0, 255)))
+
+    def bias(self, name, scale):
+        """int32, at the scale of the products."""
+        stored = self.constant(name + ".q32", numpy.rint(self.values[name] / scale).astype("i4"))
+        self.nodes.append(helper.make_node("DequantizeLinear", [stored, self.constant(name + ".scale", scale)], [name + ".dq"]))
+        return name + ".dq"
+
+    def around(self, bounds, kinds):
+        for node in self.model.graph.node:
+            if node.op_type in kinds:
+                given = list(node.input)
+                node.input[:2] = [self.operand(name, bounds) for name in given[:2]]
+                if node.op_type in ("Conv", "Gemm") and len(given) > 2 and given[2] in self.values:
+                    node.input[2] = self.bias(given[2], self.scales[given[0]] * self.scales[given[1]])
+            self.nodes.append(node)
+        return self.finish()
+
+    def dynamic(self):
+        for number, node in enumerate(self.model.graph.node):
+            weights = self.values.get(node.input[1]) if node.op_type == "MatMul" else None
+            if weights is None or weights.ndim != 2:
+                self.nodes.append(node)
+                continue
+            scale = numpy.float32(numpy.abs(weights).max() / 127)
+            name = f"dynamic{number}"
+            stored = self.constant(name + ".w", numpy.rint(weights / scale).astype("i1"))
+            made = [name + suffix for suffix in (".q", ".scale", ".zero")]
+            self.nodes.append(helper.make_node("DynamicQuantizeLinear", [node.input[0]], made))
+            self.nodes.append(helper.make_node("MatMulInteger", [made[0], stored, made[2], self.constant(name + ".wz", numpy.int8(0))], [name + ".sum"]))
+            self.nodes.append(helper.make_node("Cast", [name + ".sum"], [name + ".real"], to=1))
+            self.nodes.append(helper.make_node("Mul", [made[1], self.constant(name + ".ws", scale)], [name + ".factor"]))
+            self.nodes.append(helper.make_node("Mul", [name + ".real", name + ".factor"], list(node.output)))
+        return self.finish()
+
+    def finish(self):
+        del self.model.graph.node[:]
+        self.model.graph.node.extend(self.nodes)
+        del self.model.graph.value_info[:]
+        return self.model
+
+
+def share(found, expected):
+    if found.shape != expected.shape:
+        return numpy.inf
+    return float(numpy.max(numpy.abs(found.astype("f8") - expected)) / (1e-3 * numpy.max(numpy.abs(expected))))
+
+
+def compare(options, name, model, work):
+    plain, fused = work / (name + ".plain.onnx"), work / (name + ".onnx")
+    onnx.save(model, str(plain))
+    save(options, plain, fused, "extended")
+    run(["node", Path(options.ort) / "ort.js", "run", fused, "--out", work / name])
+    words = []
+    for tensor in ask(options, "info", fused)["inputs"]:
+        words += ["--input", f"{tensor['name']}={work / name / ('in.' + file_name(tensor['name']))}"]
+    shares = []
+    for engine in ("reference", "compiled"):
+        reply = ask(options, "run", fused, "--engine", engine, *words, "--save", work / "ours")
+        shares.append(max(share(numpy.load(output["file"]), numpy.load(work / name / ("out." + file_name(output["name"])))) for output in reply["outputs"]))
+    used = Counter(node.op_type for node in onnx.load(str(fused)).graph.node if node.domain == "com.microsoft" or node.op_type.startswith("QLinear"))
+    print(f"| {name} | {', '.join(f'{count} {op}' for op, count in sorted(used.items()))} | {shares[0]:.2g} | {shares[1]:.2g} |", flush=True)
+    return max(shares)
+
+
+def main():
+    options = arguments(__doc__.splitlines()[0], ("--ort", dict(required=True, help="folder with ort.js and node_modules")),
+                        ("--limit", dict(type=float, default=10, help="the largest share that is right: a byte that falls to the other side of a tie is seen")))
+    work, bad = Path(tempfile.mkdtemp()), []
+    print("| model | fused operators | reference | compiled |\n|---|---|---|---|", flush=True)
+    for sample in (options.only.split(",") if options.only else ["encoder", "resnet18", "mobilenet_v2"]):
+        path = work / (sample + ".float.onnx")
+        run([options.cli, "export", sample, "--onnx", work / "sample.onnx"])
+        save(options, work / "sample.onnx", path, "basic")  # so that norms are parts of convolutions
+        float_model, model = onnx.load(str(path)), onnx.load(str(path))
+        kinds = {"Conv", "Gemm", "Add", "GlobalAveragePool", "AveragePool", "MaxPool", "Flatten", "Relu", "Clip", "Mul"}
+        quantised = Quantizer(model).dynamic() if sample == "encoder" else Quantizer(model).around(ranges(options, float_model, work), kinds)
+        for name, subject in ((sample, float_model), (sample + " quantised", quantised)):
+            try:
+                bad += [name] if not compare(options, name.replace(" ", "_"), subject, work) <= options.limit else []
+            except Failed as failure:
+                print(f"| {name} | {str(failure)[-200:]} |", flush=True)
+                bad.append(name)
+    print(f"\n{len(bad)} over the tolerance" + (": " + ", ".join(bad) if bad else ""))
+    sys.exit(1 if bad else 0)
+
+
+main()
