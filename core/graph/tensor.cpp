@@ -3,10 +3,10 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <new>
 
 #include "core/base/hash.h"
+#include "core/graph/float_to_int.h"
 #include "core/graph/stored_types.h"
 
 namespace tunesmith {
@@ -34,11 +34,9 @@ template <class To, class From> To convert(From value) {
         return floatToBfloat(static_cast<float>(value));
     else if constexpr (std::is_same_v<To, bool>)
         return value != From{};
-    else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-        // What does not fit is undefined in C++; take the way of x86: through int64, out of range becomes the minimum.
-        const bool fits = value > -9.3e18 && value < 9.2e18;
-        return static_cast<To>(fits ? static_cast<std::int64_t>(value) : std::numeric_limits<std::int64_t>::min());
-    } else
+    else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
+        return floatToInt<To>(static_cast<double>(value));
+    else
         return static_cast<To>(value);
 }
 

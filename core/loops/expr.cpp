@@ -74,7 +74,7 @@ Expr unary(Op op, Expr x) {
     const DType type = logical ? DType::boolean : x->type;
     if (x->op == Op::constant && !isFloat(x->type)) {
         if (op == Op::neg)
-            return constantInt(type, wrapTo(type, intUnary(op, x->intValue)));
+            return constantInt(type, wrapTo(type, intUnary(op, x->intValue, type)));
         if (op == Op::logicalNot)
             return constantInt(type, !x->intValue);
     }

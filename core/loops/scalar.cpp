@@ -123,10 +123,10 @@ ScalarCode::Cell ScalarCode::compileCast(const Expr& e) {
     const DType from = e->args[0]->type, to = e->type;
     const Cell x = compileNode(e->args[0]);
     if (isFloat(to))
-        return isFloat(from) ? x : emit(Code::toReal, e->op, to, x);
+        return isFloat(from) ? x : emit(Code::toReal, e->op, from, x);
     if (to == DType::boolean)
         return emit(isFloat(from) ? Code::toBool : Code::intToBool, e->op, to, x);
-    return wrapped(isFloat(from) ? emit(Code::toInt, e->op, to, x) : x, to);
+    return isFloat(from) ? emit(Code::toInt, e->op, to, x) : wrapped(x, to);
 }
 
 ScalarCode::Cell ScalarCode::wrapped(Cell value, DType type) {
@@ -162,6 +162,7 @@ ScalarCode::Cell ScalarCode::compileBinary(Op op, DType type, Cell a, Cell b) {
     const Code code = op == Op::add            ? Code::intAdd
                       : op == Op::sub          ? Code::intSub
                       : op == Op::mul          ? Code::intMul
+                      : type == DType::u64     ? Code::intBinary
                       : op == Op::less         ? Code::intLess
                       : op == Op::lessEqual    ? Code::intLessEqual
                       : op == Op::greaterEqual ? Code::intGreaterEqual
@@ -210,10 +211,10 @@ void ScalarCode::run(const Piece& piece) {
         case Code::realUnary: to.real = realUnary(step.op, a.real); break;
         case Code::realBinary: to.real = realBinary(step.op, a.real, b.real); break;
         case Code::realCompare: to.integer = realCompare(step.op, a.real, b.real); break;
-        case Code::intUnary: to.integer = intUnary(step.op, a.integer); break;
+        case Code::intUnary: to.integer = intUnary(step.op, a.integer, step.type); break;
         case Code::intBinary: to.integer = intBinary(step.op, a.integer, b.integer, step.type); break;
-        case Code::toReal: to.real = static_cast<double>(a.integer); break;
-        case Code::toInt: to.integer = truncated(a.real); break;
+        case Code::toReal: to.real = realOf(step.type, a.integer); break;
+        case Code::toInt: to.integer = truncated(step.type, a.real); break;
         case Code::toBool: to.integer = a.real != 0; break;
         case Code::intToBool: to.integer = a.integer != 0; break;
         case Code::toFloat: to.real = static_cast<float>(a.real); break;

@@ -2,12 +2,12 @@
 #include "core/loops/scalar_arithmetic.h"
 
 #include <cmath>
-#include <limits>
+
+#include "core/graph/float_to_int.h"
+#include "core/graph/tensor.h"
 
 namespace tunesmith::loops {
 namespace {
-
-constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
 
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 std::int64_t number(std::uint64_t value) { return static_cast<std::int64_t>(value); }
@@ -21,10 +21,32 @@ std::int64_t truncDivide(std::int64_t a, std::int64_t b, DType type) {
 }
 
 std::int64_t truncRemainder(std::int64_t a, std::int64_t b, DType type) {
-    if (b == 0 || b == -1)
-        return b == -1 && type == DType::u64 ? number(bits(a) % bits(b)) : 0;
-    return type == DType::u64 ? number(bits(a) % bits(b)) : a % b;
+    if (type == DType::u64)
+        return b == 0 ? 0 : number(bits(a) % bits(b));
+    return b == 0 || b == -1 ? 0 : a % b;
 }
+
+std::int64_t flooredRemainder(std::int64_t a, std::int64_t b, DType type) {
+    if (b == 0 || type == DType::u64)
+        return truncRemainder(a, b, type);
+    return number(bits(a) - bits(floorDivide(a, b)) * bits(b));
+}
+
+// Squares as many times as the exponent has bits; a power below 1 is truncated to 0.
+std::int64_t integerPower(std::int64_t base, std::int64_t exponent, DType type) {
+    std::uint64_t left = bits(exponent), factor = bits(base), result = 1;
+    if (isSigned(type) && exponent < 0) {
+        if (base != 1 && base != -1)
+            return 0;
+        left = bits(exponent) & 1;
+    }
+    for (; left != 0; left >>= 1, factor *= factor)
+        if (left & 1)
+            result *= factor;
+    return number(result);
+}
+
+bool isBelow(std::int64_t a, std::int64_t b, DType type) { return type == DType::u64 ? bits(a) < bits(b) : a < b; }
 
 std::int64_t shiftedRight(std::int64_t a, std::int64_t b, DType type) {
     const int by = static_cast<int>(bits(b) & 63);
@@ -76,7 +98,7 @@ double realBinary(Op op, double a, double b) {
     case Op::div: return a / b;
     case Op::mod: return a - std::floor(a / b) * b;
     case Op::truncMod: return std::fmod(a, b);
-    case Op::min: return std::isnan(a) || a < b ? a : b;
+    case Op::min: return std::isnan(a) || a < b ? a : b; // NaN where either is
     case Op::max: return std::isnan(a) || a > b ? a : b;
     case Op::pow: return std::pow(a, b);
     default: assert(false && "no such operation on floats"); return 0;
@@ -97,11 +119,12 @@ bool realCompare(Op op, double a, double b) {
     }
 }
 
-std::int64_t intUnary(Op op, std::int64_t x) {
+std::int64_t intUnary(Op op, std::int64_t x, DType type) {
+    const bool negative = x < 0 && type != DType::u64;
     switch (op) {
     case Op::neg: return number(0 - bits(x));
-    case Op::abs: return x < 0 ? number(0 - bits(x)) : x;
-    case Op::sign: return x > 0 ? 1 : x < 0 ? -1 : 0;
+    case Op::abs: return negative ? number(0 - bits(x)) : x;
+    case Op::sign: return negative ? -1 : x != 0;
     case Op::logicalNot: return !x;
     case Op::bitNot: return ~x;
     case Op::isNan:
@@ -115,13 +138,13 @@ std::int64_t intBinary(Op op, std::int64_t a, std::int64_t b, DType type) {
     case Op::add: return number(bits(a) + bits(b));
     case Op::sub: return number(bits(a) - bits(b));
     case Op::mul: return number(bits(a) * bits(b));
-    case Op::div: return floorDivide(a, b);
-    case Op::mod: return b == 0 ? 0 : number(bits(a) - bits(floorDivide(a, b)) * bits(b));
+    case Op::div: return type == DType::u64 ? truncDivide(a, b, type) : floorDivide(a, b);
+    case Op::mod: return flooredRemainder(a, b, type);
     case Op::truncDiv: return truncDivide(a, b, type);
     case Op::truncMod: return truncRemainder(a, b, type);
-    case Op::min: return std::min(a, b);
-    case Op::max: return std::max(a, b);
-    case Op::pow: return truncated(std::pow(static_cast<double>(a), static_cast<double>(b)));
+    case Op::min: return isBelow(b, a, type) ? b : a;
+    case Op::max: return isBelow(a, b, type) ? b : a;
+    case Op::pow: return integerPower(a, b, type);
     case Op::bitAnd: return a & b;
     case Op::bitOr: return a | b;
     case Op::bitXor: return a ^ b;
@@ -129,17 +152,27 @@ std::int64_t intBinary(Op op, std::int64_t a, std::int64_t b, DType type) {
     case Op::shiftRight: return shiftedRight(a, b, type);
     case Op::equal: return a == b;
     case Op::notEqual: return a != b;
-    case Op::less: return a < b;
-    case Op::lessEqual: return a <= b;
-    case Op::greater: return a > b;
-    case Op::greaterEqual: return a >= b;
+    case Op::less: return isBelow(a, b, type);
+    case Op::lessEqual: return !isBelow(b, a, type);
+    case Op::greater: return isBelow(b, a, type);
+    case Op::greaterEqual: return !isBelow(a, b, type);
     case Op::logicalAnd: return a && b;
     case Op::logicalOr: return a || b;
     default: assert(false && "no such operation on integers"); return 0;
     }
 }
 
-std::int64_t truncated(double x) { return x >= -0x1p63 && x < 0x1p63 ? static_cast<std::int64_t>(x) : kSmallest; }
+std::int64_t truncated(DType type, double x) {
+    return visitDType(type, [x](auto tag) -> std::int64_t {
+        using T = decltype(tag);
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<std::int64_t>(floatToInt<T>(x));
+        else
+            return 0;
+    });
+}
+
+double realOf(DType type, std::int64_t x) { return type == DType::u64 ? static_cast<double>(bits(x)) : static_cast<double>(x); }
 
 std::int64_t wrapTo(DType type, std::int64_t value) {
     switch (type) {

@@ -392,10 +392,36 @@ Expr simplifyComparison(const Expr& e, const VarRanges& ranges) {
     }
 }
 
+// Whether a number is made of loop variables and of what is bounded, so that no step to it wraps around: numbers that tensors
+// hold may.
+bool isIndex(const Expr& e, const VarRanges& ranges) {
+    if (e->type != DType::i64)
+        return false;
+    const auto isIndexToo = [&](const Expr& arg) { return isIndex(arg, ranges); };
+    switch (e->op) {
+    case Op::constant: return e->intValue > -kUnbounded && e->intValue < kUnbounded;
+    case Op::var: return true;
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
+    case Op::mod:
+    case Op::neg: return std::ranges::all_of(e->args, isIndexToo);
+    case Op::min:
+    case Op::max:
+    case Op::select: break;
+    default: return false;
+    }
+    if (std::all_of(e->args.end() - 2, e->args.end(), isIndexToo))
+        return true;
+    const Range range = rangeOf(e, ranges);
+    return range.min > -kUnbounded && range.max < kUnbounded;
+}
+
 } // namespace
 
 std::optional<LinearForm> asNonNegative(const Expr& comparison, const VarRanges& ranges) {
-    if (comparison->args.size() != 2 || comparison->args[0]->type != DType::i64)
+    if (comparison->args.size() != 2 || !isIndex(comparison->args[0], ranges) || !isIndex(comparison->args[1], ranges))
         return std::nullopt;
     const LinearForm a = toLinear(comparison->args[0], ranges), b = toLinear(comparison->args[1], ranges);
     const bool less = comparison->op == Op::less || comparison->op == Op::lessEqual;
@@ -409,11 +435,11 @@ std::optional<LinearForm> asNonNegative(const Expr& comparison, const VarRanges&
 }
 
 Expr simplify(const Expr& e, const VarRanges& ranges) {
-    if (e->type == DType::i64)
-        return fromLinear(toLinear(e, ranges), ranges);
     const bool comparison = e->op >= Op::equal && e->op <= Op::greaterEqual;
-    if (comparison && e->args[0]->type == DType::i64)
+    if (comparison && isIndex(e->args[0], ranges) && isIndex(e->args[1], ranges))
         return simplifyComparison(e, ranges);
+    if (!comparison && isIndex(e, ranges))
+        return fromLinear(toLinear(e, ranges), ranges);
     return e->args.empty() ? e : simplifyArguments(e, ranges);
 }
 

@@ -433,7 +433,7 @@ private:
         if (isFloat(from) && isFloat(to))
             return builder_.CreateFPCast(value, type);
         if (isFloat(from))
-            return emitFloatToInt(builder_, value, valueType(to));
+            return emitFloatToInt(builder_, value, to);
         const bool isSignedSource = isSigned(from);
         if (isFloat(to))
             return isSignedSource ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);

@@ -14,8 +14,20 @@ Value* constantLike(Value* x, double value) { return llvm::ConstantFP::get(x->ge
 
 Value* call(Builder& b, llvm::Intrinsic::ID id, Value* x) { return b.CreateUnaryIntrinsic(id, x); }
 
-Value* maximum(Builder& b, Value* x, Value* y) { return b.CreateSelect(b.CreateFCmpOGT(y, x), y, x); }
-Value* minimum(Builder& b, Value* x, Value* y) { return b.CreateSelect(b.CreateFCmpOLT(y, x), y, x); }
+bool isNumber(Value* x) {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(x);
+    const auto* lane = constant && x->getType()->isVectorTy() ? constant->getSplatValue() : constant;
+    const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(lane);
+    return number && !number->isNaN();
+}
+
+// One instruction gives x where either is NaN, so only a NaN in y is left to choose, off the path of what was folded so far into x.
+Value* extreme(Builder& b, llvm::CmpInst::Predicate wins, Value* x, Value* y) {
+    if (isNumber(x))
+        std::swap(x, y);
+    Value* extreme = b.CreateSelect(b.CreateFCmp(wins, y, x), y, x);
+    return isNumber(y) ? extreme : b.CreateSelect(b.CreateFCmpUNO(y, y), y, extreme);
+}
 
 bool isFloatVector(Value* x) { return x->getType()->isVectorTy() && x->getType()->getScalarType()->isFloatTy(); }
 
@@ -112,8 +124,8 @@ Value* FloatMath::binary(Op op, Value* x, Value* y) const {
     case Op::sub: return b.CreateFSub(x, y);
     case Op::mul: return b.CreateFMul(x, y);
     case Op::div: return b.CreateFDiv(x, y);
-    case Op::max: return maximum(b, x, y);
-    case Op::min: return minimum(b, x, y);
+    case Op::max: return extreme(b, llvm::CmpInst::FCMP_OGT, x, y);
+    case Op::min: return extreme(b, llvm::CmpInst::FCMP_OLT, x, y);
     case Op::equal: return b.CreateFCmpOEQ(x, y);
     case Op::notEqual: return b.CreateFCmpUNE(x, y);
     case Op::less: return b.CreateFCmpOLT(x, y);
@@ -142,7 +154,5 @@ bool isSigmoid(const loops::Expr& quotient) {
     return quotient->op == Op::div && quotient->args[0]->op == Op::constant && divisor->op == Op::add &&
            ((number(divisor->args[0], 1) && divisor->args[1]->op == Op::exp) || (number(divisor->args[1], 1) && divisor->args[0]->op == Op::exp));
 }
-
-Value* emitPower(Builder& b, Value* x, Value* y) { return libm(b, "pow", {x, y}); }
 
 } // namespace tunesmith

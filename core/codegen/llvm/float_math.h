@@ -8,7 +8,7 @@ namespace tunesmith {
 
 // Arithmetic and elementary functions on floats, scalar or vector. exp, log, tanh and erf on float32 vectors are computed in
 // vector registers (vector_functions.h); everything else becomes a call of libm per lane.
-// max(a, b) and min(a, b) yield a when either is NaN, as the processor's instructions do, so a NaN in a passes through.
+// max(a, b) and min(a, b) are NaN where either is.
 class FloatMath {
 public:
     FloatMath(llvm::IRBuilder<>& builder, Isa isa) : builder_(builder), vectors_(builder, isa) {}
@@ -24,7 +24,5 @@ private:
 
 // Whether `quotient` is a number over 1 + exp(...), or over more: its divisor is a number from 1 on, infinity or NaN.
 bool isSigmoid(const loops::Expr& quotient);
-
-llvm::Value* emitPower(llvm::IRBuilder<>& builder, llvm::Value* x, llvm::Value* y); // libm's pow, lane by lane
 
 } // namespace tunesmith

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/codegen/llvm/integer_math.h"
 
-#include <limits>
-
-#include "core/codegen/llvm/float_math.h"
-
 namespace tunesmith {
 
 using llvm::Value;
@@ -13,29 +9,74 @@ using Builder = llvm::IRBuilder<>;
 
 namespace {
 
+// Whether the processor can divide any number by it: a constant of neither 0 nor -1.
+bool alwaysDivides(Value* divisor) {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(divisor);
+    const auto* lane = constant && divisor->getType()->isVectorTy() ? constant->getSplatValue() : constant;
+    const auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(lane);
+    return number && !number->isZero() && !number->isMinusOne();
+}
+
+// Dividing by -1 is subtracting from 0, which may wrap around; dividing by 0 yields 0.
 Value* division(Builder& builder, Op op, Value* a, Value* b, bool isSigned) {
     Value* zero = llvm::Constant::getNullValue(a->getType());
     Value* one = llvm::ConstantInt::get(a->getType(), 1);
-    Value* divides = llvm::isa<llvm::Constant>(b) ? nullptr : builder.CreateICmpNE(b, zero);
-    Value* safe = divides ? builder.CreateSelect(divides, b, one) : b;
+    const bool always = alwaysDivides(b);
+    Value* divides = always ? nullptr : builder.CreateICmpNE(b, zero);
+    Value* negates = always || !isSigned ? nullptr : builder.CreateICmpEQ(b, llvm::Constant::getAllOnesValue(b->getType()));
+    Value* safe = always ? b : builder.CreateSelect(negates ? builder.CreateAnd(divides, builder.CreateNot(negates)) : divides, b, one);
     Value* quotient = isSigned ? builder.CreateSDiv(a, safe) : builder.CreateUDiv(a, safe);
-    Value* remainder = builder.CreateSub(a, builder.CreateMul(quotient, safe));
+    if (negates)
+        quotient = builder.CreateSelect(negates, builder.CreateNeg(a), quotient);
+    Value* remainder = builder.CreateSub(a, builder.CreateMul(quotient, negates ? b : safe));
     Value* result = op == Op::div || op == Op::truncDiv ? quotient : remainder;
     if (isSigned && (op == Op::div || op == Op::mod)) {
         Value* inexact = builder.CreateICmpNE(remainder, zero);
-        Value* opposite = builder.CreateICmpSLT(builder.CreateXor(remainder, safe), zero);
+        Value* opposite = builder.CreateICmpSLT(builder.CreateXor(remainder, b), zero);
         Value* correct = builder.CreateAnd(inexact, opposite);
-        Value* corrected = op == Op::div ? builder.CreateSub(quotient, one) : builder.CreateAdd(remainder, safe);
+        Value* corrected = op == Op::div ? builder.CreateSub(quotient, one) : builder.CreateAdd(remainder, b);
         result = builder.CreateSelect(correct, corrected, result);
     }
     return divides ? builder.CreateSelect(divides, result, zero) : result;
 }
 
-Value* power(Builder& builder, Value* a, Value* b, bool isSigned) {
-    llvm::Type* real = likeLanesOf(a, builder.getDoubleTy());
-    Value* x = isSigned ? builder.CreateSIToFP(a, real) : builder.CreateUIToFP(a, real);
-    Value* y = isSigned ? builder.CreateSIToFP(b, real) : builder.CreateUIToFP(b, real);
-    return emitFloatToInt(builder, emitPower(builder, x, y), a->getType()->getScalarType());
+// Squares as many times as the largest exponent of any lane has bits; a power below 1 is truncated to 0.
+Value* power(Builder& b, Value* base, Value* exponent, bool isSigned) {
+    llvm::Type* type = base->getType();
+    Value* zero = llvm::Constant::getNullValue(type);
+    Value* one = llvm::ConstantInt::get(type, 1);
+    llvm::Function* function = b.GetInsertBlock()->getParent();
+    auto* before = b.GetInsertBlock();
+    auto* loop = llvm::BasicBlock::Create(b.getContext(), "power", function);
+    auto* after = llvm::BasicBlock::Create(b.getContext(), "after.power", function);
+    b.CreateBr(loop);
+    b.SetInsertPoint(loop);
+    llvm::PHINode *left = b.CreatePHI(type, 2), *factor = b.CreatePHI(type, 2), *result = b.CreatePHI(type, 2);
+    Value* product = b.CreateSelect(b.CreateICmpNE(b.CreateAnd(left, one), zero), b.CreateMul(result, factor), result);
+    Value* rest = b.CreateLShr(left, one);
+    const std::pair<llvm::PHINode*, std::pair<Value*, Value*>> steps[] = {
+        {left, {exponent, rest}}, {factor, {base, b.CreateMul(factor, factor)}}, {result, {one, product}}};
+    for (const auto& [phi, values] : steps) {
+        phi->addIncoming(values.first, before);
+        phi->addIncoming(values.second, loop);
+    }
+    Value* any = type->isVectorTy() ? b.CreateOrReduce(rest) : rest;
+    b.CreateCondBr(b.CreateICmpNE(any, llvm::Constant::getNullValue(any->getType())), loop, after);
+    b.SetInsertPoint(after);
+    if (!isSigned)
+        return product;
+    Value* minusOne = llvm::Constant::getAllOnesValue(type);
+    Value* stays = b.CreateOr(b.CreateICmpEQ(base, one), b.CreateICmpEQ(base, minusOne)); // an odd exponent is odd in two's complement
+    return b.CreateSelect(b.CreateAnd(b.CreateICmpSLT(exponent, zero), b.CreateNot(stays)), zero, product);
+}
+
+// The number that stands for what does not fit is also chosen for NaN.
+Value* truncatedTo(Builder& b, Value* value, llvm::Type* type) {
+    llvm::Type* wide = likeLanesOf(value, type);
+    const llvm::APInt lowest = llvm::APInt::getSignedMinValue(type->getIntegerBitWidth());
+    Value* end = llvm::ConstantFP::get(value->getType(), -lowest.signedRoundToDouble());
+    Value* fits = b.CreateAnd(b.CreateFCmpOLT(value, end), b.CreateFCmpOGT(value, b.CreateFNeg(end)));
+    return b.CreateSelect(fits, b.CreateFPToSI(value, wide), llvm::ConstantInt::get(wide, lowest));
 }
 
 Value* extreme(Builder& builder, Op op, Value* a, Value* b, bool isSigned) {
@@ -52,14 +93,15 @@ llvm::Type* likeLanesOf(Value* value, llvm::Type* type) {
     return vector ? llvm::VectorType::get(type, vector->getElementCount()) : type;
 }
 
-Value* emitFloatToInt(Builder& builder, Value* value, llvm::Type* type) {
-    llvm::Type* wide = likeLanesOf(value, builder.getInt64Ty());
-    Value* bound = llvm::ConstantFP::get(value->getType(), 9.2e18);
-    Value* fits = builder.CreateAnd(builder.CreateFCmpOLT(value, bound), builder.CreateFCmpOGT(value, builder.CreateFNeg(bound)));
-    Value* safe = builder.CreateSelect(fits, value, llvm::Constant::getNullValue(value->getType()));
-    Value* converted = builder.CreateFPToSI(safe, wide);
-    Value* lowest = llvm::ConstantInt::get(wide, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::min()));
-    return builder.CreateIntCast(builder.CreateSelect(fits, converted, lowest), likeLanesOf(value, type), true);
+Value* emitFloatToInt(Builder& b, Value* value, DType type) {
+    llvm::Type* target = likeLanesOf(value, b.getIntNTy(static_cast<unsigned>(byteSize(type) * 8)));
+    const bool isNarrow = byteSize(type) < 4 || type == DType::i32;
+    if (type != DType::u64)
+        return b.CreateIntCast(truncatedTo(b, value, isNarrow ? b.getInt32Ty() : b.getInt64Ty()), target, true);
+    Value* middle = llvm::ConstantFP::get(value->getType(), 0x1p63);
+    Value* isUpper = b.CreateFCmpOGE(value, middle);
+    Value* lower = truncatedTo(b, b.CreateSelect(isUpper, b.CreateFSub(value, middle), value), b.getInt64Ty());
+    return b.CreateSelect(isUpper, b.CreateXor(lower, llvm::ConstantInt::get(target, std::uint64_t{1} << 63)), lower);
 }
 
 Value* emitIntUnary(Builder& builder, Op op, Value* x, bool isSigned) {

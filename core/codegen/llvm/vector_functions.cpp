@@ -95,7 +95,7 @@ Value* VectorFunctions::oddQuotient(Value* x, double end, llvm::ArrayRef<double>
 }
 
 Value* VectorFunctions::tanh(Value* x) const {
-    return oddQuotient(x, 9.0, {1.3319053353846125e-08, 2.058346791582517e-05, 3.4940337550502655e-03, 1.3379717270937108e-01, 0.9999999790292585},
+    return oddQuotient(x, 9.5, {1.3319053353846125e-08, 2.058346791582517e-05, 3.4940337550502655e-03, 1.3379717270937108e-01, 0.9999999790292585},
                        {7.762011854080122e-07, 3.2830915172258403e-04, 2.5871070156539187e-02, 4.6713032514420555e-01, 1.0});
 }
 
@@ -154,7 +154,7 @@ Value* VectorFunctions::reciprocal(Value* x) const {
     if (!hasAvx512Form(x))
         return b_.CreateFDiv(number(x, 1), x);
     Value* finite = b_.CreateSelect(b_.CreateFCmpOLT(number(x, 3.4e38), x), number(x, 3.4e38), x);
-    Value* guess = approximateReciprocal(finite);
+    Value* guess = approximateReciprocal(x); // 0 of infinity, and stays so
     Value* error = fma(b_.CreateFNeg(finite), guess, number(x, 1));
     return fma(guess, error, guess);
 }

@@ -21,7 +21,7 @@ public:
     llvm::Value* log(llvm::Value* x) const;  // below 2e-7 of the result, or of 1 near x = 1
     llvm::Value* tanh(llvm::Value* x) const; // relative error below 4e-7, never beyond 1
     llvm::Value* erf(llvm::Value* x) const;  // relative error below 4.5e-7, never beyond 1
-    // 1 / x within 2 ulp, for x from 1 on; 0 to within 3e-39 for infinity.
+    // 1 / x within 2 ulp, for x from 1 on; 0 for infinity.
     llvm::Value* reciprocal(llvm::Value* x) const;
 
 private:
