@@ -72,6 +72,8 @@ Expr softplusOf(const Expr& x) {
 
 double softplus(double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
 
+double clamped(double x, double low, double high) { return x < low ? low : x > high ? high : x; } // NaN stays
+
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 Expr clamp(const Expr& x, double low, double high) {
@@ -118,10 +120,10 @@ void registerPiecewise(OperatorList& list) {
         [](double x, const Coefficients& c) { return x > c.alpha ? x : 0; },
         [](const Body& b) { return select(b.x > b.number(b.c.alpha), b.x, b.number(0)); });
     addActivation(list, "HardSigmoid", 6, "hard_sigmoid", {"alpha", 0.2F, "beta", 0.5F},
-        [](double x, const Coefficients& c) { return std::fmin(std::fmax(c.alpha * x + c.beta, 0), 1); },
+        [](double x, const Coefficients& c) { return clamped(c.alpha * x + c.beta, 0, 1); },
         [](const Body& b) { return clamp(b.number(b.c.alpha) * b.x + b.number(b.c.beta), 0, 1); });
     addActivation(list, "HardSwish", 14, "hard_swish", {},
-        [](double x, const Coefficients&) { return x * std::fmin(std::fmax(x / 6 + 0.5, 0), 1); },
+        [](double x, const Coefficients&) { return x * clamped(x / 6 + 0.5, 0, 1); },
         [](const Body& b) { return b.x * clamp(b.number(1.0 / 6) * b.x + b.number(0.5), 0, 1); });
     addActivation(list, "Softsign", 1, "softsign", {},
         [](double x, const Coefficients&) { return x / (1 + std::fabs(x)); },
@@ -263,6 +265,17 @@ bool hasLimit(const Node& node, std::int64_t opset, std::size_t index) {
     return opset < 11 ? node.has(index == 1 ? "min" : "max") : node.hasInput(index);
 }
 
+// A limit that is an attribute, as near as the type comes to it.
+template <class T> T stated(double limit) {
+    using Limits = std::numeric_limits<T>;
+    if constexpr (std::is_floating_point_v<T>)
+        return static_cast<T>(limit);
+    if (limit <= static_cast<double>(Limits::lowest()))
+        return Limits::lowest();
+    return limit >= static_cast<double>(Limits::max()) ? Limits::max() : static_cast<T>(limit);
+}
+
+// A limit that is no number limits nothing.
 Status evalClip(EvalContext& context) {
     visitNumeric(context.outputs[0].type(), [&](auto tag) {
         using T = decltype(tag);
@@ -270,7 +283,7 @@ Status evalClip(EvalContext& context) {
             if (!hasLimit(context.node, context.opset, index))
                 return none;
             if (context.opset < 11)
-                return static_cast<T>(context.node.floatAttr(index == 1 ? "min" : "max", 0));
+                return stated<T>(context.node.floatAttr(index == 1 ? "min" : "max", 0));
             return context.input(index).data<T>()[0];
         };
         using Limits = std::numeric_limits<T>;
@@ -286,21 +299,41 @@ Status evalClip(EvalContext& context) {
     return {};
 }
 
+// Whatever is no number gives way to what limits nothing.
+Expr limitOr(const Expr& limit, double nothing) {
+    if (!isFloat(limit->type))
+        return limit;
+    const Expr none = constantOf(limit->type, nothing);
+    if (limit->op == Op::constant)
+        return std::isnan(limit->floatValue) ? none : limit;
+    return select(unary(Op::isNan, limit), none, limit);
+}
+
+Expr statedLimit(DType type, double limit) {
+    Expr number;
+    visitNumeric(type, [&](auto tag) {
+        const auto nearest = stated<decltype(tag)>(limit);
+        number = isFloat(type) ? constantOf(type, static_cast<double>(nearest)) : constantInt(type, static_cast<std::int64_t>(nearest));
+    });
+    return number;
+}
+
 Status lowerClip(LowerContext& context) {
     const auto limit = [&](std::size_t index, DType type) {
         if (context.opset < 11)
-            return constantOf(type, context.node.floatAttr(index == 1 ? "min" : "max", 0));
+            return statedLimit(type, context.node.floatAttr(index == 1 ? "min" : "max", 0));
         if (context.isConstant(index))
             return isFloat(type) ? constantOf(type, context.constant(index).asDouble(0))
                                  : constantInt(type, context.constant(index).asInt(0));
         const TensorRef& tensor = context.inputs[index];
         return read(tensor, Indices(tensor->shape.size(), Expr(0)));
     };
+    constexpr double infinity = std::numeric_limits<double>::infinity();
     lowerElementwise(context, "clip", [&](const Indices& i) {
         Expr x = read(context.inputs[0], i);
         if (hasLimit(context.node, context.opset, 1))
-            x = max(x, limit(1, x->type));
-        return hasLimit(context.node, context.opset, 2) ? min(x, limit(2, x->type)) : x;
+            x = max(x, limitOr(limit(1, x->type), -infinity));
+        return hasLimit(context.node, context.opset, 2) ? min(x, limitOr(limit(2, x->type), infinity)) : x;
     });
     return {};
 }

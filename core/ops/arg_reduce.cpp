@@ -28,6 +28,13 @@ Status inferArg(InferContext& in) {
     return {};
 }
 
+// NaN is beyond every number, as numpy has it.
+template <class T> bool isBeyond(T a, T b, bool max) {
+    if (a != a || b != b)
+        return b == b;
+    return max ? a > b : a < b;
+}
+
 Status evalArg(EvalContext& context, bool max) {
     const Tensor& input = context.input(0);
     const std::size_t axis = frontAxis(context.node.intAttr("axis", 0), input.rank());
@@ -42,7 +49,7 @@ Status evalArg(EvalContext& context, bool max) {
             std::int64_t best = 0;
             for (std::int64_t k = 1; k < extent; ++k) {
                 const T value = line[k * inner], top = line[best * inner];
-                if ((max ? value > top : value < top) || (last && value == top))
+                if (isBeyond(value, top, max) || (last && !isBeyond(top, value, max)))
                     best = k;
             }
             y[static_cast<std::size_t>(i)] = best;
@@ -66,7 +73,7 @@ Status lowerArg(LowerContext& context, bool maximum) {
             at[axis] = r[0];
         else
             at.insert(at.begin() + static_cast<std::ptrdiff_t>(axis), r[0]);
-        const Expr found = equal(read(x, at), readReduced(top, at, {axis}));
+        const Expr found = isExtreme(read(x, at), readReduced(top, at, {axis}));
         return ReductionBody{select(found, r[0], last ? Expr(0) : Expr(extent - 1)), {}};
     };
     context.finish(0, reduce(maximum ? "arg_max" : "arg_min", DType::i64, context.outputShape(),

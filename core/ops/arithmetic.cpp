@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <cmath>
 
+#include "core/loops/scalar_arithmetic.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
@@ -97,33 +98,41 @@ Status inferPow(InferContext& in) {
     return inferBroadcastOutput(in, in.type(0).dtype);
 }
 
-template <class T> T integerPower(T base, std::int64_t exponent) {
-    if (exponent < 0)
-        return base == 1 ? T{1} : base == static_cast<T>(-1) ? static_cast<T>(exponent % 2 ? -1 : 1) : T{0};
-    std::uint64_t result = 1, factor = static_cast<std::uint64_t>(base);
-    for (; exponent > 0; exponent /= 2, factor *= factor)
-        if (exponent % 2)
-            result *= factor;
-    return static_cast<T>(result);
+bool arePowersOfIntegers(DType base, DType exponent) { return isInteger(base) && isInteger(exponent); }
+
+// Powers of integers wrap around, whatever the two types are; one below 1 is truncated to 0, and 0 to a negative power is 0, too.
+std::int64_t integerPower(std::int64_t base, std::int64_t exponent, DType baseType, DType exponentType) {
+    if (!isSigned(exponentType))
+        return intBinary(Op::pow, base, exponent, DType::u64);
+    if (baseType != DType::u64)
+        return intBinary(Op::pow, base, exponent, DType::i64);
+    return exponent < 0 ? base == 1 : intBinary(Op::pow, base, exponent, DType::u64);
+}
+
+Expr integerPower(const Expr& base, const Expr& exponent) {
+    const auto in = [&](DType type) { return binary(Op::pow, cast(type, base), cast(type, exponent)); };
+    const auto narrowed = [&](const Expr& power) { return cast(base->type, power); };
+    if (!isSigned(exponent->type))
+        return narrowed(in(DType::u64));
+    if (base->type != DType::u64)
+        return narrowed(in(DType::i64));
+    const Expr isOne = cast(DType::u64, equal(base, constantInt(DType::u64, 1)));
+    return select(exponent < constantInt(exponent->type, 0), isOne, in(DType::u64));
 }
 
 Status evalPow(EvalContext& context) {
     const Tensor& base = context.input(0);
     const Tensor& exponent = context.input(1);
     Tensor& out = context.outputs[0];
-    if (isInteger(base.type()) && isInteger(exponent.type())) {
-        visitNumeric(base.type(), [&](auto tag) {
-            using T = decltype(tag);
-            const Tensor wideBase = base.cast(DType::i64), wideExponent = exponent.cast(DType::i64);
-            mapBroadcast<std::int64_t, T>(wideBase, wideExponent, out, [](std::int64_t a, std::int64_t b) {
-                return static_cast<T>(integerPower(a, b));
-            });
+    const bool ofIntegers = arePowersOfIntegers(base.type(), exponent.type());
+    const DType wide = ofIntegers ? DType::i64 : DType::f64;
+    Tensor result = Tensor::zeros(wide, out.shape());
+    if (ofIntegers)
+        mapBroadcast<std::int64_t, std::int64_t>(base.cast(wide), exponent.cast(wide), result, [&](std::int64_t a, std::int64_t b) {
+            return integerPower(a, b, base.type(), exponent.type());
         });
-        return {};
-    }
-    Tensor result = Tensor::zeros(DType::f64, out.shape());
-    mapBroadcast<double, double>(base.cast(DType::f64), exponent.cast(DType::f64), result,
-                                 [](double a, double b) { return std::pow(a, b); });
+    else
+        mapBroadcast<double, double>(base.cast(wide), exponent.cast(wide), result, [](double a, double b) { return std::pow(a, b); });
     out = result.cast(out.type());
     return {};
 }
@@ -137,8 +146,8 @@ Expr powerOf(const Expr& base, const Expr& exponent) {
             return base * base;
         if (value == 3)
             return base * base * base;
-        if (value == 0.5)
-            return unary(Op::sqrt, base);
+        if (value == 0.5) // but for -infinity, whose power is infinity
+            return select(equal(base, constantOf(base->type, -HUGE_VAL)), constantOf(base->type, HUGE_VAL), unary(Op::sqrt, base));
     }
     return binary(Op::pow, base, exponent);
 }
@@ -150,11 +159,22 @@ Expr asFloat(DType type, const Expr& x) {
                                    : cast(type, x);
 }
 
+// Wide enough for both.
+DType powerType(const Expr& base, const Expr& exponent) {
+    const bool isSmall = exponent->op == Op::constant && std::abs(exponent->intValue) < (std::int64_t{1} << 24); // or a float
+    const bool fits = exponent->type == DType::f32 || byteSize(exponent->type) < 4 || isSmall;
+    return base->type == DType::f32 && fits ? DType::f32 : DType::f64;
+}
+
 Status lowerPow(LowerContext& context) {
+    const DType result = computeType(context.outputType());
     lowerElementwise(context, "pow", [&](const Indices& i) {
-        const Expr base = operand(context, 0, i);
-        const DType type = isFloat(base->type) ? base->type : DType::f64;
-        return powerOf(asFloat(type, base), asFloat(type, operand(context, 1, i)));
+        const Expr base = operand(context, 0, i), exponent = operand(context, 1, i);
+        if (arePowersOfIntegers(base->type, exponent->type))
+            return integerPower(base, exponent);
+        const DType type = powerType(base, exponent);
+        const Expr power = powerOf(asFloat(type, base), asFloat(type, exponent));
+        return isFloat(result) ? cast(result, power) : power;
     });
     return {};
 }

@@ -114,7 +114,7 @@ Status evalLpNorm(EvalContext& context) {
         for (double& value : norm)
             value = euclidean ? std::sqrt(value) : value;
         mapWithReduced(input.shape(), x, axes, norm.data(), context.outputs[0].mutableData<T>().data(),
-                       [](T value, double size) { return static_cast<T>(static_cast<double>(value) / size); });
+                       [](T value, double size) { return size == 0 ? T{} : static_cast<T>(static_cast<double>(value) / size); });
     });
     return {};
 }
@@ -129,8 +129,8 @@ Status lowerLpNorm(LowerContext& context) {
                                          return euclidean ? value * value : unary(Op::abs, value);
                                      });
     lowerElementwise(context, "lp_norm", [&](const Indices& i) {
-        const Expr norm = readReduced(sum, i, axes);
-        return read(x, i) / (euclidean ? unary(Op::sqrt, norm) : norm);
+        const Expr norm = readReduced(sum, i, axes), isZero = cast(norm->type, equal(norm, constantOf(norm->type, 0)));
+        return read(x, i) / ((euclidean ? unary(Op::sqrt, norm) : norm) + isZero); // zeros stay zeros
     });
     return {};
 }

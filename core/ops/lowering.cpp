@@ -78,6 +78,11 @@ Expr readReduced(const TensorRef& tensor, Indices indices, const std::vector<std
     return read(tensor, std::move(indices));
 }
 
+Expr isExtreme(const Expr& element, const Expr& extreme) {
+    const Expr same = equal(element, extreme);
+    return isFloat(element->type) ? same || unary(Op::isNan, element) : same;
+}
+
 void finishReduction(LowerContext& context, Stage stage) {
     const DType type = context.outputType();
     const TensorRef sum = context.add(std::move(stage));

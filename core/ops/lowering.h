@@ -30,6 +30,9 @@ bool isLongSum(DType type, loops::Reduction reduction, const Shape& shape, const
 // The element of a tensor made by reduceOver() that belongs to an index into the shape before.
 loops::Expr readReduced(const loops::TensorRef& tensor, loops::Indices indices, const std::vector<std::size_t>& axes);
 
+// Whether an element is the one that a maximum or minimum chose; where that is NaN, whether it is NaN.
+loops::Expr isExtreme(const loops::Expr& element, const loops::Expr& extreme);
+
 // A reduction's own stage as output 0; for 16-bit floats a conversion stage follows.
 void finishReduction(LowerContext& context, loops::Stage stage);
 

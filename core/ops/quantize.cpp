@@ -345,9 +345,10 @@ Status lowerDynamicQuantize(LowerContext& context) {
     std::vector<std::size_t> axes;
     for (std::size_t d = 0; d < x->shape.size(); ++d)
         axes.push_back(d);
-    const auto bound = [&](const char* name, Reduction reduction) {
-        return reduceOver(context, name, DType::f32, reduction, x->shape, axes,
-                          [&](const Indices& i) { return load(x, i); });
+    const auto bound = [&](const char* name, Reduction reduction) { // of the numbers among them
+        return reduceOver(context, name, DType::f32, reduction, x->shape, axes, [&](const Indices& i) {
+            return select(unary(Op::isNan, load(x, i)), constantOf(DType::f32, 0), load(x, i));
+        });
     };
     const TensorRef lowest = bound("range_min", Reduction::min), highest = bound("range_max", Reduction::max);
     const Indices only(axes.size(), Expr(0));

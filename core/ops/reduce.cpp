@@ -100,13 +100,21 @@ template <class A> A magnitude(A x) { return x < 0 ? times(x, static_cast<A>(-1)
 template <class A> A squareRoot(A x, A) { return static_cast<A>(std::sqrt(static_cast<double>(x))); }
 template <class A> A logarithm(A x, A) { return static_cast<A>(std::log(static_cast<double>(x))); }
 
-template <class A> Folding<A> foldingOf(ReduceKind kind) {
-    using Limits = std::numeric_limits<A>;
-    const A lowest = Limits::has_infinity ? static_cast<A>(-Limits::infinity()) : Limits::lowest();
-    const A highest = Limits::has_infinity ? Limits::infinity() : Limits::max();
+template <class A> A average(A sum, A count) {
+    if constexpr (std::is_integral_v<A>)
+        return count == 0 ? A{} : sum / count;
+    else
+        return sum / count;
+}
+
+// T: the type of the elements, whose limits a maximum or minimum of nothing is.
+template <class T, class A> Folding<A> foldingOf(ReduceKind kind) {
+    using Limits = std::numeric_limits<T>;
+    const A lowest = Limits::has_infinity ? static_cast<A>(-Limits::infinity()) : static_cast<A>(Limits::lowest());
+    const A highest = Limits::has_infinity ? static_cast<A>(Limits::infinity()) : static_cast<A>(Limits::max());
     const auto square = [](A all, A x) { return plus(all, times(x, x)); };
     switch (kind) {
-    case ReduceKind::mean: return {A{}, plus<A>, [](A sum, A count) { return count == 0 ? A{} : sum / count; }};
+    case ReduceKind::mean: return {A{}, plus<A>, average<A>};
     case ReduceKind::max: return {lowest, [](A all, A x) { return x > all || x != x ? x : all; }, same<A>};
     case ReduceKind::min: return {highest, [](A all, A x) { return x < all || x != x ? x : all; }, same<A>};
     case ReduceKind::product: return {A{1}, times<A>, same<A>};
@@ -121,7 +129,7 @@ template <class A> Folding<A> foldingOf(ReduceKind kind) {
 }
 
 template <class T, class A> void reduceKind(ReduceKind kind, const Tensor& input, const Axes& axes, Tensor& out) {
-    const Folding<A> folding = foldingOf<A>(kind);
+    const Folding<A> folding = foldingOf<T, A>(kind);
     const T* const x = input.data<T>().data();
     const auto y = out.mutableData<T>();
     std::vector<A> acc(y.size(), folding.start);
@@ -133,21 +141,19 @@ template <class T, class A> void reduceKind(ReduceKind kind, const Tensor& input
         y[i] = static_cast<T>(folding.finish(acc[i], static_cast<A>(count)));
 }
 
-// log(sum(exp(x))) as max + log(sum(exp(x - max))): nothing overflows.
+// log(sum(exp(x))) as max + log(sum(exp(x - max))): nothing overflows. An infinite maximum is the result.
 template <class T> void logSumExp(const Tensor& input, const Axes& axes, Tensor& out) {
     const T* const x = input.data<T>().data();
     const auto y = out.mutableData<T>();
     std::vector<double> top(y.size(), -std::numeric_limits<double>::infinity()), sum(y.size(), 0.0);
     foldOver(input.shape(), x, axes, top.data(),
-             [](double all, T value) { return std::max(all, static_cast<double>(value)); });
-    for (double& value : top)
-        value = std::isinf(value) ? 0 : value;
+             [](double all, T value) { return static_cast<double>(value) > all || value != value ? static_cast<double>(value) : all; });
     std::vector<double> terms(static_cast<std::size_t>(input.count()));
     mapWithReduced(input.shape(), x, axes, top.data(), terms.data(),
                    [](T value, double most) { return std::exp(static_cast<double>(value) - most); });
     foldOver(input.shape(), terms.data(), axes, sum.data(), [](double all, double value) { return all + value; });
     for (std::size_t i = 0; i < y.size(); ++i)
-        y[i] = static_cast<T>(top[i] + std::log(sum[i]));
+        y[i] = static_cast<T>(std::isinf(top[i]) ? top[i] : top[i] + std::log(sum[i]));
 }
 
 Status evalReduce(EvalContext& context, ReduceKind kind) {
@@ -161,7 +167,7 @@ Status evalReduce(EvalContext& context, ReduceKind kind) {
         using T = decltype(tag);
         if (kind == ReduceKind::logSumExp)
             logSumExp<T>(input, axes, out);
-        else if (std::is_floating_point_v<T>)
+        else if constexpr (std::is_floating_point_v<T>)
             reduceKind<T, double>(kind, input, axes, out);
         else
             reduceKind<T, std::conditional_t<std::is_same_v<T, std::uint64_t>, std::uint64_t, std::int64_t>>(kind, input, axes,
@@ -242,7 +248,8 @@ void lowerLogSumExp(LowerContext& context, const Axes& axes) {
     });
     lowerElementwise(context, "reduce_log_sum_exp", [&](const Indices& i) {
         const Indices kept = keptIndices(i, x->shape.size(), axes);
-        return load(top, kept) + unary(Op::log, load(sum, kept));
+        const Expr most = load(top, kept);
+        return select(unary(Op::isInf, most), most, most + unary(Op::log, load(sum, kept)));
     });
 }
 

@@ -76,12 +76,13 @@ Status evalHardmax(EvalContext& context) {
         T* const y = context.outputs[0].mutableData<T>().data();
         std::vector<T> top(rows, -std::numeric_limits<T>::infinity());
         std::vector<bool> taken(rows, false);
-        foldOver(input.shape(), x, axes, top.data(), [](T all, T value) { return std::max(all, value); });
+        foldOver(input.shape(), x, axes, top.data(), [](T all, T value) { return value > all || value != value ? value : all; });
         forEachRun<1>(input.shape(), {broadcastStrides(kept, input.shape())},
                       [&](std::int64_t start, std::int64_t count, const auto& at, const auto& step) {
                           for (std::int64_t i = 0; i < count; ++i) {
                               const auto row = static_cast<std::size_t>(at[0] + i * step[0]);
-                              const bool first = !taken[row] && x[start + i] == top[row];
+                              const T value = x[start + i];
+                              const bool first = !taken[row] && (value == top[row] || value != value);
                               taken[row] = taken[row] || first;
                               y[start + i] = first ? T{1} : T{};
                           }
@@ -139,7 +140,7 @@ Status lowerHardmax(LowerContext& context) {
     const TensorRef top = maxStage(context, axes);
     const Expr none(countOver(x->shape, axes));
     const TensorRef where = reduceOver(context, "hardmax_index", DType::i64, Reduction::min, x->shape, axes, [&](const Indices& i) {
-        return select(equal(read(x, i), readReduced(top, i, axes)), flatPosition(i, x->shape, axes), none);
+        return select(isExtreme(read(x, i), readReduced(top, i, axes)), flatPosition(i, x->shape, axes), none);
     });
     lowerElementwise(context, "hardmax", [&](const Indices& i) {
         const Expr chosen = equal(readReduced(where, i, axes), flatPosition(i, x->shape, axes));
