@@ -20,7 +20,7 @@ inline Tensor randomTensor(const Shape& shape, std::uint64_t seed, float low = -
     return tensor;
 }
 
-// Runs a plan in this process, one step after the other, with the arena full of NaN before.
+// Runs a plan in this process, one step after the other, with the arena and the outputs full of NaN before.
 inline std::vector<Tensor> runPlan(const ModulePlan& plan, const std::vector<Tensor>& inputs) {
     std::vector<std::unique_ptr<LoadedKernel>> kernels;
     for (const KernelObject& kernel : plan.kernels)
@@ -28,8 +28,10 @@ inline std::vector<Tensor> runPlan(const ModulePlan& plan, const std::vector<Ten
     Tensor arena = Tensor::zeros(DType::u8, {plan.arenaBytes + 64});
     std::memset(arena.mutableBytes().data(), 0xff, arena.byteCount());
     std::vector<Tensor> copies = inputs, outputs;
-    for (const PlanTensor& output : plan.outputs)
+    for (const PlanTensor& output : plan.outputs) {
         outputs.push_back(Tensor::zeros(output.type, output.shape));
+        std::memset(outputs.back().mutableBytes().data(), 0xff, outputs.back().byteCount());
+    }
     std::vector<void*> memory(plan.buffers.size(), nullptr);
     for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
         const PlanBuffer& buffer = plan.buffers[i];
