@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/ops/broadcast.h"
+#include "core/ops/clamped.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
 #include "core/ops/rules.h"
@@ -71,8 +72,6 @@ Expr softplusOf(const Expr& x) {
 }
 
 double softplus(double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
-
-double clamped(double x, double low, double high) { return x < low ? low : x > high ? high : x; } // NaN stays
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ops/clamped.h"
 #include "core/ops/dense.h"
 
 namespace tunesmith::ops {
@@ -37,7 +38,7 @@ constexpr KnownFunction kFunctions[] = {
     {"leakyrelu", "LeakyRelu", [](double x, double a, double) { return x < 0 ? a * x : x; }, true, false, true, 0.01F, 0},
     {"thresholdedrelu", "ThresholdedRelu", [](double x, double a, double) { return x > a ? x : 0; }, true, false, true, 1, 0},
     {"scaledtanh", "ScaledTanh", [](double x, double a, double b) { return a * std::tanh(b * x); }, true, true, false, 0, 0},
-    {"hardsigmoid", "HardSigmoid", [](double x, double a, double b) { return std::fmin(std::fmax(a * x + b, 0), 1); }, true, true,
+    {"hardsigmoid", "HardSigmoid", [](double x, double a, double b) { return clamped(a * x + b, 0, 1); }, true, true,
      true, 0.2F, 0.5F},
     {"elu", "Elu", [](double x, double a, double) { return x < 0 ? a * std::expm1(x) : x; }, true, false, true, 1, 0},
 };

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ops/clamped.h"
+
 namespace tunesmith::ops {
 namespace {
-
-double clamped(double x, double low, double high) {
-    return x < low ? low : x > high ? high : x;
-} // keeps what is no number
 
 constexpr FusedActivation::Kind kFusedActivations[] = {
     {"Relu", 0, 0, 0, [](double x, double, double) { return x < 0 ? 0 : x; }},
