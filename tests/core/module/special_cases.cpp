@@ -11,6 +11,7 @@ const std::map<std::string, CaseMaker>& table() {
         addReductionCases(made);
         addProductCases(made);
         addMovementCases(made);
+        addContribCases(made);
         return made;
     }();
     return cases;

@@ -33,5 +33,6 @@ void addElementwiseCases(std::map<std::string, CaseMaker>& table);
 void addReductionCases(std::map<std::string, CaseMaker>& table);
 void addProductCases(std::map<std::string, CaseMaker>& table);
 void addMovementCases(std::map<std::string, CaseMaker>& table);
+void addContribCases(std::map<std::string, CaseMaker>& table);
 
 } // namespace tunesmith::testing
