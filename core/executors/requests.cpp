@@ -41,7 +41,7 @@ Status checkTarget(const Json& body, const DeviceInfo& device) {
     if (!isa.ok())
         return isa.error();
     const auto own = isaFromName(device.isa);
-    if (!own.ok() || *isa > *own || threads->get<std::int64_t>() < 1 || threads->get<std::int64_t>() > device.threads)
+    if (!own.ok() || !covers(*own, *isa) || threads->get<std::int64_t>() < 1 || threads->get<std::int64_t>() > device.threads)
         return inputError("a request for " + body["isa"].get<std::string>() + " with " + threads->dump() + " threads, where " + device.name + " has " + device.isa + " and " +
                           std::to_string(device.threads));
     return {};

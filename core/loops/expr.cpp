@@ -114,6 +114,8 @@ Expr freeSelect(Expr condition, Expr then, Expr otherwise) { return makeSelect(s
 Expr cast(DType type, Expr x) {
     if (x->type == type)
         return x;
+    if (const auto value = constantValue(x); value && !isFloat(type))
+        return constantInt(type, wrapTo(type, *value));
     return make({.op = Op::cast, .type = type, .var = {}, .tensor = {}, .args = {std::move(x)}});
 }
 
@@ -167,6 +169,8 @@ const char* functionName(Op op) {
         return "max";
     if (op == Op::pow)
         return "pow";
+    if (op == Op::dot4)
+        return "dot4";
     return names[static_cast<std::size_t>(op) - static_cast<std::size_t>(Op::logicalNot)];
 }
 

@@ -14,6 +14,7 @@ namespace tunesmith::loops {
 enum class Op : std::uint8_t {
     constant, var, load,
     add, sub, mul, div, mod, truncDiv, truncMod, min, max, pow, // binary; trunc* are C's division of integers
+    dot4, // of int32: the sum of the four products of the left side's bytes, unsigned, and the right side's, signed
     bitAnd, bitOr, bitXor, shiftLeft, shiftRight,
     equal, notEqual, less, lessEqual, greater, greaterEqual, logicalAnd, logicalOr,
     logicalNot, bitNot, neg, abs, sign, exp, expDown /* exp of what is at most 0, which takes less */, log, sqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh,

@@ -53,6 +53,14 @@ std::int64_t shiftedRight(std::int64_t a, std::int64_t b, DType type) {
     return isSigned(type) ? a >> by : number(bits(a) >> by);
 }
 
+// The lowest byte of each side is first.
+std::int64_t dotOfBytes(std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    for (int shift = 0; shift < 32; shift += 8)
+        sum += static_cast<std::uint8_t>(bits(a) >> shift) * static_cast<std::int8_t>(bits(b) >> shift);
+    return sum;
+}
+
 } // namespace
 
 std::int64_t floorDivide(std::int64_t a, std::int64_t b) {
@@ -145,6 +153,7 @@ std::int64_t intBinary(Op op, std::int64_t a, std::int64_t b, DType type) {
     case Op::min: return isBelow(b, a, type) ? b : a;
     case Op::max: return isBelow(a, b, type) ? b : a;
     case Op::pow: return integerPower(a, b, type);
+    case Op::dot4: return dotOfBytes(a, b);
     case Op::bitAnd: return a & b;
     case Op::bitOr: return a | b;
     case Op::bitXor: return a ^ b;

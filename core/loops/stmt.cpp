@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/loops/stmt.h"
 
+#include <algorithm>
+
 namespace tunesmith::loops {
 
 const char* loopKindName(LoopKind kind) {
@@ -110,6 +112,24 @@ std::string toText(const Stmt& stmt, int indent) {
         return text;
     }
     return text;
+}
+
+namespace {
+
+bool usesOp(const Expr& e, Op op) { return e->op == op || std::ranges::any_of(e->args, [&](const Expr& arg) { return usesOp(arg, op); }); }
+
+bool usesOp(const Stmt& stmt, Op op) {
+    if (!stmt)
+        return false;
+    if (stmt->kind == StmtKind::store)
+        return usesOp(stmt->value, op);
+    return std::ranges::any_of(stmt->body, [&](const Stmt& child) { return usesOp(child, op); });
+}
+
+} // namespace
+
+bool uses(const LoopNest& nest, Op op) {
+    return std::ranges::any_of(nest.phases, [&](const Phase& phase) { return usesOp(phase.body, op); });
 }
 
 std::string toText(const LoopNest& nest) {

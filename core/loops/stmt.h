@@ -63,5 +63,6 @@ struct LoopNest {
 };
 
 std::string toText(const LoopNest& nest);
+bool uses(const LoopNest& nest, Op op); // in what it stores
 
 } // namespace tunesmith::loops

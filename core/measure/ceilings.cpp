@@ -100,7 +100,7 @@ LargeMemory zeros(std::size_t count) {
 double fmaGflops(Isa isa, int threads) {
     constexpr int kTurns = 100000; // about 0.25 ms
     constexpr int kRounds = 300;
-    const bool wide = isa == Isa::avx512;
+    const bool wide = isWide(isa);
     std::vector<float> sinks(static_cast<std::size_t>(threads) * 16);
     const auto part = [&](int thread) {
         sinks[static_cast<std::size_t>(thread) * 16] = wide ? fma512(kTurns) : fma256(kTurns);

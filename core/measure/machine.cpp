@@ -71,7 +71,7 @@ Result<MachineRow> thisMachine() {
     TS_ASSIGN(const Target target, hostTarget(1));
     MachineRow row;
     row.cpu = cpuName();
-    row.isa = isaName(target.isa);
+    row.isa = isaName(levelOf(target.isa));
     row.cores = coreCount();
     row.key = hexHash(Hasher().add(std::string_view(row.cpu)).add(std::string_view(row.isa)).add(row.cores).value());
     return row;

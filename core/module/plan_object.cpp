@@ -15,6 +15,21 @@ namespace {
 static_assert(sizeof(TsBuffer) == 3 * 8 && sizeof(TsPhase) == 2 * 8 && sizeof(TsStep) == 7 * 8 &&
               sizeof(TsTensor) == 7 * 8 && sizeof(TsModule) == 20 * 8);
 
+// What a module says that it needs.
+struct IsaWords {
+    const char* name;
+    std::int64_t number;
+};
+
+IsaWords isaWords(Isa isa) {
+    switch (isa) {
+    case Isa::avx2Vnni: return {"AVX2, FMA and AVX-VNNI", TS_ISA_V3 | TS_ISA_AVX_VNNI};
+    case Isa::avx512: return {"AVX-512 (x86-64-v4)", TS_ISA_V4};
+    case Isa::avx512Vnni: return {"AVX-512 (x86-64-v4) with VNNI", TS_ISA_V4 | TS_ISA_AVX512_VNNI};
+    default: return {"AVX2 and FMA (x86-64-v3)", TS_ISA_V3};
+    }
+}
+
 std::int64_t alignUp(std::int64_t bytes) {
     return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
@@ -184,14 +199,14 @@ private:
 
     void addModule(const ModulePlan& plan, const std::string& version, std::int64_t interfaceBytes,
                    std::uint64_t weightHash) {
-        const bool avx512 = plan.target.isa == Isa::avx512;
+        const IsaWords isa = isaWords(plan.target.isa);
         for (DataWord word :
-             {text(version), text(avx512 ? "AVX-512 (x86-64-v4)" : "AVX2 and FMA (x86-64-v3)"),
+             {text(version), text(isa.name),
               table(kBuffers), table(kPhases), table(kSteps), table(kArguments), table(kInputs),
               table(kOutputs), hasNodes(plan) ? DataWord::addressOf(kReferenceKernels) : DataWord(0)})
             add(kModule, std::move(word));
         for (const std::int64_t number :
-             {static_cast<std::int64_t>(avx512 ? TS_ISA_V4 : TS_ISA_V3),
+             {isa.number,
               static_cast<std::int64_t>(plan.target.threads), size(kBuffers) / 3, size(kSteps) / 7,
               size(kArguments), size(kInputs) / 7, size(kOutputs) / 7, alignUp(plan.arenaBytes),
               interfaceBytes, plan.weightBytes, static_cast<std::int64_t>(weightHash)})

@@ -60,3 +60,17 @@ int ts_cpu_level(void) {
     const int limit = limit_from_environment();
     return level < limit ? level : limit;
 }
+
+static int64_t byte_dots(void) {
+    int64_t dots = 0;
+    unsigned a, b, c, d;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && (c & bit_AVX512VNNI))
+        dots |= TS_ISA_AVX512_VNNI;
+    if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & bit_AVXVNNI))
+        dots |= TS_ISA_AVX_VNNI;
+    return dots;
+}
+
+int ts_cpu_runs(int64_t isa) {
+    return ts_cpu_level() >= (isa & TS_ISA_LEVEL) && all_of((uint64_t)byte_dots(), (uint64_t)(isa & ~TS_ISA_LEVEL));
+}

@@ -4,7 +4,10 @@
  * an older machine. */
 #ifndef TUNESMITH_CPU_CHECK_H
 #define TUNESMITH_CPU_CHECK_H
+#include <stdint.h>
 
 int ts_cpu_level(void);
+/* Whether it offers all that a module says it needs: a level and TS_ISA_AVX_VNNI or TS_ISA_AVX512_VNNI. */
+int ts_cpu_runs(int64_t isa);
 
 #endif

@@ -10,7 +10,8 @@ typedef void (*TsPhaseFunction)(void** arguments, int64_t begin, int64_t end);
 
 /* A dynamic buffer is memory of the reference steps: of a value whose size nobody knows before it is computed. */
 enum { TS_PLACE_ARENA = 0, TS_PLACE_INPUT = 1, TS_PLACE_OUTPUT = 2, TS_PLACE_CONSTANT = 3, TS_PLACE_DYNAMIC = 4 };
-enum { TS_ISA_BASELINE = 0, TS_ISA_V3 = 3, TS_ISA_V4 = 4 }; /* x86-64 levels */
+/* x86-64 levels, and dot products of bytes as AVX2 and as AVX-512 encode them */
+enum { TS_ISA_BASELINE = 0, TS_ISA_V3 = 3, TS_ISA_V4 = 4, TS_ISA_LEVEL = 15, TS_ISA_AVX_VNNI = 16, TS_ISA_AVX512_VNNI = 32 };
 
 typedef struct TsBuffer {
     int64_t place, offset,

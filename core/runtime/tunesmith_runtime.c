@@ -138,7 +138,7 @@ static MODEL_status check_call(MODEL_instance** instance, int threads, char* mes
         return fail(message, message_size, MODEL_bad_argument,
                     "%d threads are not possible; use 1 to %d, or 0 for %lld", threads, TS_MAX_THREADS,
                     (long long)tunesmith_module.threads);
-    if (ts_cpu_level() < tunesmith_module.isa)
+    if (!ts_cpu_runs(tunesmith_module.isa))
         return fail(message, message_size, MODEL_unsupported_cpu,
                     "this processor (or operating system) has no %s, which the module was compiled for; "
                     "compile it for this machine",

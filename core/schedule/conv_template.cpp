@@ -73,7 +73,7 @@ public:
         const double accumulators = static_cast<double>(ow * oc);
         const double loadsPerFma = 1.0 / static_cast<double>(ow) + 1.0 / static_cast<double>(oc);
         const double covered = static_cast<double>(s.ow) / static_cast<double>((s.ow + ow - 1) / ow * ow);
-        double score = covered * std::min(1.0, accumulators / (target.isa == Isa::avx512 ? 12.0 : 10.0)) * (1.2 - 0.5 * loadsPerFma);
+        double score = covered * std::min(1.0, accumulators / (isWide(target.isa) ? 12.0 : 10.0)) * (1.2 - 0.5 * loadsPerFma);
         score -= knob(2) > 1 ? 0.01 * static_cast<double>(knob(2)) : 0.0;
         score -= 0.002 * static_cast<double>(knob(3)) + (knob(4) ? 0.02 : 0.0) + (knob(5) ? 0.0 : 0.003);
         return score;

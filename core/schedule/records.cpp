@@ -21,7 +21,7 @@ std::optional<int> threadsOf(const std::string& key, const std::string& stem) {
 
 // Keys of the same instruction set, the asked one first, then by distance.
 Result<std::vector<std::string>> nearestKeys(const Store& store, const Target& target) {
-    const std::string stem = std::string("cpu-") + isaName(target.isa) + "-t";
+    const std::string stem = std::string("cpu-") + isaName(levelOf(target.isa)) + "-t";
     TS_ASSIGN(const auto rows, store.targets());
     std::set<std::tuple<int, int, std::string>> order;
     for (const TargetRow& row : rows)

@@ -42,7 +42,7 @@ std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Target& target) {
     const auto* backend = llvm::TargetRegistry::lookupTarget(triple, error);
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-    const char* cpu = target.isa == Isa::avx512 ? "x86-64-v4" : "x86-64-v3";
+    const char* cpu = isWide(target.isa) ? "x86-64-v4" : "x86-64-v3";
     return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(triple, cpu, "", options, llvm::Reloc::PIC_,
         llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
@@ -128,9 +128,9 @@ bool hostSupports(Isa isa) {
     const auto features = llvm::sys::getHostCPUFeatures();
     const auto has = [&](const char* name) { return features.lookup(name); };
     const bool v3 = has("avx2") && has("fma") && has("bmi") && has("bmi2") && has("f16c") && has("lzcnt") && has("movbe");
-    if (isa == Isa::avx2)
-        return v3;
-    return v3 && has("avx512f") && has("avx512bw") && has("avx512cd") && has("avx512dq") && has("avx512vl");
+    if (!v3 || (hasByteDots(isa) && !has(isWide(isa) ? "avx512vnni" : "avxvnni")))
+        return false;
+    return !isWide(isa) || (has("avx512f") && has("avx512bw") && has("avx512cd") && has("avx512dq") && has("avx512vl"));
 }
 
 } // namespace tunesmith

@@ -4,8 +4,10 @@
 #include <unordered_map>
 
 #include "core/codegen/llvm/alias_scopes.h"
+#include "core/codegen/llvm/byte_dots.h"
 #include "core/codegen/llvm/float_math.h"
 #include "core/codegen/llvm/integer_math.h"
+#include "core/codegen/llvm/kernel_function.h"
 #include "core/codegen/llvm/lanes.h"
 #include "core/codegen/llvm/small_floats.h"
 #include "core/codegen/llvm/streamed_stores.h"
@@ -29,7 +31,7 @@ constexpr int kMaxTransposed = 16;
 class PhaseEmitter {
 public:
     PhaseEmitter(llvm::Module& module, const loops::LoopNest& nest, const loops::Phase& phase, Isa isa, const std::string& name)
-        : context_(module.getContext()), builder_(context_), math_(builder_, isa), nest_(nest), scopes_(context_, nest), streamed_(nest, phase) {
+        : context_(module.getContext()), builder_(context_), isa_(isa), math_(builder_, isa), nest_(nest), scopes_(context_, nest), streamed_(nest, phase) {
         auto* pointer = builder_.getPtrTy();
         auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, builder_.getInt64Ty(), builder_.getInt64Ty()}, false);
         function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
@@ -297,6 +299,8 @@ private:
         if (e->op == Op::add && isFloat(e->type))
             if (Value* fused = fusedMultiplyAdd(e->args[0], e->args[1]))
                 return fused;
+        if (e->op == Op::dot4 || (e->op == Op::add && e->args[1]->op == Op::dot4))
+            return e->op == Op::add ? dotAdd(e->args[0], e->args[1]) : dotAdd(loops::constantInt(e->type, 0), e);
         Value* a = emitExpr(e->args[0]);
         const DType type = e->args[0]->type;
         if (e->args.size() == 1)
@@ -343,6 +347,8 @@ private:
             value = loadFrom(e, element, firstLane_);
         } else if (stride == 1) {
             value = loadFrom(e, vectorOf(element, lanes_), firstLane_);
+        } else if (stride == 2 && !mask_ && lanes_ > 2) {
+            value = loadEverySecond(e, element);
         } else {
             value = llvm::PoisonValue::get(vectorOf(element, lanes_));
             for (int lane = 0; lane < lanes_; ++lane)
@@ -351,6 +357,18 @@ private:
         if (isSmallFloat(e->type))
             return widenSmallFloat(builder_, value, e->type);
         return e->type == DType::boolean ? builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())) : value;
+    }
+
+    // Two vectors that share an element hold all of them.
+    Value* loadEverySecond(const Expr& e, llvm::Type* element) {
+        Value* place = address(buffers_.at(e->tensor.get()), element, e->args[0], firstLane_);
+        const auto half = [&](int first) {
+            Value* begin = builder_.CreateConstInBoundsGEP1_64(element, place, static_cast<unsigned>(first));
+            auto* loaded = builder_.CreateAlignedLoad(vectorOf(element, lanes_), begin, llvm::Align(byteSize(e->type)));
+            scopes_.mark(*loaded, e->tensor.get());
+            return loaded;
+        };
+        return everySecond(builder_, half(0), half(lanes_ - 1));
     }
 
     Value* fusedMultiplyAdd(const Expr& a, const Expr& b) {
@@ -367,6 +385,12 @@ private:
             z = widen(z);
         }
         return builder_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
+    }
+
+    Value* dotAdd(const Expr& sum, const Expr& dot) {
+        Value *x = emitExpr(sum), *y = emitExpr(dot->args[0]), *z = emitExpr(dot->args[1]);
+        const bool any = isVector(x) || isVector(y) || isVector(z);
+        return any ? emitDotAdd(builder_, isa_, widen(x), widen(y), widen(z)) : emitDotAdd(builder_, isa_, x, y, z);
     }
 
     Value* emitSelect(const Expr& e) {
@@ -432,6 +456,8 @@ private:
                                  : builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
         if (isFloat(from) && isFloat(to))
             return builder_.CreateFPCast(value, type);
+        if (isFloat(from) && byteSize(to) < 4 && isSaturated(e->args[0]))
+            return builder_.CreateIntCast(builder_.CreateFPToSI(value, likeLanesOf(value, builder_.getInt32Ty())), type, true);
         if (isFloat(from))
             return emitFloatToInt(builder_, value, to);
         const bool isSignedSource = isSigned(from);
@@ -442,6 +468,7 @@ private:
 
     llvm::LLVMContext& context_;
     llvm::IRBuilder<> builder_;
+    const Isa isa_;
     const FloatMath math_;
     const loops::LoopNest& nest_;
     const AliasScopes scopes_;
@@ -458,27 +485,13 @@ private:
     std::int64_t row_ = 0;
 };
 
-Status checkTypes(const loops::LoopNest& nest) {
-    for (const auto* group : {&nest.arguments, &nest.locals})
-        for (const auto& buffer : *group)
-            if (byteSize(buffer->type) == 0)
-                return unsupportedError("kernel '" + nest.name + "': no code can be generated for tensors of " +
-                                        std::string(dtypeName(buffer->type)) + " ('" + buffer->name + "')");
-    return {};
-}
-
 } // namespace
 
 Status emitKernel(llvm::Module& module, const loops::LoopNest& nest, const Target& target, const std::string& name) {
     TS_TRY(checkTypes(nest));
     for (std::size_t i = 0; i < nest.phases.size(); ++i) {
         PhaseEmitter emitter(module, nest, nest.phases[i], target.isa, name + "_" + std::to_string(i));
-        llvm::Function* function = emitter.function();
-        function->addFnAttr("target-cpu", target.isa == Isa::avx512 ? "x86-64-v4" : "x86-64-v3");
-        if (!target.tuneCpu.empty())
-            function->addFnAttr("tune-cpu", target.tuneCpu);
-        function->addFnAttr("prefer-vector-width", std::to_string(target.vectorBytes() * 8));
-        function->addFnAttr("no-trapping-math", "true");
+        setTarget(*emitter.function(), nest, target);
     }
     return {};
 }

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/codegen/llvm/integer_math.h"
 
+#include <cmath>
+#include <limits>
+
+#include "core/codegen/llvm/float_math.h"
+#include "core/loops/simplify.h"
+
 namespace tunesmith {
 
 using llvm::Value;
@@ -86,7 +92,16 @@ Value* extreme(Builder& builder, Op op, Value* a, Value* b, bool isSigned) {
     return builder.CreateSelect(condition, a, b);
 }
 
+bool isSmallConstant(const loops::Expr& e) { return e->op == Op::constant && std::fabs(e->floatValue) < 0x1p30; }
+
 } // namespace
+
+bool isSaturated(const loops::Expr& x) {
+    if (x->op != Op::min || !isSmallConstant(x->args[1]) || x->args[0]->op != Op::select)
+        return false;
+    const loops::Expr &choice = x->args[0], &condition = choice->args[0];
+    return condition->op == Op::greater && loops::sameExpr(condition->args[0], choice->args[1]) && isSmallConstant(condition->args[1]) && isSmallConstant(choice->args[2]);
+}
 
 llvm::Type* likeLanesOf(Value* value, llvm::Type* type) {
     const auto* vector = llvm::dyn_cast<llvm::VectorType>(value->getType());

@@ -13,6 +13,9 @@ llvm::Value* emitIntBinary(llvm::IRBuilder<>& builder, loops::Op op, llvm::Value
 // As the processor does it, by the rule of floatToInt() (core/graph/tensor.h), so that what does not fit is the same everywhere.
 llvm::Value* emitFloatToInt(llvm::IRBuilder<>& builder, llvm::Value* value, DType type);
 
+// Whether a float is min(x > low ? x : low, high) for constants, which an int32 holds: no test for what does not fit is needed.
+bool isSaturated(const loops::Expr& x);
+
 llvm::Type* likeLanesOf(llvm::Value* value, llvm::Type* type); // `type`, or as many of it as `value` has lanes
 
 } // namespace tunesmith

@@ -89,4 +89,12 @@ llvm::Value* foldLanes(llvm::IRBuilder<>& builder, llvm::Value* vector, const st
     return builder.CreateExtractElement(vector, std::uint64_t(0));
 }
 
+llvm::Value* everySecond(llvm::IRBuilder<>& builder, llvm::Value* first, llvm::Value* second) {
+    const auto lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(first->getType())->getNumElements());
+    llvm::SmallVector<int, 64> from;
+    for (int lane = 0; lane < lanes; ++lane)
+        from.push_back(2 * lane < lanes ? 2 * lane : 2 * lane + 1);
+    return builder.CreateShuffleVector(first, second, from);
+}
+
 } // namespace tunesmith

@@ -28,4 +28,7 @@ std::optional<LaneFold> laneFold(const loops::Stmt& loop);
 // The lanes of a vector folded pairwise into one value.
 llvm::Value* foldLanes(llvm::IRBuilder<>& builder, llvm::Value* vector, const std::function<llvm::Value*(llvm::Value*, llvm::Value*)>& combine);
 
+// Every second of the values of two vectors, of which the second one begins with the last value of the first.
+llvm::Value* everySecond(llvm::IRBuilder<>& builder, llvm::Value* first, llvm::Value* second);
+
 } // namespace tunesmith

@@ -106,7 +106,7 @@ Value* VectorFunctions::erf(Value* x) const {
 
 bool VectorFunctions::hasAvx512Form(Value* x) const {
     const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-    if (isa_ != Isa::avx512 || !vector)
+    if (!isWide(isa_) || !vector)
         return false;
     const unsigned lanes = vector->getNumElements();
     return lanes == 4 || lanes == 8 || lanes % 16 == 0;
