@@ -235,7 +235,7 @@ private:
         for (std::size_t i = 0; i < lowered.arguments.size(); ++i) {
             const Value& value = small.value(lowered.arguments[i]);
             if (value.isConstant()) {
-                arguments.push_back(embeddedConstant(value.constant));
+                arguments.push_back(embeddedConstant(packConstant(value.constant, lowered.argumentTransforms[i], lowered.argumentLayouts[i])));
                 continue;
             }
             const auto position = std::find(small.inputs().begin(), small.inputs().end(), lowered.arguments[i]) - small.inputs().begin();
@@ -384,6 +384,8 @@ private:
             helper.join();
         for (const Status& result : results)
             TS_TRY(result);
+        if (std::ranges::none_of(pending_, [](const PendingKernel& kernel) { return loops::uses(kernel.scheduled.nest, loops::Op::dot4); }))
+            plan_.target.isa = levelOf(plan_.target.isa);
         return {};
     }
 

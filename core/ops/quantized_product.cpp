@@ -185,11 +185,18 @@ Status evalProduct(EvalContext& context, const Layout& layout) {
     return {};
 }
 
+// Zero points per channel are mostly the same for all of them.
+bool isUniform(const Tensor& tensor) {
+    const auto bytes = tensor.bytes();
+    const std::size_t width = byteSize(tensor.type());
+    return !bytes.empty() && std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(width), bytes.end(), bytes.begin());
+}
+
 // The element of a parameter that belongs to an index of the operand.
 Expr parameterAt(const LowerContext& context, const Layout& layout, Side side, std::size_t parameter,
                  const Shape& operand, const Indices& i) {
     const Shape& shape = context.inputShape(parameter);
-    if (elementCount(shape) == 1)
+    if (elementCount(shape) == 1 || (context.isConstant(parameter) && isUniform(context.constant(parameter))))
         return oneElement(context, parameter);
     Indices at = broadcastIndices(alignedShape(layout, side, shape, operand.size()), operand, i);
     at.resize(shape.size());

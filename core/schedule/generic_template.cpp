@@ -43,7 +43,9 @@ public:
             if (s.axes().empty())
                 continue;
             schedule.setLayout(stage.output, layout);
-            if (isLinear(lowered, stage, layout))
+            if (lanes > 1 && isOneNumber(lowered, stage))
+                scheduleOneNumber(schedule, stage, lanes);
+            else if (isLinear(lowered, stage, layout))
                 scheduleLinear(s, lanes, task);
             else
                 scheduleByAxes(s, stage, layout, lanes);
@@ -118,6 +120,28 @@ private:
         if (lanes > 1)
             s.vectorize(lane);
     }
+
+    // A reduction of all of a tensor, whose last axis lies side by side.
+    static bool isOneNumber(const LoweredWorkload& lowered, const Stage& stage) {
+        if (stage.reduction == Reduction::none || elementCount(stage.output->shape) != 1 || stage.guard.valid() || stage.body->op != loops::Op::load)
+            return false;
+        const Layout layout = layoutOf(lowered, stage.body->tensor);
+        const Expr& last = stage.body->args.back();
+        return layout.isRowMajor() && last->op == loops::Op::var && last->var == stage.reduceAxes.back().var && stage.reduceAxes.back().extent >= kFewestPartial;
+    }
+
+    // Vectors of partial results, several at a time because each waits for the one before, and their combination.
+    static void scheduleOneNumber(loops::Schedule& schedule, const Stage& stage, std::int64_t lanes) {
+        const loops::TensorRef partial = schedule.rfactor(stage.output, stage.reduceAxes.size() - 1, std::min<std::int64_t>(4 * lanes, kFewestPartial));
+        auto& p = schedule[partial];
+        std::vector<Var> order(p.axes().begin(), p.axes().end() - 1);
+        order.insert(order.end(), p.reduceAxes().begin(), p.reduceAxes().end());
+        order.push_back(p.axes().back());
+        p.reorder(order);
+        p.vectorize(order.back());
+    }
+
+    static constexpr std::int64_t kFewestPartial = 64;
 
     // Loops follow the physical axes of the output; reductions run just outside the lanes.
     static void scheduleByAxes(loops::StageSchedule& s, const Stage& stage, const Layout& layout, std::int64_t lanes) {

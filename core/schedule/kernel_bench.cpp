@@ -6,6 +6,7 @@
 #include <cstring>
 #include <unistd.h>
 
+#include "core/base/rng.h"
 #include "core/check/equivalence.h"
 #include "core/check/random_inputs.h"
 #include "core/ops/interpreter.h"
@@ -18,6 +19,15 @@ Tensor aroundZero(const Tensor& tensor) {
     std::ranges::transform(tensor.data<float>(), shifted.mutableData<float>().begin(),
                            [](float value) { return value - 0.5f; });
     return shifted;
+}
+
+// Bytes of all values, the extreme ones often: what sums of their products saturate at.
+Tensor wholeRange(const Tensor& tensor, Rng& rng) {
+    Tensor drawn = Tensor::zeros(tensor.type(), tensor.shape());
+    constexpr std::uint8_t kExtremes[] = {0, 127, 128, 255};
+    for (std::byte& byte : drawn.mutableBytes())
+        byte = std::byte(rng.chance(0.25) ? kExtremes[rng.below(4)] : static_cast<std::uint8_t>(rng.below(256)));
+    return drawn;
 }
 
 constexpr std::size_t kMostCopies = 64;
@@ -49,9 +59,12 @@ Result<std::shared_ptr<const KernelCase>> KernelCase::make(const Workload& workl
     const Graph& graph = workload.graph;
     TS_ASSIGN(made->lowered_, lowerWorkload(workload));
     TS_ASSIGN(std::vector<Tensor> inputs, randomInputs(graph, seed));
+    Rng rng(seed);
     for (std::size_t i = 0; i < inputs.size(); ++i)
         if (workload.constantInputs[i] && inputs[i].type() == DType::f32 && inputs[i].rank() >= 2)
             inputs[i] = aroundZero(inputs[i]);
+        else if (inputs[i].type() == DType::u8 || inputs[i].type() == DType::i8)
+            inputs[i] = wholeRange(inputs[i], rng);
     TS_ASSIGN(made->expected_, Interpreter(graph).run(inputs));
     for (const ValueId id : made->lowered_.arguments) {
         const auto found = std::ranges::find(graph.inputs(), id);

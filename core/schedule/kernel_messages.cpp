@@ -22,7 +22,7 @@ std::vector<WeightTransform> transformsFromJson(const nlohmann::json& list) {
     std::vector<WeightTransform> transforms;
     for (const auto& entry : list) {
         const auto number = wholeNumber<unsigned>(entry);
-        if (number > static_cast<unsigned>(WeightTransform::winograd4))
+        if (number > static_cast<unsigned>(WeightTransform::plainWords))
             throw std::out_of_range("an unknown weight transform");
         transforms.push_back(static_cast<WeightTransform>(number));
     }

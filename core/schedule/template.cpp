@@ -23,7 +23,7 @@ namespace {
 using Templates = std::vector<const ScheduleTemplate*>;
 
 const Templates& plainTemplates() { // the first that matches schedules a workload; the last one always does
-    static const Templates all{&convTemplate(), &fewOutputsTemplate(), &windowTemplate(), &matmulTemplate(), &rowsTemplate(), &columnsTemplate(), &rearrangeTemplate(), &genericTemplate()};
+    static const Templates all{&convTemplate(), &fewOutputsTemplate(), &windowTemplate(), &matmulTemplate(), &dotMatmulTemplate(), &dotConvTemplate(), &nbitsTemplate(), &rowsTemplate(), &columnsTemplate(), &rearrangeTemplate(), &genericTemplate()};
     return all;
 }
 
@@ -121,7 +121,8 @@ Result<ScheduledKernel> ScheduleSpace::schedule(const Config& config) const {
     for (std::size_t i = 0; i < lowered.program.inputs.size(); ++i)
         schedule.setLayout(lowered.program.inputs[i], lowered.argumentLayouts[i]);
     for (std::size_t i = 0; i < lowered.program.outputs.size(); ++i)
-        schedule.setLayout(lowered.program.outputs[i], lowered.outputLayouts[i]);
+        if (!lowered.outputLayouts[i].isRowMajor()) // else it may have been written with other dimensions
+            schedule.setLayout(lowered.program.outputs[i], lowered.outputLayouts[i]);
     streamLargeOutputs(schedule, lowered);
     TS_ASSIGN(scheduled.nest, schedule.lower());
     if (way.schedules == &textTemplate())

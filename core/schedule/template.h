@@ -48,6 +48,9 @@ const ScheduleTemplate& fewOutputsTemplate();
 const ScheduleTemplate& winogradTemplate(std::int64_t m); // 2 or 4
 const ScheduleTemplate& windowTemplate();
 const ScheduleTemplate& matmulTemplate();
+const ScheduleTemplate& dotMatmulTemplate();
+const ScheduleTemplate& dotConvTemplate();
+const ScheduleTemplate& nbitsTemplate();
 const ScheduleTemplate& rowsTemplate();
 const ScheduleTemplate& columnsTemplate();
 const ScheduleTemplate& rearrangeTemplate();

@@ -22,8 +22,11 @@ namespace {
 
 // Small constants are part of the computation (axes, scales, clip bounds); weights are not, only their shape is.
 bool isEmbedded(const Value& value) {
-    constexpr std::int64_t kSmall = 8;
-    return value.isConstant() && (!isFloat(value.constant.type()) || value.constant.count() <= kSmall || value.constant.rank() == 0);
+    constexpr std::int64_t kSmall = 8, kZeroPoints = 4096; // one for each channel
+    const DType type = value.type.dtype;
+    const bool isByte = type == DType::u8 || type == DType::i8;
+    const bool isWeight = isFloat(type) || (isByte && (value.constant.rank() >= 2 || value.constant.count() > kZeroPoints));
+    return value.isConstant() && (!isWeight || value.constant.count() <= kSmall || value.constant.rank() == 0);
 }
 
 std::string dimsText(const Shape& shape, std::size_t from) {
