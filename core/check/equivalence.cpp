@@ -125,12 +125,33 @@ Difference unequal(std::string text) {
 }
 
 std::string typeText(const Tensor& tensor) {
-    return tensor.absent() ? "absent" : TensorType(tensor.type(), tensor.shape()).text();
+    if (tensor.isSequence())
+        return "a sequence of " + std::to_string(tensor.elements().size());
+    return tensor.isNothing() ? "nothing" : tensor.absent() ? "absent" : TensorType(tensor.type(), tensor.shape()).text();
+}
+
+// Of their elements, the one that is furthest off.
+Difference compareSequences(const Tensor& reference, const Tensor& other, const Tolerance& tolerance) {
+    if (!other.isSequence() || reference.elements().size() != other.elements().size())
+        return unequal("is " + typeText(other) + " instead of " + typeText(reference));
+    Difference worst;
+    for (std::size_t i = 0; i < reference.elements().size(); ++i) {
+        Difference difference = compareTensors(reference.elements()[i], other.elements()[i], tolerance);
+        if (!difference.equal)
+            difference.text = "element " + std::to_string(i) + ": " + difference.text;
+        if (worst.equal && (!difference.equal || difference.maxAbs >= worst.maxAbs))
+            worst = std::move(difference);
+    }
+    return worst;
 }
 
 } // namespace
 
 Difference compareTensors(const Tensor& reference, const Tensor& other, const Tolerance& tolerance) {
+    if (reference.isSequence())
+        return compareSequences(reference, other, tolerance);
+    if (reference.isNothing() != other.isNothing() || other.isSequence())
+        return unequal("is " + typeText(other) + " instead of " + typeText(reference));
     if (reference.type() != other.type() || reference.shape() != other.shape())
         return unequal("is " + typeText(other) + " instead of " + typeText(reference));
     if (isStored(reference.type())) // by value: codes of NaN may differ
@@ -138,7 +159,7 @@ Difference compareTensors(const Tensor& reference, const Tensor& other, const To
     Difference result;
     if (reference.type() == DType::string)
         compareStrings(reference, other, result);
-    else if (!reference.absent())
+    else if (reference.type() != DType::undefined)
         visitDType(reference.type(), [&](auto tag) {
             using T = decltype(tag);
             if constexpr (std::is_integral_v<T>)

@@ -134,6 +134,10 @@ Result<std::vector<Tensor>> randomInputs(const Graph& graph, std::uint64_t seed)
     std::vector<Tensor> inputs;
     for (const ValueId id : graph.inputs()) {
         const Value& value = graph.value(id);
+        if (value.hasDefault()) {
+            inputs.push_back(value.fallback);
+            continue;
+        }
         TS_ASSIGN(Tensor tensor, randomInput(value.name, value.type, bounds[inputs.size()], seed, inputs.size()));
         inputs.push_back(std::move(tensor));
     }

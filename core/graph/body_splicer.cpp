@@ -75,7 +75,7 @@ Status BodySplicer::addLeaves(const std::vector<ValueId>& inputs) {
         if (value.isConstant())
             copies_[i] = constants_[id];
         else if (value.producer.valid())
-            copies_[i] = builder_.addValue(prefix_ + value.name, TensorType(value.type.dtype));
+            copies_[i] = builder_.addValue(prefix_ + value.name, value.type.opaque ? value.type : TensorType(value.type.dtype));
     }
     return {};
 }

@@ -37,7 +37,7 @@ std::uint64_t hashType(const TensorType& type) {
         for (const Dim& dim : *type.dims)
             hasher.add(dim.extent).add(std::string_view(dim.symbol));
     if (type.opaque)
-        hasher.add(std::string_view(type.opaque->encoded));
+        hasher.add(std::string_view(type.opaque->kind == OpaqueType::Kind::other ? type.opaque->encoded : type.opaque->text));
     return hasher.value();
 }
 
@@ -62,8 +62,13 @@ public:
 private:
     void hashLeaves() {
         std::uint64_t position = 0;
-        for (const ValueId input : graph_.inputs())
-            hashes_[input.index()] = Hasher().add("input").add(position++).add(typeOf(input)).value();
+        for (const ValueId input : graph_.inputs()) {
+            Hasher hasher;
+            hasher.add("input").add(position++).add(typeOf(input));
+            if (graph_.value(input).hasDefault())
+                hasher.add(graph_.value(input).fallback.hash());
+            hashes_[input.index()] = hasher.value();
+        }
         position = 0;
         for (const ValueId capture : graph_.captures())
             hashes_[capture.index()] = Hasher().add("capture").add(position++).add(typeOf(capture)).value();

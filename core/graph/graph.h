@@ -16,10 +16,13 @@ struct Value {
     std::string name; // unique within its graph
     TensorType type;
     Tensor constant; // absent unless the value is a constant
-    NodeId producer; // none for inputs and constants
+    Tensor fallback; // of a graph input: its value in a run that gives none; absent where one must be given
+    bool listed = false; // of a constant: the file lists it among the inputs, so a run may give another
+    NodeId producer;     // none for inputs and constants
     int outputIndex = 0;
 
     bool isConstant() const { return !constant.absent(); }
+    bool hasDefault() const { return !fallback.absent(); }
 };
 
 // Where a graph came from: the graph before the step, the rule that was applied, and which old nodes became which new

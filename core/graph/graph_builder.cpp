@@ -89,6 +89,7 @@ void GraphBuilder::setConstant(ValueId id, Tensor tensor) {
     Value& value = values_[id.index()];
     value.type = TensorType(tensor.type(), tensor.shape());
     value.constant = std::move(tensor);
+    value.fallback = {};
 }
 
 void GraphBuilder::replaceNode(NodeId id, Node node) {

@@ -37,6 +37,8 @@ public:
     const std::vector<ValueId>& outputs() const { return outputs_; }
 
     void setType(ValueId id, TensorType type) { values_[id.index()].type = std::move(type); }
+    void setDefault(ValueId input, Tensor tensor) { values_[input.index()].fallback = std::move(tensor); }
+    void setListed(ValueId constant) { values_[constant.index()].listed = true; }
     void setConstant(ValueId id, Tensor tensor); // turns a value or an input into a constant; its producer loses it
     void replaceNode(NodeId id, Node node);
     void removeNode(NodeId id);                       // its outputs must not be used by anyone at build()

@@ -58,10 +58,13 @@ private:
 
     void type(const TensorType& type) {
         number(static_cast<std::uint64_t>(type.dtype));
-        number(type.opaque ? 1 : 0);
+        number(type.opaque ? 1 + static_cast<std::uint64_t>(type.opaque->kind) : 0);
         if (type.opaque) {
             text(type.opaque->text);
             text(type.opaque->encoded);
+            number(type.opaque->element ? 1 : 0);
+            if (type.opaque->element)
+                this->type(*type.opaque->element);
         }
         number(type.dims ? type.dims->size() + 1 : 0);
         for (std::size_t i = 0; type.dims && i < type.dims->size(); ++i) {
@@ -87,9 +90,9 @@ private:
         for (const auto& value : graph.values()) {
             text(value->name);
             type(value->type);
-            number(value->isConstant() ? 1 : 0);
-            if (value->isConstant())
-                tensor(value->constant);
+            number(value->isConstant() ? 1 : value->hasDefault() ? 2 : 0);
+            if (value->isConstant() || value->hasDefault())
+                tensor(value->isConstant() ? value->constant : value->fallback);
         }
     }
 
@@ -200,9 +203,14 @@ private:
 
     TensorType type() {
         TensorType type(static_cast<DType>(number()));
-        if (number() != 0) {
-            std::string words = text();
-            type.opaque = std::make_shared<const OpaqueType>(OpaqueType{std::move(words), text()});
+        if (const std::uint64_t kind = number(); kind != 0 && !failed_) {
+            OpaqueType opaque;
+            opaque.text = text();
+            opaque.encoded = text();
+            const bool hasElement = number() != 0 && !failed_;
+            opaque.element = hasElement ? std::make_shared<const TensorType>(this->type()) : nullptr;
+            opaque.kind = kind <= 3 && hasElement ? static_cast<OpaqueType::Kind>(kind - 1) : OpaqueType::Kind::other;
+            type.opaque = std::make_shared<const OpaqueType>(std::move(opaque));
         }
         const std::size_t rank = count();
         if (rank > 0)
@@ -240,8 +248,8 @@ private:
         for (Value& value : values) {
             value.name = text();
             value.type = type();
-            if (number() != 0) {
-                TS_ASSIGN(value.constant, tensor());
+            if (const std::uint64_t held = number(); held != 0) {
+                TS_ASSIGN((held == 1 ? value.constant : value.fallback), tensor());
             }
         }
         known_.assign(values.size(), ValueId());
@@ -250,8 +258,11 @@ private:
             if (!failed_)
                 known_[place] = (builder.*adder)(values[place].name, values[place].type);
         };
-        for (const std::size_t place : inputs)
+        for (const std::size_t place : inputs) {
             add(place, &GraphBuilder::addInput);
+            if (!failed_)
+                builder.setDefault(known_[place], values[place].fallback);
+        }
         for (const std::size_t place : captures)
             add(place, &GraphBuilder::addCapture);
         for (std::size_t i = 0; i < values.size(); ++i)

@@ -117,6 +117,24 @@ Tensor Tensor::ofInts(const std::vector<std::int64_t>& values) {
     return of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
 }
 
+Tensor Tensor::sequence(std::vector<Tensor> elements) {
+    Tensor tensor;
+    tensor.holding_ = Holding::sequence;
+    tensor.owner_ = std::make_shared<const std::vector<Tensor>>(std::move(elements));
+    return tensor;
+}
+
+Tensor Tensor::nothing() {
+    Tensor tensor;
+    tensor.holding_ = Holding::nothing;
+    return tensor;
+}
+
+const std::vector<Tensor>& Tensor::elements() const {
+    assert(isSequence());
+    return *static_cast<const std::vector<Tensor>*>(owner_.get());
+}
+
 std::span<std::byte> Tensor::mutableBytes() { return {const_cast<std::byte*>(bytes_), byteCount()}; }
 
 const std::vector<std::string>& Tensor::strings() const {
@@ -197,7 +215,10 @@ Tensor Tensor::cast(DType type) const {
 std::uint64_t Tensor::hash() const {
     Hasher hasher;
     hasher.add(type_).add(shape_);
-    if (type_ == DType::string)
+    if (isSequence())
+        for (const Tensor& element : elements())
+            hasher.add(element.hash());
+    else if (type_ == DType::string)
         for (const auto& text : strings())
             hasher.add(std::string_view(text));
     else

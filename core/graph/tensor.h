@@ -41,7 +41,15 @@ public:
     template <class T> static Tensor scalar(T value) { return of<T>({}, std::span<const T>(&value, 1)); }
     static Tensor ofInts(const std::vector<std::int64_t>& values); // 1-D int64
 
-    bool absent() const { return type_ == DType::undefined; }
+    // What is no tensor travels in the same handle, without a type or a shape: a sequence of tensors, or an optional value
+    // that holds nothing. An optional value that holds something is what it holds.
+    static Tensor sequence(std::vector<Tensor> elements);
+    static Tensor nothing();
+    bool isSequence() const { return holding_ == Holding::sequence; }
+    bool isNothing() const { return holding_ == Holding::nothing; }
+    const std::vector<Tensor>& elements() const; // of a sequence
+
+    bool absent() const { return type_ == DType::undefined && holding_ == Holding::tensor; }
     DType type() const { return type_; }
     const Shape& shape() const { return shape_; }
     std::size_t rank() const { return shape_.size(); }
@@ -76,7 +84,10 @@ private:
     // Floats of 8 bits are seen as their codes.
     template <class T> bool holds() const { return dtypeOf<T> == type_ || (isStored(type_) && !isPacked(type_) && sizeof(T) == 1); }
 
+    enum class Holding : std::uint8_t { tensor, sequence, nothing };
+
     DType type_ = DType::undefined;
+    Holding holding_ = Holding::tensor;
     Shape shape_;
     std::int64_t count_ = 0;
     const std::byte* bytes_ = nullptr;

@@ -28,7 +28,30 @@ Shape TensorType::shape() const {
 bool TensorType::operator==(const TensorType& other) const {
     if (!opaque || !other.opaque)
         return opaque == other.opaque && dtype == other.dtype && dims == other.dims;
-    return opaque->encoded == other.opaque->encoded;
+    if (opaque->kind != OpaqueType::Kind::other)
+        return opaque->kind == other.opaque->kind && *opaque->element == *other.opaque->element;
+    return opaque->kind == other.opaque->kind && opaque->encoded == other.opaque->encoded;
+}
+
+namespace {
+
+TensorType containerOf(OpaqueType::Kind kind, const char* words, TensorType element) {
+    const bool known = element.opaque || element.dtype != DType::undefined;
+    std::string text = words + (known ? element.text() : std::string("something unknown"));
+    TensorType type;
+    type.opaque = std::make_shared<const OpaqueType>(
+        OpaqueType{std::move(text), {}, kind, std::make_shared<const TensorType>(std::move(element))});
+    return type;
+}
+
+} // namespace
+
+TensorType TensorType::sequenceOf(TensorType element) {
+    return containerOf(OpaqueType::Kind::sequence, "a sequence of ", std::move(element));
+}
+
+TensorType TensorType::optionalOf(TensorType element) {
+    return containerOf(OpaqueType::Kind::optional, "an optional value: ", std::move(element));
 }
 
 std::string TensorType::text() const {

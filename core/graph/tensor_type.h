@@ -30,10 +30,16 @@ using Dims = std::vector<Dim>;
 std::string dimText(const Dim& dim); // "224", "batch" or "?"
 Dims knownDims(const Shape& shape);
 
-// A value that is no tensor (a sequence, an optional value, a map): carried along as it is, never computed on.
+struct TensorType;
+
+// A value that is no tensor. Sequences and optional values are computed by the reference engine; maps and the like are carried
+// along as they are.
 struct OpaqueType {
+    enum class Kind : std::uint8_t { other, sequence, optional };
     std::string text;    // "a sequence of float32[2,?]"
-    std::string encoded; // as the model has it, an onnx.TypeProto
+    std::string encoded; // as the model has it, an onnx.TypeProto; empty where no model states it
+    Kind kind = Kind::other;
+    std::shared_ptr<const TensorType> element; // of a sequence or an optional value
 };
 
 // What is known of a value before it is computed. No dims: not even the rank is known.
@@ -46,6 +52,10 @@ struct TensorType {
     TensorType(DType type) : dtype(type) {}
     TensorType(DType type, Dims dimensions) : dtype(type), dims(std::move(dimensions)) {}
     TensorType(DType type, const Shape& shape) : dtype(type), dims(knownDims(shape)) {}
+
+    static TensorType sequenceOf(TensorType element);
+    static TensorType optionalOf(TensorType element);
+    bool is(OpaqueType::Kind kind) const { return opaque && opaque->kind == kind; }
 
     bool isStatic() const;    // rank and every extent known
     Shape shape() const;      // of a static type
