@@ -2,6 +2,7 @@
 // If, Loop, Scan: their bodies are graphs, run by whoever evaluates the node (EvalContext::runBody).
 #include <algorithm>
 
+#include "core/ops/body_types.h"
 #include "core/ops/expand_control_flow.h"
 #include "core/ops/movement.h"
 #include "core/ops/rules.h"
@@ -10,20 +11,6 @@ namespace tunesmith::ops {
 namespace {
 
 const TensorType& outputType(const Graph& body, std::size_t index) { return body.value(body.outputs()[index]).type; }
-
-// What holds for both: the rank if it is the same, extents that are the same.
-TensorType commonType(const TensorType& a, const TensorType& b) {
-    if (a.opaque)
-        return a == b ? a : TensorType();
-    TensorType common(a.dtype == b.dtype ? a.dtype : DType::undefined);
-    if (!a.dims || !b.dims || a.dims->size() != b.dims->size())
-        return common;
-    common.dims = a.dims;
-    for (std::size_t d = 0; d < a.dims->size(); ++d)
-        if (!((*a.dims)[d] == (*b.dims)[d]))
-            (*common.dims)[d] = Dim();
-    return common;
-}
 
 std::shared_ptr<const Graph> bodyOf(const Node& node, const char* attribute) {
     const auto found = node.attributes.find(attribute);
@@ -124,18 +111,34 @@ TensorType withLeadingDim(TensorType type, const Dim& dim) {
 
 std::size_t loopStates(std::size_t inputs) { return inputs > 2 ? inputs - 2 : 0; }
 
+// Of what comes out of turns: extents that the body may change from one turn to the next are not known.
+void keepOnly(TensorType& type, bool steady) {
+    if (!type.dims)
+        return;
+    for (Dim& dim : *type.dims)
+        if (!steady || !dim.known())
+            dim = Dim();
+}
+
+bool neverTurns(const OpInputs& in) {
+    const auto isConstant = [&](std::size_t i) { return in.isConstant(i) && in.constant(i).count() == 1; };
+    return (isConstant(0) && in.constant(0).asInt(0) <= 0) || (isConstant(1) && in.constant(1).asInt(0) == 0);
+}
+
 Status inferLoop(InferContext& in) {
     const std::size_t states = loopStates(in.count());
     TS_TRY(requireBody(in, "body", states + 2, in.outputs.size() + 1));
     const auto body = in.subgraph("body");
+    const bool steady = isSteady(in, *body);
     for (std::size_t i = 0; i < in.outputs.size(); ++i) {
-        if (i < states)
-            in.outputs[i] = commonType(in.type(i + 2), outputType(*body, i + 1));
+        if (neverTurns(in))
+            in.outputs[i] = i < states ? in.type(i + 2) : withLeadingDim(outputType(*body, i + 1), Dim(0));
+        else if (i < states)
+            in.outputs[i] = steady ? body->value(body->inputs()[i + 2]).type : commonType(in.type(i + 2), outputType(*body, i + 1));
         else
             in.outputs[i] = withLeadingDim(outputType(*body, i + 1), Dim());
-        if (in.outputs[i].dims) // the body may change extents from one iteration to the next
-            for (Dim& dim : *in.outputs[i].dims)
-                dim = Dim();
+        if (!neverTurns(in))
+            keepOnly(in.outputs[i], steady);
     }
     return {};
 }
@@ -199,6 +202,25 @@ Result<ScanPlan> scanPlan(const OpInputs& in, std::size_t outputs) {
     return plan;
 }
 
+// How many steps there are, where it is known.
+Dim scanLength(const OpInputs& in, const ScanPlan& plan) {
+    const TensorType& first = in.type(plan.first + plan.states);
+    if (!first.dims)
+        return {};
+    const Dim& length = (*first.dims)[frontAxis(plan.inputAxes[0], first.dims->size())];
+    return length.known() ? length : Dim();
+}
+
+// The axis of the steps, for what they give; an axis out of range is refused when it runs.
+TensorType withScanAxis(TensorType type, std::int64_t axis, const Dim& length) {
+    if (!type.dims)
+        return type;
+    const auto rank = static_cast<std::int64_t>(type.dims->size()) + 1;
+    const std::int64_t place = axis < 0 ? axis + rank : axis;
+    type.dims->insert(type.dims->begin() + std::clamp<std::int64_t>(place, 0, rank - 1), length);
+    return type;
+}
+
 Status inferScan(InferContext& in) {
     TS_ASSIGN(const ScanPlan plan, scanPlan(in, in.outputs.size()));
     TS_TRY(requireBody(in, "body", in.count() - plan.first, in.outputs.size()));
@@ -215,12 +237,14 @@ Status inferScan(InferContext& in) {
         if (const auto& dims = in.type(i).dims; dims && batched && dims->size() < (walked ? 2U : 1U))
             return in.error("input " + in.type(i).text() + " has no batch axis");
     }
+    const bool steady = isSteady(in, *body);
     for (std::size_t i = 0; i < in.outputs.size(); ++i) {
-        in.outputs[i] = i < plan.states ? outputType(*body, i) : withLeadingDim(outputType(*body, i), Dim());
+        in.outputs[i] = outputType(*body, i);
+        keepOnly(in.outputs[i], steady);
+        if (i >= plan.states)
+            in.outputs[i] = withScanAxis(in.outputs[i], plan.outputAxes[i - plan.states], batched ? Dim() : scanLength(in, plan));
         if (batched)
             in.outputs[i] = withLeadingDim(in.outputs[i], Dim());
-        if (in.outputs[i].dims)
-            in.outputs[i].dims->assign(in.outputs[i].dims->size(), Dim());
     }
     return {};
 }

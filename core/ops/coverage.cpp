@@ -36,10 +36,15 @@ void surveyNode(const Graph& graph, NodeId id, Coverage& found) {
         found.notCompiled.push_back({node.name, fullName(node), program.error().message});
 }
 
+// Shapes, axes, indices and flags are no parameters.
+bool isWeight(DType type) { return type != DType::i64 && type != DType::boolean && type != DType::string; }
+
 void survey(const Graph& graph, Coverage& found) {
     for (const auto& value : graph.values())
-        if (value->isConstant() && isFloat(value->constant.type()))
+        if (value->isConstant() && isWeight(value->constant.type())) {
             found.parameters += value->constant.count();
+            found.parameterBytes += static_cast<std::int64_t>(value->constant.byteCount());
+        }
     for (std::size_t i = 0; i < graph.nodeCount(); ++i)
         surveyNode(graph, NodeId(static_cast<std::int64_t>(i)), found);
 }

@@ -19,7 +19,8 @@ struct Coverage {
     std::vector<UncoveredNode> notComputed; // no engine can run these
     std::vector<UncoveredNode> notCompiled; // these run in the runtime or not at all, but not as compiled loops
     std::map<std::string, std::int64_t> operators; // how often each occurs
-    std::int64_t parameters = 0;                   // elements of float constants
+    std::int64_t parameters = 0;                   // elements of constants but int64, bool and text: those steer
+    std::int64_t parameterBytes = 0;
     std::int64_t flops = 0;                        // of all nodes whose shapes are known
     bool flopsComplete = true;                     // false: some nodes have unknown shapes
 };

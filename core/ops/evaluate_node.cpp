@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <stdexcept>
+
+#include "core/ops/containers.h"
 
 namespace tunesmith {
 namespace {
@@ -34,7 +37,7 @@ Result<std::vector<TensorType>> concreteTypes(const Operator& op, const Node& no
                                               const std::vector<Tensor>& inputs) {
     std::vector<TensorType> types;
     for (const Tensor& input : inputs)
-        types.push_back(input.absent() ? TensorType() : TensorType(input.type(), input.shape()));
+        types.push_back(typeOf(input));
     InferContext context(node, opset, std::move(types), inputs);
     context.outputs.resize(node.outputs.size());
     context.values.resize(node.outputs.size());
@@ -43,28 +46,15 @@ Result<std::vector<TensorType>> concreteTypes(const Operator& op, const Node& no
     return context.outputs;
 }
 
-bool agrees(const TensorType& type, const Tensor& tensor) {
-    if (type.dtype != DType::undefined && type.dtype != tensor.type())
-        return false;
-    if (!type.dims)
-        return true;
-    if (type.dims->size() != tensor.rank())
-        return false;
-    for (std::size_t i = 0; i < tensor.rank(); ++i)
-        if ((*type.dims)[i].known() && (*type.dims)[i].extent != tensor.shape()[i])
-            return false;
-    return true;
-}
-
 Status checkResults(const Node& node, const std::vector<TensorType>& types, const std::vector<Tensor>& outputs) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         if (!node.outputs[i].valid())
             continue;
         if (outputs[i].absent())
             return internalError(where(node) + ": the reference kernel made no output " + std::to_string(i));
-        if (!agrees(types[i], outputs[i]))
+        if (!isOfType(outputs[i], types[i]))
             return internalError(where(node) + ": the shape rule promised " + types[i].text() + " and the kernel made " +
-                                 TensorType(outputs[i].type(), outputs[i].shape()).text());
+                                 typeOf(outputs[i]).text());
     }
     return {};
 }
@@ -86,6 +76,21 @@ Result<std::vector<Tensor>> evaluateUnguarded(const Node& node, std::int64_t ops
     return std::move(context.outputs);
 }
 
+std::string remedyOf(const std::string& domain) {
+    static const std::map<std::string, std::string> remedies = {
+        {"com.microsoft.nchwc", "its weights lie in the order of the processor that saved the model; save it again with ONNX Runtime's "
+                                "optimisation level \"extended\" or lower"},
+        {"com.ms.internal.nhwc", "it is in a layout of one execution provider; save the model again with ONNX Runtime's optimisation "
+                                 "level \"extended\" or lower, on the CPU"},
+        {"ai.onnx.contrib", "it is a tokeniser, decoder or the like of onnxruntime-extensions; do that step outside and give its result "
+                            "to a model without it"},
+        {"org.pytorch.aten", "it is PyTorch's own and only runs there; export the model again without the fallback to ATen"},
+        {"ai.onnx.ml", "trees, encoders and the like of classical machine learning are not computed; cut the model before them"},
+    };
+    const auto found = remedies.find(domain);
+    return found == remedies.end() ? std::string() : found->second;
+}
+
 } // namespace
 
 std::int64_t effectiveOpset(const Graph& graph, const std::string& domain) {
@@ -101,8 +106,9 @@ std::optional<std::int64_t> byteSizeOf(const TensorType& type) {
 }
 
 Error unknownOperator(const Node& node) {
-    const std::string domain = node.domain.empty() ? "" : node.domain + ".";
-    return unsupportedError("node '" + node.name + "': the operator " + domain + node.op + " is not supported");
+    const std::string domain = node.domain.empty() ? "" : node.domain + ".", remedy = remedyOf(node.domain);
+    return unsupportedError("node '" + node.name + "': the operator " + domain + node.op + " is not supported" +
+                            (remedy.empty() ? "" : ": " + remedy));
 }
 
 Result<std::vector<Tensor>> evaluateNode(const Node& node, std::int64_t opset, const std::vector<Tensor>& inputs,

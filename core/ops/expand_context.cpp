@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/evaluate_node.h"
+#include "core/ops/infer_shapes.h"
 #include "core/ops/kernel.h"
 
 namespace tunesmith {
@@ -9,6 +10,10 @@ using Axes = std::vector<std::int64_t>;
 ExpandContext::ExpandContext(GraphBuilder& builder, const Graph& graph, const Node& ofNode)
     : OpInputs(graph, ofNode), to(builder), onnxOpset(effectiveOpset(graph)), outputs(ofNode.outputs.size()),
       graph_(graph) {}
+
+Status ExpandContext::checkBody(const std::string& attribute) const {
+    return tunesmith::checkBody(graph_, node, attribute);
+}
 
 ValueId ExpandContext::add(const std::string& op, const std::vector<ValueId>& inputs,
                            std::map<std::string, Attribute> attributes) {

@@ -51,6 +51,9 @@ Status checkChoice(const ExpandContext& context, const Graph& branch) {
 }
 
 Status expandChoice(ExpandContext& context, const Graph& then, const Graph& otherwise) {
+    for (const char* branch : {"then_branch", "else_branch"})
+        if (const Status works = context.checkBody(branch); !works.ok())
+            return context.unsupported(std::string("its ") + branch + " cannot work with these shapes: " + works.error().message);
     TS_TRY(checkChoice(context, then));
     TS_TRY(checkChoice(context, otherwise));
     TS_ASSIGN(const std::vector<ValueId> yes, splicerFor(context, then, ".then").splice({}));
@@ -87,15 +90,29 @@ bool goesOn(const Graph& body) {
 }
 
 Result<std::int64_t> loopTurns(const ExpandContext& context, const Graph& body) {
+    const bool starts = !context.has(1) || (context.isConstant(1) && context.constant(1).count() == 1);
+    if (starts && context.has(1) && context.constant(1).asInt(0) == 0)
+        return 0;
     if (!context.isConstant(0) || context.constant(0).count() != 1)
         return context.unsupported("how often it turns is known when it runs");
-    if (context.has(1) && (!context.isConstant(1) || context.constant(1).count() != 1))
+    if (!starts)
         return context.unsupported("whether it starts is known when it runs");
-    if (context.has(1) && context.constant(1).asInt(0) == 0)
-        return 0;
     if (!goesOn(body))
         return context.unsupported("whether it goes on is known when it runs");
     return std::max<std::int64_t>(context.constant(0).asInt(0), 0);
+}
+
+// What no turn gathers has no elements, but a shape.
+Status checkNothingGathered(const ExpandContext& context, std::size_t states) {
+    for (std::size_t i = states; i < context.outputs.size(); ++i)
+        if (context.wanted(i) && !context.outputType(i).isStatic())
+            return context.unsupported("it never turns, and the shape of what it gathers is not known: " + context.outputType(i).text());
+    return {};
+}
+
+ValueId nothingGathered(ExpandContext& context, std::size_t output) {
+    const TensorType& type = context.outputType(output);
+    return context.addConstant(Tensor::zeros(type.dtype, type.shape()));
 }
 
 } // namespace
@@ -115,8 +132,7 @@ Status expandLoop(ExpandContext& context) {
     TS_ASSIGN(const std::int64_t turns, loopTurns(context, *body));
     TS_TRY(checkTurns(context, turns, *body));
     const std::size_t states = body->inputs().size() - 2;
-    if (turns == 0 && context.outputs.size() > states)
-        return context.unsupported("it never turns, and what it gathers has no elements");
+    TS_TRY(turns == 0 ? checkNothingGathered(context, states) : Status());
     std::vector<ValueId> state(context.node.inputs.begin() + std::min<std::ptrdiff_t>(2, std::ssize(context.node.inputs)),
                                context.node.inputs.end());
     std::vector<std::vector<ValueId>> gathered(context.outputs.size() - std::min(states, context.outputs.size()));
@@ -131,7 +147,9 @@ Status expandLoop(ExpandContext& context) {
     }
     for (std::size_t i = 0; i < context.outputs.size(); ++i)
         if (context.wanted(i))
-            context.outputs[i] = i < states ? state[i] : joined(context, gathered[i - states], 0);
+            context.outputs[i] = i < states   ? state[i]
+                                 : turns == 0 ? nothingGathered(context, i)
+                                              : joined(context, gathered[i - states], 0);
     return {};
 }
 
@@ -153,8 +171,9 @@ Status expandScan(ExpandContext& context) {
     if (!first.dims)
         return context.unsupported("its length is known when it runs");
     const Dim& length = (*first.dims)[frontAxis(axes[0], first.dims->size())];
-    if (!length.known() || length.extent == 0)
+    if (!length.known())
         return context.unsupported("its length is known when it runs");
+    TS_TRY(length.extent == 0 ? checkNothingGathered(context, states) : Status());
     TS_TRY(checkTurns(context, length.extent, *body));
     std::vector<ValueId> state(context.node.inputs.begin(), context.node.inputs.begin() + static_cast<std::ptrdiff_t>(states));
     std::vector<std::vector<ValueId>> gathered(outputAxes.size());
@@ -170,7 +189,9 @@ Status expandScan(ExpandContext& context) {
     }
     for (std::size_t i = 0; i < context.outputs.size(); ++i)
         if (context.wanted(i))
-            context.outputs[i] = i < states ? state[i] : joined(context, gathered[i - states], outputAxes[i - states]);
+            context.outputs[i] = i < states             ? state[i]
+                                 : length.extent == 0 ? nothingGathered(context, i)
+                                                      : joined(context, gathered[i - states], outputAxes[i - states]);
     return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/expand_nodes.h"
 
+#include "core/ops/expand_sequences.h"
 #include "core/ops/fold_constants.h"
 #include "core/ops/infer_shapes.h"
 
@@ -54,10 +55,11 @@ Result<Graph> expandNodes(const Graph& graph, const ExpandOptions& options) {
     constexpr int kDeepest = 16; // bodies within bodies
     Graph current = graph;
     for (int depth = 0; depth < kDeepest; ++depth) {
-        TS_ASSIGN(const std::optional<Graph> next, expandOnce(current, options));
-        if (!next)
+        TS_ASSIGN(std::optional<Graph> next, expandOnce(current, options));
+        TS_ASSIGN(std::optional<Graph> plain, expandSequences(next ? *next : current));
+        if (!next && !plain)
             return current;
-        TS_ASSIGN(const Graph typed, inferShapes(*next));
+        TS_ASSIGN(const Graph typed, inferShapes(plain ? *plain : *next));
         FoldOptions folding = FoldOptions::weights();
         folding.stop = options.stop;
         TS_ASSIGN(const Graph folded, foldConstants(typed, folding));

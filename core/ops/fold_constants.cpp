@@ -65,7 +65,7 @@ private:
         }
         const auto outputs = evaluateNode(node, effectiveOpset(graph_, node.domain), inputs);
         for (std::size_t i = 0; outputs.ok() && i < node.outputs.size(); ++i)
-            if (node.outputs[i].valid())
+            if (node.outputs[i].valid() && (*outputs)[i].type() != DType::undefined) // sequences are no constants
                 builder_.setConstant(node.outputs[i], (*outputs)[i]);
     }
 

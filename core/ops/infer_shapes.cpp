@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/graph/graph_builder.h"
+#include "core/ops/body_types.h"
 #include "core/ops/evaluate_node.h"
 
 namespace tunesmith {
@@ -13,6 +14,7 @@ namespace {
 // Only shape computations are followed by value here; weights are the business of constant folding.
 constexpr std::int64_t kMaxFollowedInputs = 1 << 16; // elements
 constexpr std::int64_t kMaxFollowedOutputs = 4096;
+constexpr int kMostAttempts = 3, kDeepestTurns = 4; // for types that hold on every turn of loops, and of loops within loops
 constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40; // the rules add extents to attributes without fear
 
 bool isTooLarge(const TensorType& type) {
@@ -117,17 +119,23 @@ void forgetShapes(const Graph& graph, std::vector<TensorType>& types) {
             types[i].dims.reset();
 }
 
+struct Trust {
+    bool forget = false;          // types that bodies declare for what they compute are not believed
+    StaleShapes* stale = nullptr; // where contradicted shapes are told
+};
+
 // One graph, or the body of a control flow node inside of another.
 class Inference {
 public:
-    // With `forget`, types that bodies declare for what they compute are not believed.
-    Inference(const Graph& graph, std::vector<TensorType> types, const Inference* outer, bool forget)
-        : graph_(graph), types_(std::move(types)), known_(graph.valueCount()), outer_(outer), forget_(forget) {}
-
-    Status run() {
+    Inference(const Graph& graph, std::vector<TensorType> types, const Inference* outer, Trust trust)
+        : graph_(graph), types_(std::move(types)), known_(graph.valueCount()), outer_(outer), trust_(trust),
+          depth_(outer ? outer->depth_ + 1 : 0) {
         for (std::size_t i = 0; i < graph_.valueCount(); ++i)
             if (graph_.values()[i]->isConstant())
                 known_[i] = graph_.values()[i]->constant;
+    }
+
+    Status run() {
         TS_TRY(takeCaptures());
         for (std::size_t i = 0; i < graph_.valueCount(); ++i)
             if (isTooLarge(types_[i]))
@@ -150,6 +158,11 @@ public:
             builder.replaceNode(id, node);
         TS_ASSIGN(inferred.graph, builder.build());
         return inferred;
+    }
+
+    Status checkBody(const Graph& body, const Node& node) const {
+        const auto inferred = inferTurns(body, node);
+        return inferred.ok() ? Status() : Status(inferred.error());
     }
 
 private:
@@ -207,7 +220,7 @@ private:
             auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute);
             if (!body)
                 continue;
-            Result<Graph> inferred = inferBody(**body, node);
+            Result<Graph> inferred = inferTurns(**body, node);
             changed = true;
             if (inferred.ok())
                 *body = std::make_shared<const Graph>(*std::move(inferred));
@@ -221,13 +234,40 @@ private:
         return node;
     }
 
-    Result<Graph> inferBody(const Graph& body, const Node& node) const {
+    // A body whose inputs have the types that hold on every turn; where none are found, those that it declares.
+    Result<Graph> inferTurns(const Graph& body, const Node& node) const {
+        auto operands = depth_ < kDeepestTurns ? bodyOperands(contextFor(node)) : std::nullopt;
+        if (!operands || operands->types.size() != body.inputs().size() ||
+            body.outputs().size() < operands->firstResult + operands->states)
+            return inferBody(body, node);
+        for (std::size_t i = 0; i < operands->types.size(); ++i)
+            operands->types[i] = mergeTypes(operands->types[i], body.value(body.inputs()[i]).type).valueOr(operands->types[i]);
+        for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+            auto inferred = inferBody(body, node, operands->types);
+            if (!inferred.ok())
+                break;
+            bool steady = true;
+            for (std::size_t i = 0; i < operands->states; ++i) {
+                TensorType& type = operands->types[operands->firstState + i];
+                const TensorType& next = inferred->value(inferred->outputs()[operands->firstResult + i]).type;
+                steady = steady && covers(type, next);
+                type = commonType(type, next);
+            }
+            if (steady)
+                return inferred;
+        }
+        return inferBody(body, node);
+    }
+
+    Result<Graph> inferBody(const Graph& body, const Node& node, const std::vector<TensorType>& inputs = {}) const {
         std::vector<TensorType> types;
         for (const auto& value : body.values())
             types.push_back(value->type);
-        if (forget_)
+        if (trust_.forget)
             forgetShapes(body, types);
-        Inference inner(body, std::move(types), this, forget_);
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            types[body.inputs()[i].index()] = inputs[i];
+        Inference inner(body, std::move(types), this, trust_);
         TS_TRY(within(inner.run(), node));
         TS_ASSIGN(InferredGraph inferred, inner.result());
         return std::move(inferred.graph);
@@ -261,14 +301,24 @@ private:
         return status.ok() ? status : Status(status.error().within("in the body of node '" + node.name + "' (" + node.op + ")"));
     }
 
-    // Merges what the rule says of one output with what the model declared.
+    // What the rule says of one output and what the model declares, together.
+    Result<TensorType> merged(const Node& node, ValueId id, const TensorType& inferred) const {
+        const TensorType& declared = types_[id.index()];
+        if (auto both = mergeTypes(inferred, declared); both.ok())
+            return both;
+        const std::string sentence = "node '" + node.name + "' (" + node.op + "): its output '" + graph_.value(id).name + "' is " +
+                                     inferred.text() + " but the model declares " + declared.text();
+        const auto kept = mergeTypes(inferred, declared.opaque ? declared : TensorType(declared.dtype));
+        if (!trust_.stale || !kept.ok())
+            return inputError(sentence);
+        if (std::ranges::find(*trust_.stale, sentence) == trust_.stale->end()) // bodies are looked at more than once
+            trust_.stale->push_back(sentence);
+        return kept;
+    }
+
     Status settle(const Node& node, ValueId id, const TensorType& inferred, const Tensor& value) {
         TensorType& type = types_[id.index()];
-        const auto merged = mergeTypes(inferred, type);
-        if (!merged.ok())
-            return inputError("node '" + node.name + "' (" + node.op + "): its output '" + graph_.value(id).name + "' is " +
-                              inferred.text() + " but the model declares " + type.text());
-        type = *merged;
+        TS_ASSIGN(type, merged(node, id, inferred));
         if (isTooLarge(type) || (type.isStatic() && !byteSizeOf(type)))
             return inputError("node '" + node.name + "' (" + node.op + "): its output " + type.text() + " is too large");
         if (!value.absent()) {
@@ -310,7 +360,8 @@ private:
     std::vector<TensorType> types_;
     std::vector<Tensor> known_;
     const Inference* outer_;
-    bool forget_;
+    Trust trust_;
+    int depth_;
     std::map<NodeId, Node> rewritten_; // with bodies whose types are inferred
 };
 
@@ -352,7 +403,13 @@ Result<TensorType> mergeTypes(const TensorType& preferred, const TensorType& oth
         const TensorType& tensor = preferred.opaque ? other : preferred;
         if (!tensor.opaque && (tensor.dims || tensor.dtype != DType::undefined))
             return contradiction;
-        return preferred.opaque ? preferred : other;
+        if (!preferred.opaque || !other.opaque || preferred.opaque->kind != other.opaque->kind || !preferred.opaque->element)
+            return preferred.opaque ? preferred : other;
+        const auto element = mergeTypes(*preferred.opaque->element, *other.opaque->element);
+        return !element.ok()                              ? preferred
+               : *element == *other.opaque->element       ? other // as the model has it
+               : preferred.is(OpaqueType::Kind::sequence) ? TensorType::sequenceOf(*element)
+                                                          : TensorType::optionalOf(*element);
     }
     if (merged.dtype == DType::undefined)
         merged.dtype = other.dtype;
@@ -375,7 +432,18 @@ Result<TensorType> mergeTypes(const TensorType& preferred, const TensorType& oth
     return merged;
 }
 
-Result<InferredGraph> inferShapesAndValues(const Graph& graph, const DimBindings& bindings) {
+Status checkBody(const Graph& graph, const Node& node, const std::string& attribute) {
+    const auto found = node.attributes.find(attribute);
+    const auto* body = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
+    if (!body || !*body)
+        return inputError("node '" + node.name + "' (" + node.op + ") has no " + attribute);
+    std::vector<TensorType> types;
+    for (const auto& value : graph.values())
+        types.push_back(value->type);
+    return Inference(graph, std::move(types), nullptr, {}).checkBody(**body, node);
+}
+
+Result<InferredGraph> inferShapesAndValues(const Graph& graph, const DimBindings& bindings, StaleShapes* stale) {
     std::vector<TensorType> types;
     for (const auto& value : graph.values())
         types.push_back(value->type);
@@ -385,13 +453,13 @@ Result<InferredGraph> inferShapesAndValues(const Graph& graph, const DimBindings
         forgetShapes(graph, types);
         declareOutputs(graph, binder, types);
     }
-    Inference inference(graph, std::move(types), nullptr, !bindings.empty());
+    Inference inference(graph, std::move(types), nullptr, {!bindings.empty(), stale});
     TS_TRY(inference.run());
     return inference.result();
 }
 
-Result<Graph> inferShapes(const Graph& graph, const DimBindings& bindings) {
-    TS_ASSIGN(InferredGraph inferred, inferShapesAndValues(graph, bindings));
+Result<Graph> inferShapes(const Graph& graph, const DimBindings& bindings, StaleShapes* stale) {
+    TS_ASSIGN(InferredGraph inferred, inferShapesAndValues(graph, bindings, stale));
     return std::move(inferred.graph);
 }
 

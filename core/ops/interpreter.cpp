@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/ops/containers.h"
 #include "core/ops/evaluate_node.h"
 
 namespace tunesmith {
@@ -102,7 +103,16 @@ private:
     std::vector<std::vector<ValueId>> dead_;
 };
 
+std::vector<Tensor> withDefaults(const Graph& graph, std::vector<Tensor> inputs) {
+    for (std::size_t i = 0; i < std::min(inputs.size(), graph.inputs().size()); ++i)
+        if (inputs[i].absent())
+            inputs[i] = graph.value(graph.inputs()[i]).fallback;
+    return inputs;
+}
+
 bool fits(const TensorType& type, const Tensor& tensor, std::map<std::string, std::int64_t>& symbols) {
+    if (type.opaque)
+        return isOfType(tensor, type);
     if (type.dtype != DType::undefined && type.dtype != tensor.type())
         return false;
     if (!type.dims)
@@ -142,7 +152,7 @@ Status checkInputs(const Graph& graph, const std::vector<Tensor>& inputs) {
         const auto before = symbols;
         if (!fits(input.type, inputs[i], symbols))
             return inputError("input '" + input.name + "': expected " + input.type.text() + symbolsText(input.type, before) +
-                              ", got " + TensorType(inputs[i].type(), inputs[i].shape()).text());
+                              ", got " + typeOf(inputs[i]).text());
     }
     return {};
 }
@@ -154,9 +164,9 @@ Result<std::vector<Tensor>> orderInputs(const Graph& graph, const std::map<std::
         const Value& input = graph.value(id);
         names += (names.empty() ? "" : ", ") + input.name;
         const auto found = inputs.find(input.name);
-        if (found == inputs.end())
+        if (found == inputs.end() && !input.hasDefault())
             return inputError("input '" + input.name + "' (" + input.type.text() + ") is not given");
-        ordered.push_back(found->second);
+        ordered.push_back(found == inputs.end() ? input.fallback : found->second);
     }
     for (const auto& [name, tensor] : inputs) {
         const ValueId id = graph.findValue(name);
@@ -167,8 +177,9 @@ Result<std::vector<Tensor>> orderInputs(const Graph& graph, const std::map<std::
 }
 
 Result<std::vector<Tensor>> Interpreter::run(const std::vector<Tensor>& inputs, const RunOptions& options) const {
-    TS_TRY(checkInputs(graph_, inputs));
-    return Frame(graph_, options, nullptr).run(inputs);
+    const std::vector<Tensor> all = withDefaults(graph_, inputs);
+    TS_TRY(checkInputs(graph_, all));
+    return Frame(graph_, options, nullptr).run(all);
 }
 
 Result<std::vector<Tensor>> Interpreter::run(const std::map<std::string, Tensor>& inputs, const RunOptions& options) const {

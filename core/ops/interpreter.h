@@ -25,7 +25,7 @@ public:
 
     const Graph& graph() const { return graph_; }
 
-    // Inputs in the order of graph.inputs(), or by name; outputs in the order of graph.outputs(). Inputs are checked
+    // Inputs in the order of graph.inputs(), or by name (absent, or not named: the default, where there is one); outputs in the order of graph.outputs(). Inputs are checked
     // against their declared types, symbolic dimensions against each other.
     Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs, const RunOptions& options = {}) const;
     Result<std::vector<Tensor>> run(const std::map<std::string, Tensor>& inputs, const RunOptions& options = {}) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/ops/containers.h"
 #include "core/ops/evaluate_node.h"
 
 namespace tunesmith {
@@ -84,7 +85,7 @@ Status checkComputable(const Graph& graph, NodeId id) {
         return unknownOperator(node);
     for (const auto* ids : {&node.inputs, &node.outputs})
         for (const ValueId value : *ids)
-            if (value.valid() && graph.value(value).type.opaque)
+            if (value.valid() && graph.value(value).type.opaque && !takesContainers(node))
                 return unsupportedError("node '" + node.name + "' (" + node.op + "): '" + graph.value(value).name + "' is " +
                                         graph.value(value).type.text() + ", and only tensors are computed");
     InferContext context(graph, node);

@@ -104,6 +104,7 @@ public:
     bool wanted(std::size_t index) const { return index < node.outputs.size() && node.outputs[index].valid(); }
     const TensorType& outputType(std::size_t index) const { return graph_.value(node.outputs[index]).type; }
     ValueId captured(const std::string& name) const { return graph_.findValue(name); }
+    Status checkBody(const std::string& attribute) const; // whether a body of the node can work with the shapes around it
 
     // A new node of an ONNX operator after this one's name, as GraphBuilder::add.
     ValueId add(const std::string& op, const std::vector<ValueId>& inputs, std::map<std::string, Attribute> attributes = {});

@@ -23,6 +23,7 @@ using OperatorList = std::vector<Operator>;
     X(Comparison)                                                                                                      \
     X(ConcatSplit)                                                                                                     \
     X(Constant)                                                                                                        \
+    X(Containers)                                                                                                      \
     X(ControlFlow)                                                                                                     \
     X(ContribEmbedNorm)                                                                                                \
     X(ContribFusedProducts)                                                                                            \

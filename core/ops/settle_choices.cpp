@@ -2,6 +2,7 @@
 #include "core/ops/settle_choices.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/graph/body_splicer.h"
 #include "core/ops/expand_nodes.h"
@@ -13,6 +14,7 @@ namespace {
 using Body = std::shared_ptr<const Graph>;
 
 constexpr std::size_t kDeepest = 64;               // bodies within bodies, choices within choices
+constexpr std::int64_t kFirstWhere = 9;            // the opset
 constexpr std::int64_t kMostCopiedElements = 4096; // shapes and flags; weights stay where they are
 
 // A graph among those around it, the nearest first: what bodies read by name.
@@ -33,15 +35,46 @@ private:
     }
 };
 
-const Graph* takenBranch(const Graph& graph, const Node& node) {
-    if (node.op != "If" || !node.domain.empty() || !node.hasInput(0))
-        return nullptr;
-    const Tensor& condition = graph.value(node.inputs[0]).constant;
-    if (condition.absent() || condition.count() != 1)
-        return nullptr;
-    const auto found = node.attributes.find(condition.asInt(0) != 0 ? "then_branch" : "else_branch");
+constexpr const char* kBranches[] = {"else_branch", "then_branch"}; // by the condition
+
+bool isChoice(const Node& node) { return node.op == "If" && node.domain.empty() && node.hasInput(0); }
+
+const Graph* branchOf(const Node& node, const char* name) {
+    const auto found = node.attributes.find(name);
     const Body* branch = found == node.attributes.end() ? nullptr : std::get_if<Body>(&found->second);
     return branch && *branch && (*branch)->outputs().size() == node.outputs.size() ? branch->get() : nullptr;
+}
+
+// The branch that stands for an If.
+struct Choice {
+    const Graph* branch = nullptr; // none: both may be taken
+    bool taken = false;            // when the condition is true
+    bool assumed = false;          // the other one cannot work
+};
+
+Choice choiceOf(const Graph& graph, const Node& node) {
+    if (!isChoice(node))
+        return {};
+    if (const Tensor& condition = graph.value(node.inputs[0]).constant; condition.count() == 1 && !condition.absent()) {
+        const bool taken = condition.asInt(0) != 0;
+        return {branchOf(node, kBranches[taken]), taken};
+    }
+    const bool works[] = {checkBody(graph, node, kBranches[0]).ok(), checkBody(graph, node, kBranches[1]).ok()};
+    return works[0] == works[1] ? Choice() : Choice{branchOf(node, kBranches[works[1]]), works[1], true};
+}
+
+// What is computed counts only where the condition says so: NaN elsewhere, in types that have one.
+Result<std::vector<ValueId>> guarded(GraphBuilder& builder, const Node& node, bool taken, std::vector<ValueId> results) {
+    const ValueId condition = builder.add("Reshape", {node.inputs[0], builder.addConstant(node.name + ".scalar", Tensor::ofInts({}))}, {},
+                                          1, node.name + ".condition");
+    for (ValueId& result : results) {
+        const DType type = builder.value(result).type.dtype;
+        if (!isFloat(type))
+            continue;
+        const ValueId nothing = builder.addConstant(node.name + ".nan", Tensor::scalar(std::numeric_limits<float>::quiet_NaN()).cast(type));
+        result = builder.add("Where", {condition, taken ? result : nothing, taken ? nothing : result}, {}, 1, node.name + ".guarded");
+    }
+    return results;
 }
 
 // Small constants of the graphs around a body become its own, so that it folds with them. What a loop carries
@@ -68,7 +101,7 @@ Result<std::optional<Graph>> settleOnce(const Graph& graph) {
     bool settled = false;
     for (std::size_t n = 0; n < graph.nodeCount(); ++n) {
         const Node& node = *graph.nodes()[n];
-        const Graph* branch = takenBranch(graph, node);
+        const auto [branch, taken, assumed] = choiceOf(graph, node);
         if (!branch)
             continue;
         const auto captured = [&](const std::string& name) {
@@ -81,7 +114,10 @@ Result<std::optional<Graph>> settleOnce(const Graph& graph) {
                     builder.addCapture(name, inBranch.valid() ? branch->value(inBranch).type : TensorType());
             return found->second;
         };
-        TS_ASSIGN(const auto results, BodySplicer(builder, *branch, node.name + "/", captured).splice({}));
+        TS_ASSIGN(auto results, BodySplicer(builder, *branch, node.name + "/", captured).splice({}));
+        if (assumed && graph.opset() >= kFirstWhere) {
+            TS_ASSIGN(results, guarded(builder, node, taken, std::move(results)));
+        }
         replaceByIdentities(builder, NodeId(static_cast<std::int64_t>(n)), results);
         settled = true;
     }
@@ -129,6 +165,19 @@ Result<Graph> settle(const Graph& graph, const Scope* around, const FoldOptions&
 }
 
 } // namespace
+
+std::vector<std::string> impossibleBranches(const Graph& graph) {
+    std::vector<std::string> sentences;
+    for (const auto& node : graph.nodes()) {
+        const Choice choice = choiceOf(graph, *node);
+        if (!choice.branch || !choice.assumed)
+            continue;
+        const char* other = kBranches[!choice.taken];
+        sentences.push_back("node '" + node->name + "' (If): its " + other + " cannot work with these sizes (" +
+                            checkBody(graph, *node, other).error().message + "); what is compiled or exported does without it");
+    }
+    return sentences;
+}
 
 Result<Graph> settleChoices(const Graph& graph, const FoldOptions& options) {
     TS_ASSIGN(const Graph settled, settle(graph, nullptr, options));

@@ -189,11 +189,27 @@ private slots:
     }
 
     void loopsBecomeTheirTurns() {
-        for (const std::int64_t turns : {1, 4}) {
+        for (const std::int64_t turns : {-1, 0, 1, 4}) {
             GraphBuilder builder;
             addLoop(builder, builder.addConstant("", Tensor::scalar(turns)), summingBody(true));
             compareExpansion(builder, "Loop");
         }
+    }
+
+    // However many turns are allowed: the condition is false at the start.
+    void loopsThatNeverStartGiveWhatTheyWereGiven() {
+        GraphBuilder builder;
+        builder.setOpset("", 17);
+        builder.addInput("x", kPair);
+        Node loop;
+        loop.op = "Loop";
+        loop.inputs = {builder.addInput("turns", TensorType(DType::i64, Shape{})), builder.addConstant("", Tensor::scalar(false)),
+                       builder.addConstant("", Tensor::of<float>({2}, {1, 2}))};
+        loop.outputs = {builder.addValue("last"), builder.addValue("all")};
+        loop.attributes["body"] = summingBody(true);
+        builder.addNode(loop);
+        builder.setOutputs(loop.outputs);
+        compareExpansion(builder, "Loop");
     }
 
     void loopsOfUnknownLengthStay() {

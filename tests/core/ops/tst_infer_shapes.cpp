@@ -15,6 +15,11 @@ private slots:
     void bindsPositions();
     void unknownNameListsTheModels();
     void contradictionsAreErrors();
+    void staleShapesAreToldAndGivenUp_data();
+    void staleShapesAreToldAndGivenUp();
+    void whatALoopCarriesHasTheTypeOfEveryTurn_data();
+    void whatALoopCarriesHasTheTypeOfEveryTurn();
+    void slicesOfAScanHaveTheirType();
     void followsShapeComputations();
     void forgetsStaleTypesOnlyWithBindings();
     void unknownOperatorsStayOpaque();
@@ -89,6 +94,124 @@ void InferShapesTest::contradictionsAreErrors() {
     QVERIFY(!result.ok());
     const QString message = QString::fromStdString(result.error().message);
     QVERIFY2(message.contains("'turn'") && message.contains("float32[3,2]") && message.contains("float32[2,3]"), qPrintable(message));
+}
+
+void InferShapesTest::staleShapesAreToldAndGivenUp_data() {
+    QTest::addColumn<std::string>("declared");
+    QTest::addColumn<bool>("told");
+    QTest::newRow("extent") << std::string("4,9") << true;
+    QTest::newRow("rank") << std::string("3") << true;
+    QTest::newRow("fits") << std::string("3,2") << false;
+}
+
+// As other runtimes do it: what follows from the inputs holds.
+void InferShapesTest::staleShapesAreToldAndGivenUp() {
+    QFETCH(std::string, declared);
+    QFETCH(bool, told);
+    Shape shape;
+    for (const QString& extent : QString::fromStdString(declared).split(','))
+        shape.push_back(extent.toInt());
+    GraphBuilder builder("m");
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2, 3}));
+    const ValueId turned = builder.add("Transpose", {x}, {}, 1, "turn");
+    builder.setType(turned, TensorType(DType::f32, shape));
+    builder.setOutputs({builder.add("Neg", {turned})});
+    StaleShapes stale;
+    const auto graph = inferShapes(*builder.build(), {}, &stale);
+    QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().message.c_str());
+    QCOMPARE(outputText(*graph), std::string("float32[3,2]"));
+    QCOMPARE(stale.size(), std::size_t(told));
+    QVERIFY(!told || stale[0].find("'turn'") != std::string::npos);
+    QVERIFY(inferShapes(*graph).ok()); // nothing is stale any more
+    builder.setType(turned, TensorType(DType::i32, Shape{3, 2}));
+    QVERIFY(!inferShapes(*builder.build(), {}, &stale).ok()); // element types are never given up
+}
+
+namespace {
+
+using Body = std::shared_ptr<const Graph>;
+
+// A loop whose body makes of its state what `op` makes of it; the body states no types, as some exporters write it.
+GraphBuilder loopOver(const char* op, const std::vector<std::int64_t>& constantOperand) {
+    GraphBuilder body("body");
+    body.addInput("turn", {});
+    const ValueId on = body.addInput("on", {}), state = body.addInput("state", {});
+    std::vector<ValueId> operands{state};
+    if (std::string(op) == "Concat")
+        operands.push_back(state);
+    else if (!constantOperand.empty())
+        operands.push_back(body.addConstant("", Tensor::ofInts(constantOperand)));
+    const ValueId next = std::string(op) == "Concat" ? body.add(op, operands, {{"axis", std::int64_t(0)}}) : body.add(op, operands);
+    body.setOutputs({body.add("Identity", {on}), next, body.add("Identity", {next})});
+    GraphBuilder builder("m");
+    builder.setOpset("", 13);
+    const ValueId turns = builder.addInput("turns", TensorType(DType::i64, Shape{})), x = builder.addInput("x", TensorType(DType::f32, Shape{2, 3}));
+    Node loop;
+    loop.op = "Loop";
+    loop.name = "loop";
+    loop.inputs = {turns, ValueId(), x};
+    loop.outputs = {builder.addValue("last"), builder.addValue("all")};
+    loop.attributes["body"] = std::make_shared<const Graph>(*body.build());
+    const std::vector<ValueId> outputs = loop.outputs;
+    builder.addNode(std::move(loop));
+    builder.setOutputs(outputs);
+    return builder;
+}
+
+} // namespace
+
+void InferShapesTest::whatALoopCarriesHasTheTypeOfEveryTurn_data() {
+    QTest::addColumn<std::string>("op");
+    QTest::addColumn<std::vector<std::int64_t>>("operand");
+    QTest::addColumn<std::string>("state");
+    QTest::addColumn<std::string>("gathered");
+    QTest::newRow("the same on every turn") << std::string("Relu") << Ints{} << std::string("float32[2,3]") << std::string("float32[?,2,3]");
+    QTest::newRow("grows") << std::string("Concat") << Ints{} << std::string("float32[?,3]") << std::string("float32[?,?,3]");
+    QTest::newRow("turns round") << std::string("Transpose") << Ints{} << std::string("float32[?,?]") << std::string("float32[?,?,?]");
+    QTest::newRow("another rank") << std::string("Unsqueeze") << Ints{0} << std::string("float32[...]") << std::string("float32[...]");
+}
+
+void InferShapesTest::whatALoopCarriesHasTheTypeOfEveryTurn() {
+    QFETCH(std::string, op);
+    QFETCH(std::vector<std::int64_t>, operand);
+    QFETCH(std::string, state);
+    QFETCH(std::string, gathered);
+    const auto graph = inferShapes(*loopOver(op.c_str(), operand).build());
+    QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().message.c_str());
+    const Graph& body = *std::get<Body>(graph->nodes()[0]->attributes.at("body"));
+    const auto typeOf = [&](std::size_t i) { return body.value(body.inputs()[i]).type.text(); };
+    QCOMPARE(typeOf(0), std::string("int64[]"));
+    QCOMPARE(typeOf(1), std::string("bool[]"));
+    QCOMPARE(typeOf(2), state);
+    QCOMPARE(outputText(*graph), state);
+    QCOMPARE(outputText(*graph, 1), gathered);
+}
+
+void InferShapesTest::slicesOfAScanHaveTheirType() {
+    GraphBuilder body("body");
+    const ValueId sum = body.addInput("sum", {}), slice = body.addInput("slice", {});
+    const ValueId next = body.add("Add", {sum, slice});
+    body.setOutputs({next, body.add("Identity", {next})});
+    GraphBuilder builder("m");
+    builder.setOpset("", 13);
+    const ValueId start = builder.addInput("start", TensorType(DType::f32, Shape{4})), x = builder.addInput("x", TensorType(DType::f32, Shape{4, 7}));
+    Node scan;
+    scan.op = "Scan";
+    scan.inputs = {start, x};
+    scan.outputs = {builder.addValue("last"), builder.addValue("all")};
+    scan.attributes = {{"body", std::make_shared<const Graph>(*body.build())},
+                       {"num_scan_inputs", std::int64_t(1)},
+                       {"scan_input_axes", Ints{-1}},
+                       {"scan_output_axes", Ints{1}}};
+    const std::vector<ValueId> outputs = scan.outputs;
+    builder.addNode(std::move(scan));
+    builder.setOutputs(outputs);
+    const auto graph = inferShapes(*builder.build());
+    QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().message.c_str());
+    const Graph& typed = *std::get<Body>(graph->nodes()[0]->attributes.at("body"));
+    QCOMPARE(typed.value(typed.inputs()[1]).type.text(), std::string("float32[4]"));
+    QCOMPARE(outputText(*graph), std::string("float32[4]"));
+    QCOMPARE(outputText(*graph, 1), std::string("float32[4,7]"));
 }
 
 void InferShapesTest::followsShapeComputations() {

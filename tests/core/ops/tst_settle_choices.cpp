@@ -125,6 +125,38 @@ private slots:
         QCOMPARE(countOf(graph, "Relu"), 1);
     }
 
+    // Only one branch can work with these shapes, and whether it is meant is not known: it is what is computed, and
+    // its result counts only where it is meant.
+    void aBranchThatCannotWorkIsLeftOut() {
+        for (const bool first : {true, false}) {
+            GraphBuilder builder;
+            const ValueId x = builder.addInput("x", kRows);
+            const ValueId meant = builder.addInput("meant", kTruth);
+            const Graph model = modelOf(builder, addChoice(builder, meant, first ? reading("Neg") : squeezing(),
+                                                           first ? squeezing() : reading("Neg")));
+            const auto told = impossibleBranches(model);
+            QCOMPARE(told.size(), std::size_t(1));
+            QVERIFY(told[0].find(first ? "else_branch" : "then_branch") != std::string::npos);
+            const Graph graph = take(settleChoices(model));
+            QCOMPARE(countOf(graph, "If") + countOf(graph, "Squeeze"), 0);
+            QVERIFY(graph.value(graph.outputs()[0]).type == kRows);
+            const Tensor rows = take(randomInputs(graph, 1))[0];
+            const auto outputOf = [&](bool condition) {
+                return take(Interpreter(graph).run(std::vector<Tensor>{rows, Tensor::scalar(condition)}))[0];
+            };
+            QCOMPARE(outputOf(first).asDouble(0), -rows.asDouble(0));
+            QVERIFY(std::isnan(outputOf(!first).asDouble(0)));
+            static_cast<void>(x);
+        }
+    }
+
+    void whereBothBranchesWorkNothingIsTold() {
+        GraphBuilder builder;
+        builder.addInput("x", kRows);
+        const ValueId condition = builder.addInput("condition", kTruth);
+        QVERIFY(impossibleBranches(modelOf(builder, addChoice(builder, condition, reading("Exp"), reading("Neg")))).empty());
+    }
+
     void constantsAroundABodySettleIt() {
         GraphBuilder body("body");
         const ValueId known = body.addCapture("known", kTruth);
