@@ -10,6 +10,7 @@
 #include "core/base/atomic_file.h"
 #include "core/onnx/graph_writer.h"
 #include "core/onnx/proto.h"
+#include "core/onnx/second_reader.h"
 
 namespace tunesmith {
 namespace {
@@ -76,7 +77,9 @@ Status writeExternal(AtomicFile& file, const ExternalSink& sink) {
     return {};
 }
 
-Status writeFiles(const Graph& graph, const std::filesystem::path& target, const ExportOptions& options) {
+// Gives what the second reader, if there is one, says.
+using Reader = Result<std::string> (*)(onnx::ModelProto&);
+Result<std::string> writeFiles(const Graph& graph, const std::filesystem::path& target, const ExportOptions& options, Reader reader) {
     std::error_code notThereYet;
     const auto resolved = std::filesystem::canonical(target, notThereYet); // the data lies beside the file, not the link
     const std::filesystem::path& path = notThereYet ? target : resolved;
@@ -89,12 +92,28 @@ Status writeFiles(const Graph& graph, const std::filesystem::path& target, const
     TS_TRY(writeModel(graph, model, sink ? &*sink : nullptr));
     TS_ASSIGN(AtomicFile file, AtomicFile::create(path));
     TS_TRY(writeTo(file, model));
+    std::string said;
+    if (reader) {
+        TS_ASSIGN(said, reader(model));
+    }
     if (sink) {
         TS_ASSIGN(AtomicFile data, AtomicFile::create(dataPath));
         TS_TRY(writeExternal(data, *sink));
         TS_TRY(data.commit());
     }
-    return file.commit();
+    TS_TRY(file.commit());
+    return said;
+}
+
+Result<std::string> exportWith(Reader reader, const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
+    try {
+        auto written = writeFiles(graph, path, options, reader);
+        if (written.ok() || written.error().kind == ErrorKind::io)
+            return written;
+        return written.error().within("cannot write '" + path.string() + "'");
+    } catch (const std::bad_alloc&) {
+        return ioError("cannot write '" + path.string() + "': there is not enough memory");
+    }
 }
 
 } // namespace
@@ -111,14 +130,12 @@ Result<std::vector<std::byte>> exportOnnxBytes(const Graph& graph) {
 }
 
 Status exportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
-    try {
-        const Status written = writeFiles(graph, path, options);
-        if (written.ok() || written.error().kind == ErrorKind::io)
-            return written;
-        return written.error().within("cannot write '" + path.string() + "'");
-    } catch (const std::bad_alloc&) {
-        return ioError("cannot write '" + path.string() + "': there is not enough memory");
-    }
+    TS_TRY(exportWith(nullptr, graph, path, options));
+    return {};
+}
+
+Result<std::string> exportCheckedOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
+    return exportWith(readAgain, graph, path, options);
 }
 
 } // namespace tunesmith

@@ -19,6 +19,10 @@ struct ExportOptions {
     std::size_t externalThreshold = 1024;      // tensors of fewer bytes stay in the model all the same
 };
 
+// The same, and a second reader (second_reader.h) looks at the model before it takes its place; a file that it refuses is
+// not left behind. Gives a sentence about what was checked.
+Result<std::string> exportCheckedOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
+
 // The file appears whole or not at all; an external data file beside it is put in place first.
 Status exportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
 

@@ -14,15 +14,7 @@ namespace {
 
 Result<MappedBytes> mapWhole(const std::filesystem::path& path) {
     TS_ASSIGN(const InputFile file, InputFile::open(path));
-    const std::size_t size = file.size();
-    if (size == 0)
-        return MappedBytes{};
-    void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
-    if (memory == MAP_FAILED)
-        return readFailure(path, errno);
-    std::shared_ptr<const void> owner(
-        memory, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
-    return MappedBytes{{static_cast<const std::byte*>(memory), size}, std::move(owner)};
+    return mapFile(file, path);
 }
 
 bool isInside(const std::filesystem::path& path, const std::filesystem::path& folder) {
@@ -48,7 +40,7 @@ Result<std::filesystem::path> resolve(const std::filesystem::path& folder, const
     const auto real = std::filesystem::canonical(home / relative, error);
     if (error)
         return ioError("its external data cannot be read: '" + (folder / relative).string() +
-                       "': " + error.message());
+                       "': " + error.message() + "; it belongs beside the model, copy or download it, too");
     if (!isInside(real, home))
         return inputError("its external data '" + location +
                           "' is a link that leaves the model's folder, so it is not read");
@@ -56,6 +48,18 @@ Result<std::filesystem::path> resolve(const std::filesystem::path& folder, const
 }
 
 } // namespace
+
+Result<MappedBytes> mapFile(const InputFile& file, const std::filesystem::path& path) {
+    const std::size_t size = file.size();
+    if (size == 0)
+        return MappedBytes{};
+    void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
+    if (memory == MAP_FAILED)
+        return readFailure(path, errno);
+    std::shared_ptr<const void> owner(
+        memory, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
+    return MappedBytes{{static_cast<const std::byte*>(memory), size}, std::move(owner)};
+}
 
 Result<MappedBytes> ExternalFiles::open(const std::string& location) {
     if (const auto known = files_.find(location); known != files_.end())

@@ -16,6 +16,9 @@ struct MappedBytes {
     std::shared_ptr<const void> owner;
 };
 
+class InputFile;
+Result<MappedBytes> mapFile(const InputFile& file, const std::filesystem::path& path);
+
 // Where the tensors of a model lie outside the model file, as its `external_data` entries say.
 struct ExternalPlace {
     std::string location;

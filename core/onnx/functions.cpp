@@ -18,21 +18,43 @@ namespace {
 using Names = std::map<std::string, std::string>;
 constexpr int kMostNodes = 1'000'000;
 
-std::string keyOf(const std::string& domain, const std::string& name) { return (domain == "ai.onnx" ? "" : domain) + ":" + name; }
+constexpr std::size_t kMostOpen = 256; // calls within calls
 std::string shown(const std::string& name) { return "'" + (isUtf8(name) ? name : "?") + "'"; }
 
-// Attributes with a default value: a later field than those that Debian's classes know.
-std::vector<onnx::AttributeProto> defaultsOf(const onnx::FunctionProto& function) {
-    constexpr int kField = 11;
-    std::vector<onnx::AttributeProto> defaults;
-    const auto& unknown = function.GetReflection()->GetUnknownFields(function);
+// A later field than those that Debian's classes know: all its values, as they are stored.
+template <class Message> std::vector<std::string> laterField(const Message& message, int number) {
+    std::vector<std::string> values;
+    const auto& unknown = message.GetReflection()->GetUnknownFields(message);
     for (int i = 0; i < unknown.field_count(); ++i)
         if (const auto& field = unknown.field(i);
-            field.number() == kField && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
-            if (!defaults.emplace_back().ParseFromString(field.length_delimited()))
-                defaults.pop_back();
+            field.number() == number && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+            values.push_back(field.length_delimited());
+    return values;
+}
+
+// Attributes with a default value.
+std::vector<onnx::AttributeProto> defaultsOf(const onnx::FunctionProto& function) {
+    std::vector<onnx::AttributeProto> defaults;
+    for (const std::string& stored : laterField(function, 11))
+        if (!defaults.emplace_back().ParseFromString(stored))
+            defaults.pop_back();
     return defaults;
 }
+
+// Functions of one name are told apart by their overload (since IR version 10), and a node says which it calls.
+struct FunctionKey {
+    std::string domain, name, overload;
+    auto operator<=>(const FunctionKey&) const = default;
+};
+
+std::string standardDomain(const std::string& domain) { return domain == "ai.onnx" ? std::string() : domain; }
+
+template <class Message> FunctionKey keyOf(const Message& message, const std::string& name, int overloadField) {
+    const std::vector<std::string> overloads = laterField(message, overloadField);
+    return {standardDomain(message.domain()), name, overloads.empty() ? std::string() : overloads.back()};
+}
+FunctionKey keyOf(const onnx::FunctionProto& function) { return keyOf(function, function.name(), 13); }
+FunctionKey keyOf(const onnx::NodeProto& node) { return keyOf(node, node.op_type(), 8); }
 
 // One call: the nodes of its function under names of their own.
 class Call {
@@ -121,9 +143,12 @@ private:
 
 class Inliner {
 public:
-    explicit Inliner(const onnx::ModelProto& model) {
+    // Two functions of one key would be one too many.
+    Status know(const onnx::ModelProto& model) {
         for (const auto& function : model.functions())
-            functions_[keyOf(function.domain(), function.name())] = &function;
+            if (!functions_.emplace(keyOf(function), &function).second)
+                return inputError("it has two functions " + shown(function.name()) + " that nothing tells apart");
+        return {};
     }
 
     Status inlineAll(onnx::GraphProto& graph) {
@@ -138,7 +163,7 @@ private:
     Status append(onnx::GraphProto& graph, onnx::NodeProto node) {
         if (++count_ > kMostNodes)
             return unsupportedError("its functions make more than " + std::to_string(kMostNodes) + " nodes");
-        const auto found = functions_.find(keyOf(node.domain(), node.op_type()));
+        const auto found = functions_.find(keyOf(node));
         if (found == functions_.end()) {
             for (auto& attribute : *node.mutable_attribute())
                 if (attribute.has_g())
@@ -146,9 +171,11 @@ private:
             *graph.add_node() = std::move(node);
             return {};
         }
-        const std::string& key = found->first;
+        const FunctionKey& key = found->first;
         if (!open_.insert(key).second)
             return inputError("the function " + shown(node.op_type()) + " calls itself");
+        if (open_.size() > kMostOpen)
+            return unsupportedError("its functions call each other more than " + std::to_string(kMostOpen) + " deep");
         TS_ASSIGN(std::vector<onnx::NodeProto> body, Call(*found->second, node, prefixFor(node)).nodes());
         for (onnx::NodeProto& each : body)
             TS_TRY(append(graph, std::move(each)));
@@ -160,8 +187,8 @@ private:
         return (node.name().empty() ? node.op_type() : node.name()) + "#" + std::to_string(calls_++) + "/";
     }
 
-    std::map<std::string, const onnx::FunctionProto*> functions_;
-    std::set<std::string> open_; // calls that are being written out
+    std::map<FunctionKey, const onnx::FunctionProto*> functions_;
+    std::set<FunctionKey> open_; // calls that are being written out
     int count_ = 0, calls_ = 0;
 };
 
@@ -169,10 +196,10 @@ private:
 Status mergeOpsets(onnx::ModelProto& model) {
     std::map<std::string, std::int64_t> versions;
     for (const auto& import : model.opset_import())
-        versions[keyOf(import.domain(), "")] = import.version();
+        versions[standardDomain(import.domain())] = import.version();
     for (const auto& function : model.functions())
         for (const auto& import : function.opset_import()) {
-            const auto [place, fresh] = versions.try_emplace(keyOf(import.domain(), ""), import.version());
+            const auto [place, fresh] = versions.try_emplace(standardDomain(import.domain()), import.version());
             if (fresh)
                 *model.add_opset_import() = import;
             else if (place->second != import.version())
@@ -189,7 +216,9 @@ Status inlineFunctions(onnx::ModelProto& model) {
     if (model.functions_size() == 0)
         return {};
     TS_TRY(mergeOpsets(model));
-    TS_TRY(Inliner(model).inlineAll(*model.mutable_graph()));
+    Inliner inliner;
+    TS_TRY(inliner.know(model));
+    TS_TRY(inliner.inlineAll(*model.mutable_graph()));
     model.clear_functions();
     return {};
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/onnx/graph_reader.h"
 
+#include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -65,11 +68,24 @@ std::string opaqueText(const onnx::TypeProto& proto) {
     return proto.has_map_type() ? "a map to " + of(proto.map_type().value_type()) : "";
 }
 
+OpaqueType::Kind kindOfType(const onnx::TypeProto& proto) {
+    using Kind = OpaqueType::Kind;
+    return proto.has_sequence_type() ? Kind::sequence : proto.has_optional_type() ? Kind::optional : Kind::other;
+}
+
+std::shared_ptr<const TensorType> elementOf(const onnx::TypeProto& proto) {
+    if (kindOfType(proto) == OpaqueType::Kind::other)
+        return nullptr;
+    return std::make_shared<const TensorType>(
+        readType(proto.has_sequence_type() ? proto.sequence_type().elem_type() : proto.optional_type().elem_type()));
+}
+
 TensorType readType(const onnx::TypeProto& proto) {
     if (!proto.has_tensor_type()) {
         TensorType type;
         if (std::string text = opaqueText(proto); !text.empty())
-            type.opaque = std::make_shared<const OpaqueType>(OpaqueType{std::move(text), proto.SerializeAsString()});
+            type.opaque = std::make_shared<const OpaqueType>(
+                OpaqueType{std::move(text), proto.SerializeAsString(), kindOfType(proto), elementOf(proto)});
         return type;
     }
     const int element = proto.tensor_type().elem_type();
@@ -103,10 +119,43 @@ bool contradicts(const TensorType& declared, const Tensor& tensor) {
     return false;
 }
 
+// What kernels are made for: the weights of layers.
+std::set<std::string> layerWeights(const onnx::GraphProto& graph) {
+    static const std::set<std::string> layers = {"Conv", "ConvTranspose", "Gemm", "MatMul", "LSTM", "GRU", "RNN"};
+    std::set<std::string> names;
+    for (const auto& node : graph.node())
+        if (layers.contains(node.op_type()) && node.input_size() > 1)
+            names.insert(node.input(1));
+    return names;
+}
+
+// Initializers that a run may give other values for. A file that lists all of them, the weights of its layers included, means
+// nothing by it.
+struct Listed {
+    std::set<std::string> names;
+    bool habit = false;
+
+    explicit Listed(const onnx::GraphProto& graph) {
+        std::set<std::string> inputs;
+        for (const auto& input : graph.input())
+            inputs.insert(input.name());
+        for (const auto& initializer : graph.initializer())
+            if (inputs.contains(initializer.name()))
+                names.insert(initializer.name());
+        const std::set<std::string> weights = layerWeights(graph);
+        habit = static_cast<int>(names.size()) == graph.initializer_size() &&
+                std::ranges::any_of(names, [&](const std::string& name) { return weights.contains(name); });
+    }
+    bool isDefault(const std::string& name) const { return !habit && names.contains(name); }
+};
+
 class GraphReader {
 public:
     GraphReader(onnx::GraphProto& proto, const ReaderContext& context, const GraphReader* outer)
-        : proto_(proto), context_(context), outer_(outer), builder_(graphName(proto)) {}
+        : proto_(proto), context_(context), outer_(outer), builder_(graphName(proto)) {
+        if (!outer && context.defaults)
+            listed_.emplace(proto);
+    }
 
     Result<Graph> run() {
         for (const auto& [domain, version] : context_.opsets)
@@ -148,6 +197,11 @@ private:
     Status addConstant(const std::string& name, const std::string& what, Result<Tensor> tensor) {
         TS_TRY(requireNew(name, what));
         TS_TRY(tensor);
+        if (listed_ && listed_->isDefault(name)) {
+            if (!defaults_.emplace(name, std::move(tensor).value()).second)
+                return inputError("the name '" + name + "' is given to two values, the second time by " + what);
+            return {};
+        }
         ids_[name] = builder_.addConstant(name, std::move(tensor).value());
         return {};
     }
@@ -179,13 +233,28 @@ private:
                 if (contradicts(type, constant.constant))
                     return inputError("initializer '" + input.name() + "' is " + constant.type.text() +
                                       ", but is declared as " + type.text());
+                if (listed_)
+                    builder_.setListed(known->second);
                 continue;
             }
             TS_TRY(requireNew(input.name(), "an input"));
+            if (const auto known = defaults_.find(input.name()); known != defaults_.end()) {
+                TS_TRY(addDefault(input.name(), type, known->second));
+                continue;
+            }
             if (!outer_ && type.dtype == DType::undefined && !type.opaque)
                 return unsupportedError("input '" + input.name() + "' is not a tensor of a supported type");
             ids_[input.name()] = builder_.addInput(input.name(), type);
         }
+        return {};
+    }
+
+    Status addDefault(const std::string& name, const TensorType& declared, const Tensor& tensor) {
+        const TensorType own(tensor.type(), tensor.shape());
+        if (contradicts(declared, tensor))
+            return inputError("initializer '" + name + "' is " + own.text() + ", but is declared as " + declared.text());
+        ids_[name] = builder_.addInput(name, declared.dtype == DType::undefined || !declared.dims ? own : declared);
+        builder_.setDefault(ids_[name], tensor);
         return {};
     }
 
@@ -337,9 +406,15 @@ private:
     }
 
     Result<Attribute> readSubgraph(onnx::GraphProto& proto, const std::string& where) {
+        constexpr int kDeepest = 64; // functions within bodies within functions nest deeper than a file can
+        int depth = 0;
+        for (const GraphReader* around = this; around; around = around->outer_)
+            ++depth;
+        if (depth > kDeepest)
+            return unsupportedError(where + ": bodies lie more than " + std::to_string(kDeepest) + " deep within each other");
         auto graph = GraphReader(proto, context_, this).run();
         if (!graph.ok())
-            return graph.error().isCancelled() ? graph.error() : graph.error().within(where);
+            return graph.error().isCancelled() || outer_ ? graph.error() : graph.error().within(where);
         return Attribute(std::make_shared<const Graph>(std::move(graph).value()));
     }
 
@@ -362,6 +437,8 @@ private:
     GraphBuilder builder_;
     std::unordered_map<std::string, ValueId> ids_;
     std::unordered_map<std::string, TensorType> types_;
+    std::optional<Listed> listed_; // of the outermost graph, where initializers may be defaults
+    std::map<std::string, Tensor> defaults_;
 };
 
 } // namespace

@@ -19,6 +19,7 @@ struct ReaderContext {
     const std::map<std::string, std::int64_t>& opsets;
     const std::map<std::string, std::string>& metadata;
     StopToken stop;
+    bool defaults = false; // an initializer that is listed as an input is the value that holds where none is given (IR 4)
 };
 
 // The outermost graph of a model; its data is taken out of the message.

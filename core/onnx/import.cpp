@@ -3,25 +3,31 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include "core/base/atomic_file.h"
+#include "core/onnx/external_data.h"
+#include "core/onnx/file_kind.h"
 #include "core/onnx/functions.h"
 #include "core/onnx/graph_reader.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/tensor_proto.h"
 #include "core/onnx/upgrade.h"
 #include "core/onnx/utf8.h"
+#include "core/ops/operator.h"
 
 namespace tunesmith {
 namespace {
 
 constexpr std::int64_t kOldestIr = 3, kNewestIr = 14; // later ones may change what the fields mean
 constexpr std::int64_t kOldestOpset = 1, kNewestOpset = 28;
+constexpr std::int64_t kFirstIrOfDefaults = 4; // before, every initializer had to be listed as an input
 constexpr std::size_t kLargestMessage = std::numeric_limits<int>::max(); // of protobuf
 constexpr int kBlock = 1 << 20;
+constexpr std::size_t kBeginning = 512; // bytes that tell what a file is
 
 // protobuf writes its complaints to stderr unless told otherwise; ours are results.
 void silenceProtobuf() {
@@ -62,6 +68,37 @@ Status parse(Message& message, const InputFile& file, const std::filesystem::pat
     return parsed ? Status() : notA(kind);
 }
 
+// What else a file may be, told apart from damage.
+Status checkKind(const InputFile& file, const std::filesystem::path& path) {
+    TS_ASSIGN(const MappedBytes mapped, mapFile(file, path));
+    for (const std::string& sentence : {foreignKind(mapped.bytes.first(std::min(mapped.bytes.size(), kBeginning))),
+                                        damageOf(mapped.bytes, mapped.bytes.size())})
+        if (!sentence.empty())
+            return inputError(sentence);
+    return {};
+}
+
+void collectUnknown(const onnx::GraphProto& graph, std::set<std::string>& names) {
+    for (const auto& node : graph.node()) {
+        const bool standard = node.domain().empty() || node.domain() == "ai.onnx";
+        if (standard && isUtf8(node.op_type()) && !findOperator(node.op_type()))
+            names.insert(node.op_type());
+        for (const auto& attribute : node.attribute())
+            if (attribute.has_g())
+                collectUnknown(attribute.g(), names);
+    }
+}
+
+// Which operators may be the reason for a version: those that are not known here.
+std::string newOperators(const onnx::ModelProto& model) {
+    std::set<std::string> names;
+    collectUnknown(model.graph(), names);
+    std::string text;
+    for (const std::string& name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return text.empty() ? "all its operators are known, if in older versions" : "its operators " + text + " are not known";
+}
+
 Status checkVersions(const onnx::ModelProto& model) {
     const std::int64_t ir = model.ir_version();
     if (!model.has_ir_version() || !model.has_graph())
@@ -69,7 +106,8 @@ Status checkVersions(const onnx::ModelProto& model) {
     if (ir < kOldestIr || ir > kNewestIr)
         return unsupportedError("it has IR version " + std::to_string(ir) + ", but versions " +
                                 std::to_string(kOldestIr) + " to " + std::to_string(kNewestIr) +
-                                " can be read: convert it with onnx.version_converter");
+                                " can be read: export it again for opset " + std::to_string(kNewestOpset) + " or lower (" + newOperators(model) +
+                                ")");
     return {};
 }
 
@@ -82,7 +120,7 @@ Result<std::map<std::string, std::int64_t>> readOpsets(const onnx::ModelProto& m
         return unsupportedError("it uses opset " + std::to_string(standard->second) +
                                 " of ONNX, but opsets " + std::to_string(kOldestOpset) + " to " +
                                 std::to_string(kNewestOpset) +
-                                " are supported: convert it with onnx.version_converter or export it again");
+                                " are supported: convert it with onnx.version_converter or export it again (" + newOperators(model) + ")");
     return opsets;
 }
 
@@ -97,7 +135,7 @@ Result<Graph> readModel(onnx::ModelProto& model, const std::filesystem::path& fo
             metadata[entry.key()] = entry.value();
     TensorReader tensors(folder);
     TS_ASSIGN(const Graph graph,
-              readGraph(*model.mutable_graph(), {tensors, opsets, metadata, options.stop}));
+              readGraph(*model.mutable_graph(), {tensors, opsets, metadata, options.stop, model.ir_version() >= kFirstIrOfDefaults}));
     return upgradeOpset(graph);
 }
 
@@ -130,6 +168,42 @@ bool holdsContainer(const std::filesystem::path& path) {
     return isWholly<onnx::SequenceProto>(path) || isWholly<onnx::OptionalProto>(path);
 }
 
+Result<Tensor> readSequence(onnx::SequenceProto& proto, TensorReader& tensors) {
+    std::vector<Tensor> elements;
+    for (auto& element : *proto.mutable_tensor_values()) {
+        TS_ASSIGN(Tensor tensor, tensors.read(element, "element " + std::to_string(elements.size())));
+        elements.push_back(std::move(tensor));
+    }
+    for (auto& element : *proto.mutable_sequence_values()) {
+        TS_ASSIGN(Tensor sequence, readSequence(element, tensors));
+        elements.push_back(std::move(sequence));
+    }
+    return Tensor::sequence(std::move(elements));
+}
+
+Result<Tensor> readOptional(onnx::OptionalProto& proto, TensorReader& tensors) {
+    if (proto.has_tensor_value())
+        return tensors.read(*proto.mutable_tensor_value(), "the optional value");
+    if (proto.has_sequence_value())
+        return readSequence(*proto.mutable_sequence_value(), tensors);
+    if (proto.has_optional_value())
+        return readOptional(*proto.mutable_optional_value(), tensors);
+    return Tensor::nothing();
+}
+
+// A file of one message, which `read` makes a value of.
+template <class Message>
+Result<Tensor> readStored(const std::filesystem::path& path, Result<Tensor> (*read)(Message&, TensorReader&)) {
+    return guarded(path.string(), [&]() -> Result<Tensor> {
+        TS_ASSIGN(const InputFile file, InputFile::open(path));
+        Message proto;
+        if (file.size() > 0) // an optional value that holds nothing
+            TS_TRY(parse(proto, file, path, "a stored value"));
+        TensorReader tensors(path.has_parent_path() ? path.parent_path() : std::filesystem::path("."));
+        return read(proto, tensors);
+    });
+}
+
 std::filesystem::path folderOf(const std::filesystem::path& path) {
     return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
@@ -139,6 +213,7 @@ std::filesystem::path folderOf(const std::filesystem::path& path) {
 Result<Graph> importOnnx(const std::filesystem::path& path, const ImportOptions& options) {
     return guarded(path.string(), [&]() -> Result<Graph> {
         TS_ASSIGN(const InputFile file, InputFile::open(path));
+        TS_TRY(checkKind(file, path));
         onnx::ModelProto model;
         TS_TRY(parse(model, file, path, "an ONNX model"));
         return readModel(model, folderOf(path), options);
@@ -154,14 +229,18 @@ Result<Graph> importOnnxBytes(std::span<const std::byte> bytes, const std::files
     });
 }
 
-Result<Tensor> readTensorProto(const std::filesystem::path& path) {
+Result<Tensor> readTensorProto(const std::filesystem::path& path, const TensorType& type) {
+    if (type.is(OpaqueType::Kind::sequence))
+        return readStored<onnx::SequenceProto>(path, readSequence);
+    if (type.is(OpaqueType::Kind::optional))
+        return readStored<onnx::OptionalProto>(path, readOptional);
     return guarded(path.string(), [&]() -> Result<Tensor> {
         TS_ASSIGN(const InputFile file, InputFile::open(path));
         onnx::TensorProto proto;
         const Status parsed = parse(proto, file, path, "a stored tensor");
         auto tensor = parsed.ok() ? TensorReader(folderOf(path)).read(proto, "tensor") : parsed.error();
         if (!tensor.ok() && tensor.error().kind != ErrorKind::io && holdsContainer(path))
-            return unsupportedError("it holds a sequence or an optional value, which is not supported");
+            return unsupportedError("it holds a sequence or an optional value, and a tensor is wanted");
         return tensor;
     });
 }

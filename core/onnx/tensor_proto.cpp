@@ -15,7 +15,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "raw_data is little endian and taken as it is");
 
 constexpr std::size_t kSmall = 4096; // below: copied, aligned, one block less to keep
-constexpr std::uint64_t kLargestDense = std::uint64_t{1} << 28; // of a sparse tensor
+constexpr std::uint64_t kLargestDense = std::uint64_t{1} << 27; // bytes of a sparse tensor
 constexpr std::uint64_t kDataAlignment = 64;
 
 Result<DType> readType(int number) {

@@ -183,6 +183,54 @@ private slots:
         fails(empty, "is produced by no node");
     }
 
+    // Since IR version 10 functions of one name are told apart by their overload, a field that older classes do not have.
+    void overloadsAreToldApart() {
+        constexpr int kNodeField = 8, kFunctionField = 13;
+        const auto overloaded = [](auto& message, int field, const char* overload) {
+            message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(field, overload);
+        };
+        for (const bool first : {true, false}) {
+            auto model = callingModel();
+            overloaded(*model.mutable_graph()->mutable_node(0), kNodeField, first ? "one" : "two");
+            auto& one = addFunction(model, "f", {"a"}, {"b"});
+            addTo(one, "Neg", {"a"}, "b");
+            overloaded(one, kFunctionField, "one");
+            auto& two = addFunction(model, "f", {"a"}, {"b"});
+            addTo(two, "Relu", {"a"}, "b");
+            overloaded(two, kFunctionField, "two");
+            yields(model, first ? std::vector<float>{-1, 2} : std::vector<float>{1, 0});
+        }
+    }
+
+    // One overload may call another of its name: that is no circle.
+    void overloadsMayCallEachOther() {
+        auto model = callingModel();
+        auto& outer = addFunction(model, "f", {"a"}, {"b"});
+        auto& call = addTo(outer, "f", {"a"}, "b");
+        call.set_domain("own");
+        call.GetReflection()->MutableUnknownFields(&call)->AddLengthDelimited(8, "inner");
+        auto& inner = addFunction(model, "f", {"a"}, {"b"});
+        addTo(inner, "Neg", {"a"}, "b");
+        inner.GetReflection()->MutableUnknownFields(&inner)->AddLengthDelimited(13, "inner");
+        yields(model, {-1, 2});
+    }
+
+    void functionsThatNothingTellsApartAreRefused() {
+        auto model = callingModel();
+        addTo(addFunction(model, "f", {"a"}, {"b"}), "Neg", {"a"}, "b");
+        addTo(addFunction(model, "f", {"a"}, {"b"}), "Relu", {"a"}, "b");
+        fails(model, "two functions 'f'");
+    }
+
+    void depthHasABound() {
+        auto model = callingModel("f0");
+        for (int i = 0; i < 2000; ++i) {
+            const std::string name = "f" + std::to_string(i), next = "f" + std::to_string(i + 1);
+            addTo(addFunction(model, name.c_str(), {"a"}, {"b"}), next.c_str(), {"a"}, "b").set_domain("own");
+        }
+        fails(model, "call each other more than 256 deep");
+    }
+
     // Twenty functions of which each calls the next one twice.
     void growthHasABound() {
         auto model = callingModel("f0");

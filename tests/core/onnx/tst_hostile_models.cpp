@@ -235,9 +235,20 @@ private slots:
         QTest::newRow("noise") << noise << "not an ONNX model";
         QTest::newRow("zeros") << QByteArray(4096, '\0') << "not an ONNX model";
         QTest::newRow("cut off") << QByteArray(whole.data(), static_cast<qsizetype>(whole.size() / 2))
-                                 << "not an ONNX model";
+                                 << "ends in the middle";
         QTest::newRow("field that claims 3 GB")
-            << QByteArray("\x08\x08\x3a\xff\xff\xff\xff\x0b\x0a", 9) << "not an ONNX model";
+            << QByteArray("\x08\x08\x3a\xff\xff\xff\xff\x0b\x0a", 9) << "ends in the middle";
+        QTest::newRow("doubled") << QByteArray::fromStdString(whole + whole) << "more than one model";
+        QTest::newRow("Git LFS") << QByteArray("version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 1\n") << "git lfs pull";
+        QTest::newRow("web page") << QByteArray("\n <!DOCTYPE html><html></html>") << "web page";
+        QTest::newRow("XML") << QByteArray("<?xml version='1.0'?><net/>") << "OpenVINO";
+        QTest::newRow("JSON") << QByteArray("{\"error\": 404}") << "JSON";
+        QTest::newRow("gzip") << QByteArray("\x1f\x8b\x08\x00", 4) << "gunzip";
+        QTest::newRow("PyTorch") << QByteArray("PK\x03\x04\x00\x00", 6) << "torch.onnx.export";
+        QTest::newRow("pickle") << QByteArray("\x80\x02}q", 4) << "torch.onnx.export";
+        QTest::newRow("ort") << QByteArray("\x1c\x00\x00\x00ORTM\x00", 9) << ".ort";
+        QTest::newRow("tflite") << QByteArray("\x1c\x00\x00\x00TFL3\x00", 9) << "TensorFlow Lite";
+        QTest::newRow("array") << QByteArray("\x93NUMPY\x01\x00", 8) << "NumPy";
         QTest::newRow("a tensor") << QByteArray::fromStdString(
                                          smallModel().graph().initializer(0).SerializeAsString())
                                   << "not an ONNX model";
@@ -250,6 +261,44 @@ private slots:
         const auto graph = importOnnx(path);
         QVERIFY(!graph.ok());
         verifySentence(graph.error(), path.string(), expected.toStdString());
+    }
+
+    // Functions whose bodies call the next one within a branch nest deeper than a file can.
+    void bodiesOfFunctionsNestNoDeeperThanCanBeRead() {
+        auto model = smallModel();
+        auto& own = *model.add_opset_import();
+        own.set_domain("own");
+        own.set_version(1);
+        auto& start = *model.mutable_graph()->mutable_node(0);
+        start.set_op_type("f0");
+        start.set_domain("own");
+        constexpr int kFunctions = 200;
+        for (int i = 0; i < kFunctions; ++i) {
+            auto& function = *model.add_functions();
+            function.set_name("f" + std::to_string(i));
+            function.set_domain("own");
+            for (const char* input : {"a", "b"})
+                function.add_input(input);
+            function.add_output("c");
+            function.add_opset_import()->set_version(13);
+            auto& choice = *function.add_node();
+            choice.set_op_type("If");
+            choice.add_input("a");
+            choice.add_output("c");
+            for (const char* branch : {"then_branch", "else_branch"}) {
+                auto& graph = *addAttribute(choice, branch, onnx::AttributeProto::GRAPH).mutable_g();
+                const bool calls = branch == std::string("then_branch");
+                auto& node = addNode(graph, calls ? "f" + std::to_string(i + 1) : "Identity", {"a"}, {"d"});
+                if (calls) {
+                    node.set_domain("own");
+                    node.add_input("b");
+                }
+                graph.add_output()->set_name("d");
+            }
+        }
+        const auto refused = importOnnxBytes(asBytes(model.SerializeAsString()));
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().message.find("64 deep") != std::string::npos, refused.error().message.c_str());
     }
 
     void badPlace() {
