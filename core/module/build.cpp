@@ -93,6 +93,8 @@ private:
             plan_.buffers[buffer].offset = static_cast<std::int64_t>(i);
             buffers_[id] = buffer;
             plan_.inputs.push_back({value.name, value.type.dtype, shape, buffer});
+            if (value.hasDefault())
+                plan_.inputs.back().fallback = constantBuffer(id, value.fallback, Layout::rowMajor(shape.size()));
         }
         return {};
     }

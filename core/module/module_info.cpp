@@ -16,10 +16,13 @@ using nlohmann::json;
 
 constexpr std::size_t kLargestDescription = std::size_t(1) << 30;
 
-json describeTensors(const std::vector<PlanTensor>& tensors) {
+json describeTensors(const ModulePlan& plan, const std::vector<PlanTensor>& tensors) {
     json list = json::array();
-    for (const PlanTensor& tensor : tensors)
+    for (const PlanTensor& tensor : tensors) {
         list.push_back({{"name", tensor.name}, {"type", dtypeName(tensor.type)}, {"shape", tensor.ranked ? json(tensor.shape) : json()}});
+        if (tensor.fallback)
+            list.back()["default_at"] = plan.buffers[*tensor.fallback].offset; // in the weights
+    }
     return list;
 }
 
@@ -50,6 +53,8 @@ std::vector<ModuleTensor> parseTensors(const json& list) {
     for (const json& entry : list) {
         const json& shape = entry.at("shape");
         tensors.push_back({entry.at("name"), dtypeFromName(entry.at("type").get<std::string>()), shape.is_null() ? Shape() : shape.get<Shape>(), !shape.is_null()});
+        if (entry.contains("default_at"))
+            tensors.back().fallback = entry.at("default_at").get<std::int64_t>();
     }
     return tensors;
 }
@@ -173,8 +178,8 @@ json describePlan(const ModulePlan& plan, const std::string& prefix) {
               {"tune_cpu", plan.target.tuneCpu},
               {"threads", plan.target.threads},
               {"key", plan.target.key()}}},
-            {"inputs", describeTensors(plan.inputs)},
-            {"outputs", describeTensors(plan.outputs)},
+            {"inputs", describeTensors(plan, plan.inputs)},
+            {"outputs", describeTensors(plan, plan.outputs)},
             {"steps", describeSteps(plan)},
             {"arena_bytes", plan.arenaBytes},
             {"weight_bytes", plan.weightBytes}};

@@ -17,6 +17,7 @@ struct ModuleTensor {
     DType type = DType::undefined;
     Shape shape; // kOpenExtent in outputs: known after a run
     bool ranked = true; // false: not even the rank is known before
+    std::optional<std::int64_t> fallback = {}; // of an input: where its default value lies in the weights
 
     bool isOpen() const { return !ranked || std::ranges::find(shape, kOpenExtent) != shape.end(); }
 };

@@ -53,6 +53,7 @@ struct PlanTensor { // an input or output of the model, always row-major at the 
     Shape shape; // extents of outputs may be kOpenExtent
     std::size_t buffer;
     bool ranked = true; // false: not even the rank of this output is known before a run
+    std::optional<std::size_t> fallback = {}; // of an input: the buffer that holds its default value
 };
 
 struct PlanConstant {

@@ -13,7 +13,7 @@ namespace {
 
 // The tables below are written word by word.
 static_assert(sizeof(TsBuffer) == 3 * 8 && sizeof(TsPhase) == 2 * 8 && sizeof(TsStep) == 7 * 8 &&
-              sizeof(TsTensor) == 7 * 8 && sizeof(TsModule) == 20 * 8);
+              sizeof(TsTensor) == 8 * 8 && sizeof(TsModule) == 20 * 8);
 
 // What a module says that it needs.
 struct IsaWords {
@@ -89,6 +89,8 @@ Status checkTensors(const ModulePlan& plan, const std::vector<PlanTensor>& tenso
         if (!count || tensor.buffer >= plan.buffers.size() ||
             *count > plan.buffers[tensor.buffer].bytes / static_cast<std::int64_t>(byteSize(tensor.type)))
             return broken(plan, "'" + tensor.name + "' does not fit its buffer");
+        if (tensor.fallback && (*tensor.fallback >= plan.buffers.size() || plan.buffers[*tensor.fallback].bytes < plan.buffers[tensor.buffer].bytes))
+            return broken(plan, "the default value of '" + tensor.name + "' does not fit");
     }
     return {};
 }
@@ -192,6 +194,7 @@ private:
             const auto count = checkedElementCount(tensor.shape);
             add(which, count && tensor.ranked ? *count * static_cast<std::int64_t>(byteSize(tensor.type)) : -1);
             add(which, static_cast<std::int64_t>(tensor.buffer));
+            add(which, tensor.fallback ? static_cast<std::int64_t>(*tensor.fallback) : -1);
             for (const std::int64_t extent : tensor.shape)
                 add(kDims, extent);
         }
@@ -208,7 +211,7 @@ private:
         for (const std::int64_t number :
              {isa.number,
               static_cast<std::int64_t>(plan.target.threads), size(kBuffers) / 3, size(kSteps) / 7,
-              size(kArguments), size(kInputs) / 7, size(kOutputs) / 7, alignUp(plan.arenaBytes),
+              size(kArguments), size(kInputs) / 8, size(kOutputs) / 8, alignUp(plan.arenaBytes),
               interfaceBytes, plan.weightBytes, static_cast<std::int64_t>(weightHash)})
             add(kModule, number);
     }

@@ -13,6 +13,7 @@
 #include "core/ops/expand_nodes.h"
 #include "core/ops/fold_constants.h"
 #include "core/ops/lower_node.h"
+#include "core/ops/settle_choices.h"
 
 namespace tunesmith {
 
@@ -30,7 +31,7 @@ Result<Graph> where(std::string_view op, Result<Graph> (*pass)(const Graph&), co
 
 Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     TS_ASSIGN(const Graph bound, inferShapes(model, dims));
-    TS_ASSIGN(const Graph folded, foldConstants(bound, FoldOptions::weights()));
+    TS_ASSIGN(const Graph folded, settleChoices(bound, FoldOptions::weights()));
     TS_ASSIGN(const Graph expanded, expandNodes(folded));
     TS_ASSIGN(const Graph convolved, where("ConvTranspose", transposedConvsAsConvs, expanded));
     TS_ASSIGN(const Graph merged, where("BatchNormalization", foldBatchNorms, convolved));

@@ -168,8 +168,11 @@ private:
 
     void addInputs() {
         std::size_t i = 0;
-        for (const ValueId id : model_.source.inputs())
-            ids_[draft_.inputs()[i++]] = builder_.addInput(model_.source.value(id).name, model_.source.value(id).type);
+        for (const ValueId id : model_.source.inputs()) {
+            const Value& input = model_.source.value(id);
+            const ValueId made = ids_[draft_.inputs()[i++]] = builder_.addInput(input.name, input.type);
+            builder_.setDefault(made, input.fallback);
+        }
         for (const ValueId id : model_.source.captures())
             ids_[draft_.inputs()[i++]] = builder_.addCapture(model_.source.value(id).name, model_.source.value(id).type);
     }

@@ -66,7 +66,7 @@ MODEL_API const int64_t* MODEL_output_dims(int index);
 MODEL_API int64_t MODEL_output_bytes(int index);
 MODEL_API int MODEL_find_output(const char* name);
 
-/* Inputs keep their values from run to run. Either copy into the module, or write to the memory that
+/* Inputs keep their values from run to run; one with a default value in the model has that from the beginning. Either copy into the module, or write to the memory that
  * MODEL_input_data returns (64-byte aligned, the same for the life of the instance). */
 MODEL_API MODEL_status MODEL_set_input(MODEL_instance* instance, int index, const void* data, size_t bytes);
 MODEL_API void* MODEL_input_data(MODEL_instance* instance, int index);

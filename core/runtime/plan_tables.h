@@ -36,6 +36,7 @@ typedef struct TsTensor {
     const char* type_name;
     const int64_t* dims; /* -1: known after a run only */
     int64_t type, rank, bytes, buffer; /* rank and bytes: likewise */
+    int64_t fallback; /* of an input: the buffer that holds its default value, or -1 */
 } TsTensor;
 
 struct TsReferenceKernels; /* reference_steps.h */

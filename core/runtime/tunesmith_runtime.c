@@ -117,6 +117,18 @@ static MODEL_status prepare_reference(MODEL_instance* instance, char* message, s
     return instance->reference ? MODEL_ok : MODEL_failed;
 }
 
+/* Inputs with a default value have it until they are given another. */
+static void set_defaults(MODEL_instance* instance) {
+    for (int64_t i = 0; i < tunesmith_module.input_count; ++i) {
+        const TsTensor* input = &tunesmith_module.inputs[i];
+        if (input->fallback < 0)
+            continue;
+        if (input->bytes > 0)
+            memcpy(instance->buffers[input->buffer], instance->buffers[input->fallback], (size_t)input->bytes);
+        instance->input_set[i] = true;
+    }
+}
+
 static MODEL_status start_threads(MODEL_instance* instance, int threads, char* message, size_t message_size) {
     instance->threads = threads > 0 ? threads : (int)tunesmith_module.threads;
     if (instance->threads < 2)
@@ -166,6 +178,8 @@ MODEL_status MODEL_create(MODEL_instance** result, int threads, const char* fold
         status = allocate(instance, message, message_size);
     if (status == MODEL_ok)
         status = prepare_reference(instance, message, message_size);
+    if (status == MODEL_ok)
+        set_defaults(instance);
     if (status == MODEL_ok)
         status = start_threads(instance, threads, message, message_size);
     if (status == MODEL_ok)
