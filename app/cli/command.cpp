@@ -28,7 +28,8 @@ void addDims(CLI::App& command, Result<Parsed> (*parse)(const std::string&),
     command.add_option_function<std::string>("--dims", read, help)->type_name(form);
 }
 
-constexpr const char* kDimsHelp = "Values for symbolic dimensions: name=value,...";
+constexpr const char* kDimsHelp =
+    "Values for symbolic dimensions: name=value,... (a name with a comma or an equals sign: '\"a,b\"=2')";
 
 } // namespace
 
@@ -101,6 +102,14 @@ Result<InputChoice> Session::inputChoice() const {
     return choice;
 }
 
+Result<Model> Session::open(const std::string& fileOrSample) {
+    TS_ASSIGN(Model model, openModel(fileOrSample, dimensions, work()));
+    progress.clear();
+    for (const std::string& sentence : model.info().warnings)
+        std::fprintf(stderr, "tunesmith-cli: warning: %s\n", sentence.c_str());
+    return model;
+}
+
 Result<int> Session::print(const Json& object, const std::string& text, int status) {
     progress.clear();
     const std::string out = json ? object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text;
@@ -116,7 +125,10 @@ Json tensorJson(const TensorSpec& tensor) {
         for (const Dim& dim : *tensor.dims)
             shape.push_back(dim.known() ? Json(dim.extent) : Json(dimText(dim)));
     }
-    return {{"name", tensor.name}, {"type", tensor.type}, {"shape", shape}};
+    Json object = {{"name", tensor.name}, {"type", tensor.type}, {"shape", shape}};
+    if (tensor.optional)
+        object["optional"] = true;
+    return object;
 }
 
 } // namespace tunesmith::cli

@@ -42,6 +42,8 @@ public:
         return {stop, [this](const Progress& report) { progress.show(report); }};
     }
     Result<InputChoice> inputChoice() const;
+    // openModel() with the dimensions that were given; what the file says and is not so goes to stderr.
+    Result<Model> open(const std::string& fileOrSample);
     // The result for whoever asked: JSON or text. Gives `status`, or says why stdout cannot be written to.
     Result<int> print(const Json& object, const std::string& text, int status = kDone);
 

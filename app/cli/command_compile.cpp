@@ -98,7 +98,7 @@ void addCompile(CLI::App& app, Session& session) {
                 TS_ASSIGN(const FamilyResult family, compileFamily(options->model, session.ranges, request));
                 return session.print(familyJson(family), familyText(family));
             }
-            TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
+            TS_ASSIGN(const Model model, session.open(options->model));
             TS_ASSIGN(const CompileResult result, compileModel(model, request));
             return session.print(compileJson(result), compileText(result));
         };

@@ -16,9 +16,9 @@ void addExport(CLI::App& app, Session& session) {
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
-            TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
-            TS_TRY(exportModel(model, options->file, session.work()));
-            return session.print({{"file", options->file}}, "Wrote " + options->file + "\n");
+            TS_ASSIGN(const Model model, session.open(options->model));
+            TS_ASSIGN(const std::string check, exportModel(model, options->file, session.work()));
+            return session.print({{"file", options->file}, {"check", check}}, "Wrote " + options->file + ", " + check + "\n");
         };
     });
 }

@@ -23,11 +23,14 @@ Json infoJson(const ModelInfo& info) {
             {"nodes", info.nodes},
             {"ops", info.ops},
             {"parameters", info.parameters},
+            {"parameter_bytes", info.parameterBytes},
             {"flops", info.flops},
             {"flops_complete", info.flopsComplete},
             {"unsupported", problemsJson(info.unsupported)},
             {"not_compiled", problemsJson(info.notCompiled)},
-            {"open_dimensions", info.openDimensions}};
+            {"open_dimensions", info.openDimensions},
+            {"listed_weights", info.listedWeights},
+            {"warnings", info.warnings}};
 }
 
 std::string problemsText(const std::string& title, const std::vector<NodeProblem>& problems) {
@@ -47,7 +50,7 @@ std::string flopText(std::int64_t flops) {
 std::string infoText(const ModelInfo& info) {
     Table tensors({{""}, {"name"}, {"type"}, {"shape"}});
     for (const TensorSpec& tensor : info.inputs)
-        tensors.add({"input", tensor.name, tensor.type, tensor.shapeText()});
+        tensors.add({tensor.optional ? "input with a default" : "input", tensor.name, tensor.type, tensor.shapeText()});
     for (const TensorSpec& tensor : info.outputs)
         tensors.add({"output", tensor.name, tensor.type, tensor.shapeText()});
     std::vector<std::pair<std::string, std::int64_t>> ops(info.ops.begin(), info.ops.end());
@@ -56,15 +59,19 @@ std::string infoText(const ModelInfo& info) {
     for (const auto& [op, count] : ops)
         operators.add({op, std::to_string(count)});
     std::string text = info.name + ": " + std::to_string(info.nodes) + " nodes, " +
-                       countText(static_cast<double>(info.parameters)) + " parameters, " +
+                       countText(static_cast<double>(info.parameters)) + " parameters (" +
+                       bytesText(static_cast<double>(info.parameterBytes)) + "), " +
                        (info.flopsComplete ? "" : "at least ") + flopText(info.flops) + "\n\n";
-    text += tensors.text() + "\n" + operators.text();
+    text += tensors.text();
+    if (info.listedWeights > 0)
+        text += std::to_string(info.listedWeights) + " weights are listed as inputs, too: run --input may give other values\n";
+    text += "\n" + operators.text();
     text += problemsText("No engine can compute:", info.unsupported);
     text += problemsText("Not compiled, computed by the reference kernels:", info.notCompiled);
     if (!info.openDimensions.empty()) {
         std::string names;
         for (const std::string& name : info.openDimensions)
-            names += (names.empty() ? "" : ",") + name + "=N";
+            names += (names.empty() ? "" : ",") + dimensionText(name) + "=N";
         text += "\nOpen dimensions: --dims " + names + "\n";
     }
     return text;
@@ -80,7 +87,7 @@ void addInfo(CLI::App& app, Session& session) {
     session.addJson(command);
     command.callback([&session, model] {
         session.action = [&session, model]() -> Result<int> {
-            TS_ASSIGN(const Model opened, openModel(*model, session.dimensions, session.work()));
+            TS_ASSIGN(const Model opened, session.open(*model));
             const std::vector<NodeProblem> notExported = whyNotExported(opened);
             Json json = infoJson(opened.info());
             json["not_exported"] = problemsJson(notExported);

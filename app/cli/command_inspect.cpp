@@ -68,7 +68,7 @@ void addInspect(CLI::App& app, Session& session) {
     session.addJson(command);
     command.callback([&session, asked] {
         session.action = [&session, asked]() -> Result<int> {
-            TS_ASSIGN(const Model opened, openModel(asked->model, session.dimensions, session.work()));
+            TS_ASSIGN(const Model opened, session.open(asked->model));
             asked->request.store = session.store;
             asked->request.threads = session.threads;
             asked->request.work = session.work();

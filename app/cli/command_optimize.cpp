@@ -148,7 +148,7 @@ void addOptimize(CLI::App& app, Session& session) {
             asked.store = session.store;
             asked.enough = session.stop;
             asked.atOnce = raceSource.token();
-            TS_ASSIGN(const Model model, openModel(options->model, session.dimensions, session.work()));
+            TS_ASSIGN(const Model model, session.open(options->model));
             TS_ASSIGN(const OptimizedModel made, optimizeModel(model, asked, workOf(session)));
             return session.print(optimizedJson(made), summary(made, options->file));
         };

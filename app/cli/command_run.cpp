@@ -94,7 +94,7 @@ void addRun(CLI::App& app, Session& session) {
             const auto compute = [&]() -> Result<RunResult> {
                 if (isExportedModule(options->subject))
                     return runExportedModule(options->subject, request);
-                TS_ASSIGN(const Model model, openModel(options->subject, session.dimensions, session.work()));
+                TS_ASSIGN(const Model model, session.open(options->subject));
                 return runModel(model, request);
             };
             TS_ASSIGN(const RunResult result, compute());

@@ -16,7 +16,7 @@ void addTasks(CLI::App& app, Session& session) {
     session.addJson(command);
     command.callback([&session, model] {
         session.action = [&session, model]() -> Result<int> {
-            TS_ASSIGN(const Model opened, openModel(*model, session.dimensions, session.work()));
+            TS_ASSIGN(const Model opened, session.open(*model));
             TS_ASSIGN(const std::vector<TuningTask> tasks, tuningTasks(opened, session.threads, session.space));
             Json list = Json::array();
             Table table(

@@ -193,7 +193,7 @@ void addBudget(CLI::App& command, TuneBudget& budget) {
 }
 
 Result<int> tune(Session& session, TuneCommandOptions& options) {
-    TS_ASSIGN(const Model model, openModel(options.model, session.dimensions, session.work()));
+    TS_ASSIGN(const Model model, session.open(options.model));
     Narrator narrator(session.progress);
     TuneRequest& request = options.request;
     request.store = session.store;

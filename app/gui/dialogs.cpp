@@ -12,6 +12,12 @@
 
 namespace tunesmith {
 
+namespace {
+
+constexpr int kOpen = -1; // of a dimension that has no value
+
+} // namespace
+
 DimensionsDialog::DimensionsDialog(const ModelInfo& info, const Dimensions& bound, QWidget* parent)
     : QDialog(parent) {
     setWindowTitle(tr("Dimensions"));
@@ -23,10 +29,10 @@ DimensionsDialog::DimensionsDialog(const ModelInfo& info, const Dimensions& boun
     form->addRow(sentence);
     Dimensions all = bound;
     for (const std::string& name : info.openDimensions)
-        all.try_emplace(name, 0);
+        all.try_emplace(name, kOpen);
     for (const auto& [name, extent] : all) {
         auto* value = new QSpinBox(this);
-        value->setRange(0, 1 << 24);
+        value->setRange(kOpen, 1 << 24); // an empty cache has extent 0
         value->setSpecialValueText(tr("open"));
         value->setValue(static_cast<int>(extent));
         value->setAccessibleName(QString::fromStdString(name));
@@ -43,7 +49,7 @@ DimensionsDialog::DimensionsDialog(const ModelInfo& info, const Dimensions& boun
 Dimensions DimensionsDialog::dimensions() const {
     Dimensions bound;
     for (const auto& [name, value] : rows_)
-        if (value->value() > 0)
+        if (value->value() != kOpen)
             bound[name] = value->value();
     return bound;
 }

@@ -214,6 +214,8 @@ void MainWindow::noticeAbout(const OpenModel& model) {
     if (!info.notCompiled.empty())
         return notify(NoticeBar::Kind::info, ModelText::notCompiled(info), tr("Show node"),
                       [=] { showFirst(&PictureNode::notCompiled); });
+    if (!info.warnings.empty())
+        return notify(NoticeBar::Kind::warning, ModelText::warnings(info));
     if (info.openDimensions.empty())
         return;
     QStringList names;

@@ -224,9 +224,10 @@ void MainWindow::saveOnnx() {
             [model = model_->model, path](const Work& work) {
                 return exportModel(model, path.toStdString(), work);
             },
-            [this, path](const Status& done) {
+            [this, path](const Result<std::string>& done) {
                 if (done.ok())
-                    notify(NoticeBar::Kind::success, tr("Saved %1.").arg(QDir::toNativeSeparators(path)));
+                    notify(NoticeBar::Kind::success,
+                           tr("Saved %1, %2.").arg(QDir::toNativeSeparators(path), QString::fromStdString(*done)));
                 else if (!done.error().isCancelled())
                     notifyError(QString::fromStdString(done.error().message));
             });

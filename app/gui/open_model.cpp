@@ -108,6 +108,13 @@ QString ModelText::unsupported(const ModelInfo& info) {
         .arg(operatorNames(info.unsupported));
 }
 
+QString ModelText::warnings(const ModelInfo& info) {
+    if (info.warnings.empty())
+        return {};
+    const QString first = oneLine(info.warnings.front(), 300);
+    return info.warnings.size() == 1 ? first : tr("%1 (and %2 more)").arg(first).arg(info.warnings.size() - 1);
+}
+
 QString ModelText::notCompiled(const ModelInfo& info) {
     if (info.notCompiled.empty())
         return {};

@@ -25,6 +25,7 @@ public:
     static QString summary(const ModelInfo& info); // "71 nodes · 11.7 M parameters · 3.64 GFLOP"
     static QString
     unsupported(const ModelInfo& info); // "2 of 40 nodes cannot be computed: Foo (2)"; empty: all can
+    static QString warnings(const ModelInfo& info); // the first, and how many there are
     static QString notCompiled(const ModelInfo& info); // likewise for the compiled engine
     static QString count(double number);               // "11.7 M"
     static QString flops(double number);

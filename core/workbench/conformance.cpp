@@ -132,7 +132,8 @@ private:
             names.push_back(output.name);
         const std::vector<std::string> files = distinctFileNames(names);
         for (std::size_t i = 0; i < outputs.size(); ++i)
-            TS_TRY(writeNpy(folder / (files[i] + ".npy"), outputs[i]));
+            if (outputs[i].type() != DType::undefined) // sequences have no such file
+                TS_TRY(writeNpy(folder / (files[i] + ".npy"), outputs[i]));
         return {};
     }
 

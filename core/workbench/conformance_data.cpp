@@ -45,9 +45,9 @@ Result<std::vector<Tensor>> readCaseData(const fs::path& set, const std::string&
         const fs::path file = set / (stem + "_" + std::to_string(i) + ".pb");
         if (!fs::exists(file, error))
             return tensors;
-        TS_ASSIGN(Tensor tensor, readTensorProto(file));
-        tensors.push_back(i < values.size() ? asDeclared(std::move(tensor), graph.value(values[i]).type)
-                                            : std::move(tensor));
+        const TensorType type = i < values.size() ? graph.value(values[i]).type : TensorType();
+        TS_ASSIGN(Tensor tensor, readTensorProto(file, type));
+        tensors.push_back(asDeclared(std::move(tensor), type));
     }
 }
 

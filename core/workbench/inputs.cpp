@@ -2,6 +2,7 @@
 #include "core/workbench/read_inputs.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include "core/check/random_inputs.h"
 #include "core/graph/npy.h"
@@ -31,6 +32,7 @@ std::vector<std::string> inputFileNames(const std::vector<WantedInput>& wanted) 
         names.push_back(input.name);
     return distinctFileNames(names);
 }
+} // namespace
 
 Result<Tensor> readInput(const WantedInput& wanted, const std::filesystem::path& file) {
     if (wanted.type.opaque)
@@ -43,15 +45,28 @@ Result<Tensor> readInput(const WantedInput& wanted, const std::filesystem::path&
     return tensor;
 }
 
-} // namespace
-
 std::vector<WantedInput> wantedInputs(const Graph& graph) {
     const std::vector<std::int64_t> bounds = inputBounds(graph);
     std::vector<WantedInput> wanted;
     for (const ValueId id : graph.inputs())
-        wanted.push_back({graph.value(id).name, graph.value(id).type, bounds[wanted.size()]});
+        wanted.push_back({graph.value(id).name, graph.value(id).type, bounds[wanted.size()], graph.value(id).fallback});
     return wanted;
 }
+
+namespace {
+
+// As the module has it; absent where there is none or where the file cannot be read, which whoever loads it says.
+Tensor defaultOf(const ModuleInfo& module, const ModuleTensor& input) {
+    if (!input.fallback)
+        return {};
+    Tensor tensor = Tensor::zeros(input.type, input.shape);
+    std::ifstream file(module.weights(), std::ios::binary);
+    file.seekg(*input.fallback);
+    file.read(reinterpret_cast<char*>(tensor.mutableBytes().data()), static_cast<std::streamsize>(tensor.byteCount()));
+    return file ? tensor : Tensor();
+}
+
+} // namespace
 
 std::vector<WantedInput> wantedInputs(const ModuleInfo& module) {
     const auto graph = module.document.find("graph");
@@ -63,7 +78,7 @@ std::vector<WantedInput> wantedInputs(const ModuleInfo& module) {
     bounds.resize(module.inputs.size(), 1);
     std::vector<WantedInput> wanted;
     for (const ModuleTensor& input : module.inputs)
-        wanted.push_back({input.name, TensorType(input.type, input.shape), bounds[wanted.size()]});
+        wanted.push_back({input.name, TensorType(input.type, input.shape), bounds[wanted.size()], defaultOf(module, input)});
     return wanted;
 }
 
@@ -75,9 +90,9 @@ Result<std::vector<Tensor>> readInputs(const std::vector<WantedInput>& wanted, c
         auto file = choice.files.find(input.name);
         if (file == choice.files.end())
             file = choice.files.find(fileNames[inputs.size()]);
-        auto tensor = file != choice.files.end()
-                          ? readInput(input, file->second)
-                          : randomInput(input.name, input.type, input.bound, choice.seed, inputs.size());
+        auto tensor = file != choice.files.end()  ? readInput(input, file->second)
+                      : !input.fallback.absent() ? input.fallback
+                                                 : randomInput(input.name, input.type, input.bound, choice.seed, inputs.size());
         if (!tensor.ok())
             return tensor.error();
         inputs.push_back(std::move(tensor).value());

@@ -10,6 +10,7 @@
 #include "core/graph/cut_out.h"
 #include "core/graph/graph_builder.h"
 #include "core/module/worker_verbs.h"
+#include "core/ops/containers.h"
 #include "core/ops/expand_nodes.h"
 #include "core/ops/fold_constants.h"
 #include "core/ops/interpreter.h"
@@ -25,6 +26,11 @@ constexpr std::int64_t kSmallOperand = 1024; // elements; what may be burnt into
 
 NodeId idOf(std::size_t index) {
     return NodeId(static_cast<std::int64_t>(index));
+}
+
+// A choice turns into the nodes of the branch that is taken once its condition is known.
+bool steers(const Node& node, std::size_t input) {
+    return node.domain.empty() && node.op == "If" && input == 0;
 }
 
 // A lowering that is not possible yet may be once the values of these inputs are known: shapes, axes, paddings, never the
@@ -91,10 +97,9 @@ private:
         for (std::size_t n = 0; n < left_.nodeCount(); ++n) {
             const Node& node = *left_.nodes()[n];
             const Operator* op = findOperator(node.op, node.domain);
-            if (!op || !op->lower || checkLowerable(left_, idOf(n)).ok())
-                continue;
+            const bool waits = op && op->lower && !checkLowerable(left_, idOf(n)).ok();
             for (std::size_t i = 0; i < node.inputs.size(); ++i)
-                if (node.hasInput(i) && mayBeBurntIn(node, i) && isSmallInput(node.inputs[i]))
+                if (node.hasInput(i) && (steers(node, i) || (waits && mayBeBurntIn(node, i))) && isSmallInput(node.inputs[i]))
                     found.insert(node.inputs[i]);
         }
         return found;
@@ -102,7 +107,10 @@ private:
 
     bool isSmallInput(ValueId id) const {
         const auto& inputs = left_.inputs();
-        return std::find(inputs.begin(), inputs.end(), id) != inputs.end() && known_.at(nameOf(id)).count() <= kSmallOperand;
+        if (std::find(inputs.begin(), inputs.end(), id) == inputs.end())
+            return false;
+        const Tensor& value = known_.at(nameOf(id));
+        return value.type() != DType::undefined && value.count() <= kSmallOperand; // a sequence is no constant
     }
 
     // The next part: all kernels that wait for nothing, else the nodes for the reference that wait for nothing.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
 #include "core/base/hash.h"
 #include "core/onnx/export.h"
@@ -41,6 +40,16 @@ std::vector<std::string> openDimensions(const Graph& graph, const Dimensions& bo
     return open;
 }
 
+// A shape that contradicts what the model says may fit with other sizes.
+Error withDimensionHint(const Error& error, const std::vector<std::string>& open) {
+    if (open.empty() || error.kind != ErrorKind::input)
+        return error;
+    std::string names;
+    for (const std::string& name : open)
+        names += (names.empty() ? "" : ",") + dimensionText(name) + "=N";
+    return {error.kind, error.message + " (sizes are open and may matter: --dims " + names + ")"};
+}
+
 Status checkDimensions(const Graph& graph, const Dimensions& dimensions) {
     const std::vector<std::string> known = bindableDims(graph);
     for (const auto& [name, extent] : dimensions)
@@ -50,11 +59,35 @@ Status checkDimensions(const Graph& graph, const Dimensions& dimensions) {
     return {};
 }
 
-std::optional<std::int64_t> positiveNumber(std::string_view text) {
+std::optional<std::int64_t> extentOf(std::string_view text) {
     std::int64_t number = 0;
     const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool whole = !text.empty() && error == std::errc() && last == text.data() + text.size();
-    return whole && number >= 1 ? std::optional(number) : std::nullopt;
+    return whole && number >= 0 ? std::optional(number) : std::nullopt; // an empty cache has extent 0
+}
+
+// One "name=value" of a list, quotes undone.
+struct NamedExtent {
+    std::string name, value;
+};
+
+// Up to the next comma outside of quotes; the last equals sign outside of quotes ends the name.
+NamedExtent nextExtent(std::string_view& rest) {
+    std::string plain;
+    std::size_t equals = std::string::npos, i = 0;
+    for (bool quoted = false; i < rest.size() && (quoted || rest[i] != ','); ++i) {
+        if (rest[i] == '"') {
+            quoted = !quoted;
+            continue;
+        }
+        if (quoted && rest[i] == '\\' && i + 1 < rest.size())
+            ++i;
+        else if (!quoted && rest[i] == '=')
+            equals = plain.size();
+        plain += rest[i];
+    }
+    rest.remove_prefix(std::min(i + 1, rest.size()));
+    return equals == std::string::npos ? NamedExtent{plain, {}} : NamedExtent{plain.substr(0, equals), plain.substr(equals + 1)};
 }
 
 // A model file as a graph, and its dimensions: those that are asked for, over those that the file itself gives a value.
@@ -82,7 +115,7 @@ Result<Read> readModelFile(const std::string& file, const Dimensions& dimensions
 
 // Shape arithmetic folds away, and nodes that can be written with others are.
 Graph compilableForm(const Graph& graph) {
-    const auto folded = foldConstants(graph);
+    const auto folded = settleChoices(graph);
     return folded.ok() ? expandNodes(*folded).valueOr(*folded) : graph;
 }
 
@@ -90,13 +123,17 @@ ModelInfo describe(const std::string& name, const Graph& graph, std::vector<std:
     const Coverage found = coverage(graph);
     ModelInfo info;
     info.name = name;
-    for (const ValueId id : graph.inputs())
+    for (const ValueId id : graph.inputs()) {
         info.inputs.push_back(specOf(graph.value(id).name, graph.value(id).type));
+        info.inputs.back().optional = graph.value(id).hasDefault();
+    }
+    info.listedWeights = std::ranges::count_if(graph.values(), [](const auto& value) { return value->listed; });
     for (const ValueId id : graph.outputs())
         info.outputs.push_back(specOf(graph.value(id).name, graph.value(id).type));
     info.nodes = static_cast<std::int64_t>(graph.nodeCount());
     info.ops = found.operators;
     info.parameters = found.parameters;
+    info.parameterBytes = found.parameterBytes;
     info.flops = found.flops;
     info.flopsComplete = found.flopsComplete;
     info.unsupported = problems(found.notComputed);
@@ -125,22 +162,35 @@ std::vector<NodeProblem> whyNotExported(const Model& model) {
 
 Result<DimensionRanges> parseDimensionRanges(const std::string& text) {
     DimensionRanges ranges;
-    std::istringstream parts(text);
-    for (std::string part; std::getline(parts, part, ',');) {
-        const auto equals = part.rfind('=');
-        const std::string_view values = equals == std::string::npos ? "" : std::string_view(part).substr(equals + 1);
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::string_view before = rest;
+        const auto [name, value] = nextExtent(rest);
+        std::string_view part = before.substr(0, before.size() - rest.size());
+        part.remove_suffix(part.ends_with(',') ? 1 : 0);
+        const std::string_view values = value;
         const auto dots = values.find("..");
-        const auto low = positiveNumber(values.substr(0, dots));
-        const auto high = dots == std::string_view::npos ? low : positiveNumber(values.substr(dots + 2));
-        if (equals == 0 || !low || !high)
-            return inputError(
-                "'" + part +
-                "' is no dimension; write name=value with a positive number, as in batch=1,height=224");
+        const auto low = extentOf(values.substr(0, dots));
+        const auto high = dots == std::string_view::npos ? low : extentOf(values.substr(dots + 2));
+        if (name.empty() || !low || !high)
+            return inputError("'" + std::string(part) +
+                              "' is no dimension; write name=value with a whole number, as in batch=1,height=224");
+        if (*low == 0 && *high > 0)
+            return inputError("the range '" + std::string(part) + "' begins below 1");
         if (*low > *high)
-            return inputError("the range '" + part + "' ends before it begins");
-        ranges[part.substr(0, equals)] = {*low, *high};
+            return inputError("the range '" + std::string(part) + "' ends before it begins");
+        if (!ranges.emplace(name, DimensionRange{*low, *high}).second)
+            return inputError("dimension '" + name + "' is given twice");
     }
     return ranges;
+}
+
+std::string dimensionText(const std::string& name) {
+    if (name.find_first_of(",=\"\\") == std::string::npos)
+        return name;
+    std::string quoted = "\"";
+    for (const char letter : name)
+        quoted += letter == '"' || letter == '\\' ? std::string{'\\', letter} : std::string{letter};
+    return quoted + "\"";
 }
 
 Result<Dimensions> parseDimensions(const std::string& text) {
@@ -154,6 +204,18 @@ Result<Dimensions> parseDimensions(const std::string& text) {
     return dimensions;
 }
 
+std::string missingText(const std::vector<NodeProblem>& nodes) {
+    std::map<std::string, int> operators;
+    for (const NodeProblem& node : nodes)
+        ++operators[node.op];
+    std::string names;
+    for (const auto& [name, times] : operators)
+        names += (names.empty() ? "" : ", ") + name + (times > 1 ? " (" + std::to_string(times) + " times)" : "");
+    if (operators.size() == 1)
+        return nodes.front().reason + (nodes.size() == 1 ? "" : ", and " + names + " in all");
+    return "no engine computes " + names + "; the first is " + nodes.front().reason;
+}
+
 std::string TensorSpec::shapeText() const {
     if (!dims)
         return "?";
@@ -164,7 +226,15 @@ std::string TensorSpec::shapeText() const {
 }
 
 TensorSpec specOf(const std::string& name, const TensorType& type) {
-    return {name, type.opaque ? type.text() : std::string(dtypeName(type.dtype)), type.dims};
+    return {name, type.opaque ? type.text() : std::string(dtypeName(type.dtype)), type.dims, false};
+}
+
+Model Model::with(Graph graph) const {
+    auto data = std::make_shared<Data>(*data_);
+    data->graph = std::move(graph);
+    Model model;
+    model.data_ = std::move(data);
+    return model;
 }
 
 std::string Model::hash() const {
@@ -193,11 +263,16 @@ Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimen
     }
     if (const Status known = checkDimensions(data->original, dimensions); !known.ok())
         return known.error().within(fileOrSample);
-    auto inferred = inferShapes(data->original, bound);
+    StaleShapes stale;
+    auto inferred = inferShapes(data->original, bound, &stale);
     if (!inferred.ok())
-        return inferred.error().within(fileOrSample);
+        return withDimensionHint(inferred.error(), openDimensions(data->original, bound)).within(fileOrSample);
     data->graph = std::move(inferred).value();
     data->info = describe(data->name, data->graph, openDimensions(data->original, bound));
+    for (const std::string& sentence : stale)
+        data->info.warnings.push_back(sentence + "; the shape that is declared is not used");
+    for (std::string& sentence : impossibleBranches(data->graph))
+        data->info.warnings.push_back(std::move(sentence));
     Model model;
     model.data_ = std::move(data);
     return model;
@@ -212,16 +287,17 @@ std::vector<SampleInfo> sampleList() {
 
 Status writeSample(const std::string& name, const std::filesystem::path& file) {
     TS_ASSIGN(const Graph graph, buildSample(name));
-    return exportOnnx(graph, file);
+    TS_TRY(exportCheckedOnnx(graph, file));
+    return {};
 }
 
-Status exportModel(const Model& model, const std::filesystem::path& file, const Work& work) {
+Result<std::string> exportModel(const Model& model, const std::filesystem::path& file, const Work& work) {
     work.report("folding constants");
     FoldOptions options;
     options.stop = work.stop;
     TS_ASSIGN(const Graph folded, settleChoices(model.graph(), options));
     work.report("writing " + file.string());
-    return exportOnnx(folded, file);
+    return exportCheckedOnnx(folded, file);
 }
 
 } // namespace tunesmith

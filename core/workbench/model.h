@@ -17,7 +17,10 @@ namespace tunesmith {
 
 // Values for symbolic dimensions: "batch" or, for a dimension without a name, "input.0".
 using Dimensions = std::map<std::string, std::int64_t>;
-Result<Dimensions> parseDimensions(const std::string& text); // "batch=1,height=224"; empty text: none
+// "batch=1,height=224"; empty text: none. A name that holds a comma or an equals sign stands in double quotes
+// ("a,b"=2), where a quote and a backslash are written with a backslash in front.
+Result<Dimensions> parseDimensions(const std::string& text);
+std::string dimensionText(const std::string& name); // the name as parseDimensions() reads it
 
 // Extents from low to high; one value is a range of one.
 struct DimensionRange {
@@ -34,6 +37,7 @@ struct TensorSpec {
     std::string name;
     std::string type; // "float32"
     std::optional<Dims> dims;
+    bool optional = false; // an input with a default value
 
     std::string shapeText() const; // "1x3xHx224"
 };
@@ -44,19 +48,24 @@ struct NodeProblem {
     std::string node, op, reason;
 };
 
+// All of them in one sentence: operators with how often each occurs, and the reason of the first.
+std::string missingText(const std::vector<NodeProblem>& nodes);
+
 // What is in a model and what can be done with it.
 struct ModelInfo {
     std::string name;
     std::vector<TensorSpec> inputs, outputs;
     std::int64_t nodes = 0;
     std::map<std::string, std::int64_t> ops; // how often each operator occurs
-    std::int64_t parameters = 0;
+    std::int64_t parameters = 0, parameterBytes = 0;
     std::int64_t flops = 0;
     bool flopsComplete = true;            // false: some shapes are open, bind dimensions
     std::vector<NodeProblem> unsupported; // no engine computes these
     std::vector<NodeProblem>
         notCompiled; // only the reference engine runs these; empty while dimensions are open
     std::vector<std::string> openDimensions; // what parseDimensions() may bind and is not bound
+    std::int64_t listedWeights = 0;          // constants that a run may give other values for, as for inputs
+    std::vector<std::string> warnings;       // what the file says and is not so, a sentence each
 };
 
 // A model that was read: a value, cheap to copy, safe to share between threads.
@@ -68,6 +77,7 @@ public:
     const Graph& graph() const { return data_->graph; }         // with bound dimensions and inferred types
     const ModelInfo& info() const { return data_->info; }
     std::string hash() const; // structural, with the bound dimensions
+    Model with(Graph graph) const; // the same with other constants
 
 private:
     friend Result<Model> openModel(const std::string&, const Dimensions&, const Work&);
@@ -94,7 +104,8 @@ struct SampleInfo {
 std::vector<SampleInfo> sampleList();
 Status writeSample(const std::string& name, const std::filesystem::path& file);
 
-// The graph as any runtime loads it, with constants folded and dead nodes gone.
-Status exportModel(const Model& model, const std::filesystem::path& file, const Work& work = {});
+// The graph as any runtime loads it, with constants folded and dead nodes gone; a second reader checks it before it takes its
+// place (onnx/second_reader.h). Gives a sentence about what was checked.
+Result<std::string> exportModel(const Model& model, const std::filesystem::path& file, const Work& work = {});
 
 } // namespace tunesmith

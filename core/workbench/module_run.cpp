@@ -17,7 +17,8 @@ Result<Graph> inferFor(const Graph& declared, const std::vector<Tensor>& inputs)
         if (const Value& value = *declared.values()[i]; value.producer.valid() && !value.type.opaque)
             typed.setType(ValueId(static_cast<std::int64_t>(i)), TensorType(value.type.dtype));
     for (std::size_t i = 0; i < inputs.size(); ++i)
-        typed.setType(declared.inputs()[i], TensorType(inputs[i].type(), inputs[i].shape()));
+        if (!declared.value(declared.inputs()[i]).type.opaque)
+            typed.setType(declared.inputs()[i], TensorType(inputs[i].type(), inputs[i].shape()));
     TS_ASSIGN(const Graph graph, typed.build());
     return inferShapes(graph);
 }

@@ -94,7 +94,7 @@ private:
         TS_TRY(verify()); // of several finalists another one may have won
         TS_TRY(tell());
         if (!request_.file.empty())
-            TS_TRY(exportOnnx(told_.after, request_.file));
+            TS_TRY(exportCheckedOnnx(told_.after, request_.file));
         return std::move(told_);
     }
 
@@ -397,7 +397,7 @@ Result<double> exportStep(const OptimizedModel& made, std::size_t steps, const s
     TS_ASSIGN(const GraphCheck check, compareGraphs(made.before, graph, 1, work));
     if (!check.same)
         return internalError("the rewritten graph computes something else: " + check.text + "; nothing was written");
-    TS_TRY(exportOnnx(graph, file));
+    TS_TRY(exportCheckedOnnx(graph, file));
     return check.difference;
 }
 

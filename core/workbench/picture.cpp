@@ -111,7 +111,7 @@ private:
     }
 
     void drawInput(ValueId id) {
-        PictureNode node{graph_.value(id).name, "input", Category::io, {}, {}, {}, {spec(id)}, 0};
+        PictureNode node{graph_.value(id).name, graph_.value(id).hasDefault() ? "input with a default" : "input", Category::io, {}, {}, {}, {spec(id)}, 0};
         makers_[id] = add(std::move(node));
     }
 

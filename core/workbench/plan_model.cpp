@@ -111,8 +111,7 @@ std::vector<ModelWorkload> allInSpace(std::vector<ModelWorkload> workloads, Spac
 Status requireComputable(const Model& model) {
     if (model.info().unsupported.empty())
         return {};
-    const NodeProblem& first = model.info().unsupported.front();
-    return unsupportedError(model.name() + ": " + first.reason);
+    return unsupportedError(model.name() + ": " + missingText(model.info().unsupported));
 }
 
 Result<std::optional<SpaceKind>> askedSpace(const std::string& name) {

@@ -45,7 +45,7 @@ Result<std::vector<ModelWorkload>> plannedWorkloadsOf(const Model& model, const 
 Result<std::vector<TuningTask>> describeTasks(const std::vector<ModelWorkload>& workloads, const Target& target);
 // Of a request's text: none if it is empty.
 Result<std::optional<SpaceKind>> askedSpace(const std::string& name);
-Status requireComputable(const Model& model); // an Error names the first node that no engine can run
+Status requireComputable(const Model& model); // an Error names all operators that no engine can run
 
 struct ExportChoice {
     nlohmann::json check = nullptr; // for module.json

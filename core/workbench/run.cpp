@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/base/atomic_file.h"
+#include "core/graph/graph_builder.h"
 #include "core/graph/npy.h"
 #include "core/module/worker_verbs.h"
 #include "core/ops/interpreter.h"
@@ -29,6 +30,8 @@ Result<Computed> runReference(const Model& model, const std::vector<Tensor>& inp
     };
     const auto begin = std::chrono::steady_clock::now();
     auto outputs = Interpreter(model.graph()).run(inputs, options);
+    if (!outputs.ok() && outputs.error().kind == ErrorKind::unsupported)
+        TS_TRY(requireComputable(model)); // the whole list at once
     if (!outputs.ok())
         return outputs.error().isCancelled() ? outputs.error() : outputs.error().within(model.name());
     return Computed{std::move(outputs).value(),
@@ -44,6 +47,26 @@ Result<Computed> runCompiled(const Model& model, const std::vector<Tensor>& inpu
         return runAsModule(model, inputs, plan, *worker);
     TS_ASSIGN(MixedRun run, runMixed(model, inputs, plan, *worker));
     return Computed{std::move(run.outputs), run.seconds, std::move(run.byReference)};
+}
+
+// Weights that the file lists as inputs become constants of the values that are given.
+Result<Model> withGivenWeights(const Model& model, InputChoice& choice) {
+    GraphBuilder builder(model.graph());
+    bool changed = false;
+    for (std::size_t i = 0; i < model.graph().valueCount(); ++i) {
+        const Value& value = *model.graph().values()[i];
+        const auto given = value.listed ? choice.files.find(value.name) : choice.files.end();
+        if (given == choice.files.end())
+            continue;
+        TS_ASSIGN(Tensor tensor, readInput({value.name, value.type}, given->second));
+        builder.setConstant(ValueId(static_cast<std::int64_t>(i)), std::move(tensor));
+        choice.files.erase(given);
+        changed = true;
+    }
+    if (!changed)
+        return model;
+    TS_ASSIGN(Graph graph, builder.build());
+    return model.with(std::move(graph));
 }
 
 void nameFiles(std::vector<RunOutput>& outputs, const fs::path& folder) {
@@ -73,6 +96,17 @@ Status save(std::vector<RunOutput>& outputs, const fs::path& folder) {
     return {};
 }
 
+// The elements of a sequence one by one.
+void addOutput(std::vector<RunOutput>& outputs, const std::string& name, const Tensor& tensor) {
+    if (tensor.isSequence()) {
+        for (std::size_t i = 0; i < tensor.elements().size(); ++i)
+            addOutput(outputs, name + "." + std::to_string(i), tensor.elements()[i]);
+        return;
+    }
+    if (!tensor.isNothing())
+        outputs.push_back({specOf(name, TensorType(tensor.type(), tensor.shape())), tensor, {}});
+}
+
 } // namespace
 
 Result<Computed> computeModule(const fs::path& folder, std::vector<Tensor> inputs, int threads,
@@ -91,10 +125,8 @@ Result<RunResult> collectOutputs(Computed computed, const std::vector<std::strin
     RunResult result;
     result.seconds = computed.seconds;
     result.byReference = std::move(computed.byReference);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        const Tensor& tensor = computed.outputs[i];
-        result.outputs.push_back({specOf(names[i], TensorType(tensor.type(), tensor.shape())), tensor, {}});
-    }
+    for (std::size_t i = 0; i < names.size(); ++i)
+        addOutput(result.outputs, names[i], computed.outputs[i]);
     if (!saveFolder.empty())
         TS_TRY(save(result.outputs, saveFolder));
     return result;
@@ -112,8 +144,10 @@ Result<Engine> engineFromName(const std::string& name) {
     return inputError("there is no engine '" + name + "'; there are reference, compiled and module");
 }
 
-Result<RunResult> runModel(const Model& model, const RunRequest& request) {
-    TS_ASSIGN(const std::vector<Tensor> inputs, readInputs(wantedInputs(model.graph()), request.inputs));
+Result<RunResult> runModel(const Model& opened, const RunRequest& request) {
+    InputChoice choice = request.inputs;
+    TS_ASSIGN(const Model model, withGivenWeights(opened, choice));
+    TS_ASSIGN(const std::vector<Tensor> inputs, readInputs(wantedInputs(model.graph()), choice));
     TS_ASSIGN(Computed computed, request.engine == Engine::reference
                                      ? runReference(model, inputs, request.work)
                                      : runCompiled(model, inputs, request));

@@ -113,7 +113,11 @@ private slots:
         QTest::newRow("no name") << "=4" << -1;
         QTest::newRow("no number") << "batch=four" << -1;
         QTest::newRow("trailing") << "batch=4x" << -1;
-        QTest::newRow("zero") << "batch=0" << -1;
+        QTest::newRow("empty") << "past=0" << 1;
+        QTest::newRow("comma in the name") << "\"a,b\"=3,c=1" << 2;
+        QTest::newRow("quote in the name") << "\"a\\\"b\"=3" << 1;
+        QTest::newRow("twice") << "a=1,a=2" << -1;
+        QTest::newRow("open quote") << "\"a,b=3" << -1;
         QTest::newRow("negative") << "batch=-4" << -1;
         QTest::newRow("huge") << "batch=99999999999999999999" << -1;
         QTest::newRow("empty part") << "a=1,,b=2" << -1;
@@ -123,6 +127,19 @@ private slots:
         QFETCH(int, count);
         const auto parsed = parseDimensions(text.toStdString());
         QCOMPARE(parsed.ok() ? static_cast<int>(parsed->size()) : -1, count);
+    }
+
+    // A name as `info` shows it is the name again, whatever it holds.
+    void shownDimensionsAreRead_data() {
+        QTest::addColumn<QString>("name");
+        for (const char* name : {"batch", "a,b", "a=b", "say \"n\"", "back\\slash", "floor((n - 1)/2, 3)", "\"", ","})
+            QTest::newRow(name) << name;
+    }
+    void shownDimensionsAreRead() {
+        QFETCH(QString, name);
+        const std::string shown = dimensionText(name.toStdString());
+        const Dimensions read = take(parseDimensions("first=1," + shown + "=7,last=2"));
+        QCOMPARE(read, (Dimensions{{"first", 1}, {name.toStdString(), 7}, {"last", 2}}));
     }
 
     void unknownDimensionIsRefused() {
