@@ -2,6 +2,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "core/base/rng.h"
 #include "core/check/random_inputs.h"
 #include "core/graph/graph_builder.h"
 #include "core/onnx/export.h"

@@ -50,7 +50,7 @@ struct Model {
     Workload workload(ValueId output, const Target& target) {
         builder.setOutputs({output});
         const Graph graph = take(inferShapes(take(builder.build())));
-        const auto groups = take(groupNodes(graph));
+        const auto groups = groupNodes(graph);
         return take(extractWorkload(graph, groups.at(0), chooseLayouts(graph, groups, target))).workload;
     }
 };
