@@ -27,10 +27,23 @@ std::int64_t irVersionFor(std::int64_t opset) {
     return 7;
 }
 
+// Adds the first version of every domain that nodes are of: some models leave imports out, and most readers want them.
+void importDomains(const Graph& graph, std::map<std::string, std::int64_t>& opsets) {
+    for (const auto& node : graph.nodes()) {
+        if (!node->domain.empty())
+            opsets.emplace(node->domain, 1);
+        for (const auto& [key, attribute] : node->attributes)
+            if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute))
+                importDomains(**body, opsets);
+    }
+}
+
 Status writeModel(const Graph& graph, onnx::ModelProto& model, ExternalSink* sink) {
     model.set_ir_version(irVersionFor(graph.opset()));
     model.set_producer_name("tunesmith");
-    for (const auto& [domain, version] : graph.opsets()) {
+    std::map<std::string, std::int64_t> opsets = graph.opsets();
+    importDomains(graph, opsets);
+    for (const auto& [domain, version] : opsets) {
         auto* import = model.add_opset_import();
         import->set_domain(domain);
         import->set_version(version);

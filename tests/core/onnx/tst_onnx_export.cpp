@@ -88,6 +88,26 @@ private slots:
         QCOMPARE(importOnnxBytes(*bytes)->hash(), reluGraph(opset).hash());
     }
 
+    void everyDomainOfANodeIsImported() {
+        GraphBuilder builder;
+        builder.setOpset("", 17);
+        const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2, 3}));
+        Node node;
+        node.op = "Gelu";
+        node.domain = "com.microsoft";
+        node.inputs = {x};
+        node.outputs = {builder.addValue("y", TensorType(DType::f32, Shape{2, 3}))};
+        builder.setOutputs(node.outputs);
+        builder.addNode(node);
+        const auto bytes = exportOnnxBytes(*builder.build());
+        QVERIFY(bytes.ok());
+        std::ofstream(folder_ / "gelu.onnx", std::ios::binary).write(reinterpret_cast<const char*>(bytes->data()), static_cast<std::streamsize>(bytes->size()));
+        const auto back = importOnnx((folder_ / "gelu.onnx").string());
+        QVERIFY2(back.ok(), back.ok() ? "" : back.error().message.c_str());
+        QCOMPARE(back->opset("com.microsoft"), std::int64_t(1));
+        QCOMPARE(back->opset(), std::int64_t(17));
+    }
+
     void writesThroughALink() {
         fs::create_symlink("m.onnx", folder_ / "link.onnx");
         QVERIFY(exportOnnx(reluGraph(), folder_ / "m.onnx").ok());
