@@ -25,6 +25,7 @@ using OperatorList = std::vector<Operator>;
     X(Constant)                                                                                                        \
     X(Containers)                                                                                                      \
     X(ControlFlow)                                                                                                     \
+    X(ContribCopies)                                                                                                   \
     X(ContribEmbedNorm)                                                                                                \
     X(ContribFusedProducts)                                                                                            \
     X(ContribGatherBlockQuantized)                                                                                     \

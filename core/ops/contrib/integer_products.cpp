@@ -308,8 +308,6 @@ void registerContribIntegerProducts(OperatorList& list) {
     addFloatProduct(list, "DynamicQuantizeMatMul", {1, 5}, kDynamicProduct);
     addFloatProduct(list, "MatMulIntegerToFloat", {1, 7}, kIntegerProduct);
     addExpanded(list, "QGemm", {1, 9}, inferQGemm, evalQGemm, expandQGemm);
-    for (const char* name : {"QuantizeLinear", "DequantizeLinear"})
-        addCopy(list, name, Fusion::elementwise, name, 21);
 }
 
 } // namespace tunesmith::ops
