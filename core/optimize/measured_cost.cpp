@@ -80,7 +80,9 @@ double MeasuredCost::of(const Draft& draft) {
 Result<double> MeasuredCost::compute(const Draft& draft) {
     TS_ASSIGN(const Graph graph, graphToCompile(draft));
     TS_ASSIGN(const Graph prepared, prepareGraph(graph));
-    return ofKernels(prepared);
+    TS_ASSIGN(const double kernels, ofKernels(prepared));
+    const auto references = std::ranges::count(groupNodes(prepared), KernelGroup::Kind::reference, &KernelGroup::kind);
+    return kernels + static_cast<double>(references) * rates_.launchMs; // nobody knows what such a step takes; it is not free
 }
 
 Result<double> MeasuredCost::ofKernels(const Graph& part) {
