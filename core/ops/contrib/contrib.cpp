@@ -81,8 +81,6 @@ Status lowerCopy(LowerContext& context, const std::string& onnx, std::int64_t op
 
 Status copyLowerable(const OpInputs& in, const std::string& onnx, std::int64_t opset) {
     const Operator& op = onnxOperator(onnx);
-    if (!op.lower)
-        return in.unsupported("the operator is not compiled to loops");
     KnownInputs known(in, in.count());
     return op.lowerable
                ? op.lowerable(OpInputs(in.node, opset, std::move(known.types), std::move(known.constants)))
@@ -119,8 +117,10 @@ void addCopy(OperatorList& list, const std::string& name, Fusion fusion, const s
     op.fusion = fusion;
     op.infer = [onnx, opset](InferContext& in) { return inferCopy(in, onnx, opset); };
     op.eval = [onnx, opset](EvalContext& context) { return evalCopy(context, onnx, opset); };
-    op.lower = [onnx, opset](LowerContext& context) { return lowerCopy(context, onnx, opset); };
-    op.lowerable = [onnx, opset](const OpInputs& in) { return copyLowerable(in, onnx, opset); };
+    if (fusion != Fusion::opaque) { // an opaque operator has no lowering to share
+        op.lower = [onnx, opset](LowerContext& context) { return lowerCopy(context, onnx, opset); };
+        op.lowerable = [onnx, opset](const OpInputs& in) { return copyLowerable(in, onnx, opset); };
+    }
     list.push_back(std::move(op));
 }
 
