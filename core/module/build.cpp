@@ -65,7 +65,7 @@ private:
 
     bool isDynamic(ValueId value) const {
         const TensorType& type = graph_.value(value).type;
-        return !type.isStatic() || byteSize(type.dtype) == 0;
+        return !type.isStatic() || bitSize(type.dtype) == 0;
     }
 
     // The buffer that a value is computed into: of its own, or a slice of the concatenation that it goes into.

@@ -98,7 +98,7 @@ struct LoadedModule::Functions {
                 return false;
             for (int i = 0; i < count; ++i) {
                 const ModuleTensor& tensor = tensors[static_cast<std::size_t>(i)];
-                if (bytes(i) != (tensor.isOpen() ? -1 : elementCount(tensor.shape) * static_cast<std::int64_t>(byteSize(tensor.type))))
+                if (bytes(i) != (tensor.isOpen() ? -1 : static_cast<std::int64_t>(storedBytes(tensor.type, elementCount(tensor.shape)))))
                     return false;
             }
             return true;

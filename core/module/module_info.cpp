@@ -106,7 +106,7 @@ Status checkContents(const ModuleInfo& info, const fs::path& description) {
         return damaged("no threads");
     for (const auto* tensors : {&info.inputs, &info.outputs})
         for (const ModuleTensor& tensor : *tensors)
-            if (byteSize(tensor.type) == 0 || (!checkedElementCount(tensor.shape) && (tensors == &info.inputs || !tensor.isOpen())))
+            if (bitSize(tensor.type) == 0 || (!checkedElementCount(tensor.shape) && (tensors == &info.inputs || !tensor.isOpen())))
                 return damaged("'" + tensor.name + "' has no type or shape");
     bool library = false, weights = false;
     for (const ModuleFile& file : info.files) {

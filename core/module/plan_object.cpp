@@ -80,14 +80,14 @@ Status checkTensors(const ModulePlan& plan, const std::vector<PlanTensor>& tenso
     for (const PlanTensor& tensor : tensors) {
         const auto count = checkedElementCount(tensor.shape);
         const bool dynamic = tensor.buffer < plan.buffers.size() && plan.buffers[tensor.buffer].place == PlanBuffer::Place::dynamic;
-        if (byteSize(tensor.type) == 0)
+        if (bitSize(tensor.type) == 0)
             return unsupportedError("'" + tensor.name + "' has the type " +
                                     std::string(dtypeName(tensor.type)) +
                                     ", which exported modules cannot take or give");
         if (dynamic)
             continue;
         if (!count || tensor.buffer >= plan.buffers.size() ||
-            *count > plan.buffers[tensor.buffer].bytes / static_cast<std::int64_t>(byteSize(tensor.type)))
+            static_cast<std::int64_t>(storedBytes(tensor.type, *count)) > plan.buffers[tensor.buffer].bytes)
             return broken(plan, "'" + tensor.name + "' does not fit its buffer");
         if (tensor.fallback && (*tensor.fallback >= plan.buffers.size() || plan.buffers[*tensor.fallback].bytes < plan.buffers[tensor.buffer].bytes))
             return broken(plan, "the default value of '" + tensor.name + "' does not fit");
@@ -192,7 +192,7 @@ private:
             add(which, static_cast<std::int64_t>(tensor.type));
             add(which, tensor.ranked ? static_cast<std::int64_t>(tensor.shape.size()) : -1);
             const auto count = checkedElementCount(tensor.shape);
-            add(which, count && tensor.ranked ? *count * static_cast<std::int64_t>(byteSize(tensor.type)) : -1);
+            add(which, count && tensor.ranked ? static_cast<std::int64_t>(storedBytes(tensor.type, *count)) : -1);
             add(which, static_cast<std::int64_t>(tensor.buffer));
             add(which, tensor.fallback ? static_cast<std::int64_t>(*tensor.fallback) : -1);
             for (const std::int64_t extent : tensor.shape)

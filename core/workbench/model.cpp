@@ -150,7 +150,7 @@ std::vector<NodeProblem> whyNotExported(const Model& model) {
     const Graph& graph = model.graph();
     const auto look = [&](const std::vector<ValueId>& values, const char* kind) {
         for (const ValueId id : values)
-            if (const Value& value = graph.value(id); byteSize(value.type.dtype) == 0 && value.type.dtype != DType::undefined)
+            if (const Value& value = graph.value(id); bitSize(value.type.dtype) == 0 && value.type.dtype != DType::undefined)
                 found.push_back({value.name, kind, "modules do not take or give " + value.type.text()});
             else if (value.type.opaque)
                 found.push_back({value.name, kind, "modules take and give tensors, and this is " + value.type.text()});
