@@ -52,7 +52,8 @@ private slots:
         const CliResult in = runCli({"store", "import", log, "--store", store, "--json"});
         QVERIFY2(in.status == 0, in.errors.constData());
         QCOMPARE(in.json(),
-                 (QJsonObject{{"imported", 3}, {"skipped", 0}, {"failed_records", 1}, {"workloads", 1}}));
+                 (QJsonObject{{"imported", 3}, {"skipped", 0}, {"failed_records", 1}, {"workloads", 1},
+                              {"damaged_lines", 0}, {"first_damaged", QJsonValue()}}));
         const CliResult again = runCli({"store", "import", log, "--store", store, "--json"});
         QCOMPARE(again.json()["imported"].toInt(), 0);
         QCOMPARE(again.json()["skipped"].toInt(), 3);
@@ -67,6 +68,16 @@ private slots:
         QVERIFY(runCli({"store", "import", log, "--store", store}).out.contains("3 more"));
     }
 
+    // The line that a killed tuning left behind costs no other.
+    void cutOff() {
+        const QString log = write("cut.log", line(0) + "\n" + line(1).left(100) + "\n");
+        const CliResult in = runCli({"store", "import", log, "--store", path("cut.db"), "--json"});
+        QVERIFY2(in.status == 0, in.errors.constData());
+        QCOMPARE(in.json()["imported"].toInt(), 1);
+        QCOMPARE(in.json()["damaged_lines"].toInt(), 1);
+        QVERIFY(in.json()["first_damaged"].toString().contains("line 2"));
+    }
+
     void refused() {
         const QString store = path("b.db");
         const auto verify = [&](const QStringList& arguments, const QByteArray& says) {
@@ -75,9 +86,9 @@ private slots:
             QVERIFY(result.out.isEmpty());
             QVERIFY2(result.sentence().contains(says), result.errors.constData());
         };
-        const QString bad = write("bad.log", line(0) + "\n" + line(1).left(100) + "\n");
-        verify({"store", "import", bad}, "bad.log, line 2");
-        QVERIFY(!QFileInfo::exists(store)); // nothing was stored, not even the first line
+        const QString bad = write("bad.log", line(1).left(100) + "\n");
+        verify({"store", "import", bad}, "bad.log, line 1");
+        QVERIFY(!QFileInfo::exists(store));
         verify({"store", "import", write("none.log", "# nothing\n")}, "no AutoTVM records");
         verify({"store", "import", path("missing.log")}, "missing.log");
         verify({"store", "export", "--autotvm", path("never.log")}, "b.db");

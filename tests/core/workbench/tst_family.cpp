@@ -162,7 +162,7 @@ private slots:
         QVERIFY(QDir(folder_.filePath("full/of/things")).exists());
         QVERIFY(!refused({{"n", {1, std::numeric_limits<std::int64_t>::max()}}, {"t", {3, 3}}}).isEmpty());
         QVERIFY(said(parseDimensionRanges("n=4..2")).contains("ends before it begins"));
-        for (const char* bad : {"n=..4", "n=4..", "n=0..4", "=1..2", "n=1...4", "n=1..2..3", "n", "n=-1..3"})
+        for (const char* bad : {"n=..4", "n=4..", "=1..2", "n=1...4", "n=1..2..3", "n", "n=-1..3"})
             QVERIFY2(said(parseDimensionRanges(bad)).contains("is no dimension"), bad);
         QVERIFY(said(parseDimensions("n=1..2")).contains("needs one value"));
     }

@@ -58,6 +58,7 @@ private slots:
     // Integers, bodies and attributes of nodes hold weights, too; shapes and axes are none.
     void parametersCountWhateverHoldsThem() {
         GraphBuilder branch("branch");
+        branch.setOpset("", 17);
         branch.setOutputs({branch.add("Add", {branch.addCapture("x", kRow), branch.addConstant("inner", filled<float>({1, 4}, 1))})});
         const auto body = std::make_shared<const Graph>(take(branch.build()));
         GraphBuilder b;

@@ -100,12 +100,12 @@ private slots:
         builder.setOpset({}, 13);
         const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{4, 4}));
         const ValueId turned = builder.add("Transpose", {builder.add("Transpose", {builder.add("Relu", {x})})});
-        builder.setOutputs({builder.add("Sigmoid", {turned}), builder.add("NonZero", {x})});
+        builder.setOutputs({builder.add("Sigmoid", {turned}), builder.add("Cast", {x}, {{"to", std::int64_t(8)}}, 1, "words")});
         const Model model = modelOf(take(builder.build()));
-        QVERIFY(!model.info().notCompiled.empty());
+        QVERIFY(!whyNotExported(model).empty());
         const OptimizedModel made = take(optimizeModel(model, request("roofline", "places.onnx")));
         QVERIFY(made.nodesAfter < made.nodesBefore && !made.raced);
-        QVERIFY2(QString::fromStdString(made.notRaced).contains("NonZero"), made.notRaced.c_str());
+        QVERIFY2(QString::fromStdString(made.notRaced).contains("words"), made.notRaced.c_str());
         QVERIFY(QFile::exists(folder_.filePath("places.onnx")));
     }
 
