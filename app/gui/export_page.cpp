@@ -97,7 +97,7 @@ void ExportPage::showWaiting() {
     form_->setChecks(checks);
 }
 
-// What was found stays on the page; the next try may accept it.
+// The page keeps the findings; the next try may accept them.
 void ExportPage::showRefusal(const QString& why) {
     QVector<ExportCheck> checks = form_->checks();
     checks.last().result = why;

@@ -75,7 +75,7 @@ template <class T> Deviation floatDeviation(std::span<const T> reference, std::s
     return {distance == 0 ? 0 : scale > 0 ? distance / scale : kUnbounded, share, 0};
 }
 
-// What is nudged may move what comes of it so far.
+// Says whether nudges that move the outputs this far explain the difference that was found.
 bool explains(const Deviation& nudged, const Deviation& found) {
     constexpr double kLayers = 10, kGrown = 1e-2, kTwice = 2;
     const bool small = found.distance <= std::min(kGrown, kLayers * nudged.distance);

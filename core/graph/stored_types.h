@@ -13,7 +13,7 @@ namespace tunesmith {
 
 // How a number becomes a code.
 struct StoreRule {
-    // What is too large becomes the largest number; otherwise infinity, or NaN where there is none. float4 always saturates.
+    // Saturating turns a value that is too large into the largest number; otherwise it becomes infinity, or NaN where there is none. float4 always saturates.
     bool saturate = true;
     enum class Exponent : std::uint8_t { up, down, nearest } exponent = Exponent::up; // rounding to float8e8m0
 };

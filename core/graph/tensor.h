@@ -41,7 +41,7 @@ public:
     template <class T> static Tensor scalar(T value) { return of<T>({}, std::span<const T>(&value, 1)); }
     static Tensor ofInts(const std::vector<std::int64_t>& values); // 1-D int64
 
-    // What is no tensor travels in the same handle, without a type or a shape: a sequence of tensors, or an optional value
+    // The same handle also holds values that are no tensors, without a type or a shape: a sequence of tensors, or an optional value
     // that holds nothing. An optional value that holds something is what it holds.
     static Tensor sequence(std::vector<Tensor> elements);
     static Tensor nothing();

@@ -74,7 +74,7 @@ private:
                });
     }
 
-    // What holds only on one side of a condition may be assumed while that side is looked at.
+    // One side of a condition may assume that the condition holds (or does not) there.
     template <class Look> std::invoke_result_t<Look> under(const Expr& condition, bool holds, const Look& look) {
         const std::size_t known = assumed_.size();
         assume(condition, holds);

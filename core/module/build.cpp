@@ -161,7 +161,7 @@ private:
         return {};
     }
 
-    // What a model says of shapes that are not known is not asked for when the node runs: it may be wrong.
+    // The node ignores the model's open shapes when it runs, for they may be wrong.
     static Result<Graph> withoutOpenShapes(const Graph& node) {
         GraphBuilder builder(node);
         for (std::size_t i = 0; i < node.valueCount(); ++i)

@@ -15,7 +15,7 @@ namespace {
 static_assert(sizeof(TsBuffer) == 3 * 8 && sizeof(TsPhase) == 2 * 8 && sizeof(TsStep) == 7 * 8 &&
               sizeof(TsTensor) == 8 * 8 && sizeof(TsModule) == 20 * 8);
 
-// What a module says that it needs.
+// The instruction set that a module asks for.
 struct IsaWords {
     const char* name;
     std::int64_t number;

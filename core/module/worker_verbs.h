@@ -55,7 +55,7 @@ using Timeout = std::chrono::steady_clock::duration;
 
 Result<std::vector<Tensor>> runModule(WorkerClient& worker, const ModuleCall& call, Timeout timeout,
                                       const StopToken& stop = {});
-// What is in the outputs afterwards, flat.
+// Returns the outputs afterwards, flat.
 Result<std::vector<Tensor>> probeStep(WorkerClient& worker, const ModuleCall& call, const StepProbe& probe, Timeout timeout,
                                       const StopToken& stop = {});
 Result<LoadedModule::Clobbered> traceModule(WorkerClient& worker, const ModuleCall& call, const ModuleTrace& trace, Timeout timeout,
