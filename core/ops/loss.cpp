@@ -113,7 +113,7 @@ void logSoftmaxOfClasses(std::vector<double>& x, const Extents& extents) {
         for (std::int64_t c = 0; c < extents.classes; ++c)
             sum += std::exp(first[c * extents.inner] - top);
         for (std::int64_t c = 0; c < extents.classes; ++c)
-            first[c * extents.inner] -= top + std::log(sum);
+            first[c * extents.inner] = first[c * extents.inner] - top - std::log(sum); // top may be so large that adding log(sum) changes nothing
     }
 }
 

@@ -64,6 +64,8 @@ void LossesTest::knownAnswers_data() {
     QTest::newRow("no examples") << OpCase{kNll, 13, {{"reduction", text("sum")}}, {floats({0, 3}, {}), classes({0}, {})}} << floats({}, {0});
     QTest::newRow("cross entropy") << OpCase{kCrossEntropy, 13, {}, {floats({1, 2}, {1000, 1000}), classes({1}, {1})}}
                                    << floats({}, {0.6931472F});
+    QTest::newRow("cross entropy of huge scores") << OpCase{kCrossEntropy, 13, {}, {floats({1, 2}, {1e20F, 1e20F}), classes({1}, {1})}}
+                                   << floats({}, {0.6931472F});
     QTest::newRow("cross entropy of positions")
         << OpCase{kCrossEntropy, 13, {{"reduction", text("none")}}, {floats({1, 2, 2}, {0, 0, 0, 1.0986123F}), classes({1, 2}, {0, 0})}}
         << floats({1, 2}, {0.6931472F, 1.3862944F});
