@@ -10,7 +10,7 @@ from models import Failed, ask, draw_inputs, file_name, run
 WAYS = ["reference", "compiled", "module", "tuned", "export --onnx", "optimize"]
 
 
-def share(found, expected):
+def share(found, expected, quantile):
     found, expected = found.astype("f8"), expected.astype("f8")
     if found.shape != expected.shape:
         return numpy.inf
@@ -18,7 +18,7 @@ def share(found, expected):
         return 0.0
     allowed = numpy.maximum(1e-3 * numpy.abs(expected), 1e-4 * numpy.max(numpy.abs(expected)))
     error = numpy.abs(found - expected) / numpy.maximum(allowed, 1e-300)
-    return float(numpy.max(numpy.where(numpy.isnan(error), numpy.inf, error)))
+    return float(numpy.quantile(numpy.where(numpy.isnan(error), numpy.inf, error), quantile))
 
 
 class Check:
@@ -36,7 +36,7 @@ class Check:
         return {file.name[4:]: numpy.load(file) for file in out.glob("out.*.npy")}
 
     def worst(self, outputs):
-        return max(share(outputs.get(name, numpy.empty((0, 0))), values) for name, values in self.expected.items())
+        return max(share(outputs.get(name, numpy.empty((0, 0))), values, self.case.quantile) for name, values in self.expected.items())
 
     def ours(self, subject, *words):
         reply = ask(self.options, "run", subject, *words, *self.inputs, "--save", self.folder / "ours")
