@@ -144,6 +144,8 @@ GraphNode ModelText::card(const PictureNode& node) {
 
 NodeProperties ModelText::properties(const PictureNode& node) {
     NodeProperties shown{text(node.title), text(node.subtitle), {}};
+    if (!node.domain.empty())
+        shown.subtitle += QStringLiteral(" · ") + text(node.domain);
     if (!node.problem.empty())
         shown.sections.push_back(
             {tr("Not supported"), {{tr("reason"), oneLine(node.problem, kValueLength), {}}}});

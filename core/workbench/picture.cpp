@@ -4,69 +4,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string_view>
 
 #include "core/ops/lower_node.h"
+#include "core/workbench/picture_category.h"
 
 namespace tunesmith {
 namespace {
 
 using Category = PictureNode::Category;
-
-Category categoryOf(const std::string& op) {
-    static const std::map<std::string_view, Category> known{
-        {"Conv", Category::conv},
-        {"ConvTranspose", Category::conv},
-        {"ConvInteger", Category::conv},
-        {"QLinearConv", Category::conv},
-        {"Gemm", Category::dense},
-        {"MatMul", Category::dense},
-        {"MatMulInteger", Category::dense},
-        {"Einsum", Category::dense},
-        {"LSTM", Category::dense},
-        {"GRU", Category::dense},
-        {"RNN", Category::dense},
-        {"MaxPool", Category::pool},
-        {"AveragePool", Category::pool},
-        {"GlobalAveragePool", Category::pool},
-        {"GlobalMaxPool", Category::pool},
-        {"LpPool", Category::pool},
-        {"BatchNormalization", Category::norm},
-        {"LayerNormalization", Category::norm},
-        {"InstanceNormalization", Category::norm},
-        {"GroupNormalization", Category::norm},
-        {"LRN", Category::norm},
-        {"Softmax", Category::norm},
-        {"LogSoftmax", Category::norm},
-        {"MeanVarianceNormalization", Category::norm},
-        {"Reshape", Category::shape},
-        {"Flatten", Category::shape},
-        {"Squeeze", Category::shape},
-        {"Unsqueeze", Category::shape},
-        {"Transpose", Category::shape},
-        {"Concat", Category::shape},
-        {"Split", Category::shape},
-        {"Slice", Category::shape},
-        {"Pad", Category::shape},
-        {"Gather", Category::shape},
-        {"Expand", Category::shape},
-        {"Tile", Category::shape},
-        {"Shape", Category::shape},
-        {"Constant", Category::shape},
-        {"ConstantOfShape", Category::shape},
-        {"DepthToSpace", Category::shape},
-        {"SpaceToDepth", Category::shape},
-        {"Resize", Category::shape},
-        {"Upsample", Category::shape},
-        {"Identity", Category::shape},
-        {"Range", Category::shape},
-        {"Size", Category::shape},
-    };
-    if (const auto found = known.find(op); found != known.end())
-        return found->second;
-    const Operator* definition = findOperator(op);
-    return definition && definition->fusion == Fusion::elementwise ? Category::elementwise : Category::other;
-}
 
 class Artist {
 public:
@@ -167,9 +112,10 @@ PictureNode drawNode(const Graph& graph, NodeId id, const std::function<bool(Val
     const Node& node = graph.node(id);
     const auto spec = [&](ValueId value) { return specOf(graph.value(value).name, graph.value(value).type); };
     PictureNode drawn;
-    drawn.title = node.domain.empty() ? node.op : node.domain + "." + node.op;
+    drawn.title = node.op;
+    drawn.domain = node.domain;
     drawn.subtitle = node.name;
-    drawn.category = node.domain.empty() ? categoryOf(node.op) : Category::other;
+    drawn.category = categoryOf(node);
     for (const auto& [key, attribute] : node.attributes)
         drawn.attributes.emplace_back(key, attributeText(attribute));
     for (const ValueId input : node.inputs)

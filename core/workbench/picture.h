@@ -21,6 +21,7 @@ struct PictureNode {
     std::vector<TensorSpec> inputs, weights, outputs; // weights: constants that it reads
     std::int64_t flops = 0;
     std::string problem = {};     // why no engine computes it; empty when one does
+    std::string domain = {};      // of the operator; empty for ONNX's own
     std::string notCompiled = {}; // why only the reference engine computes it; empty when it is compiled
 };
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "core/graph/graph_builder.h"
 #include "core/measure/machine.h"
 #include "core/store/store.h"
 #include "core/workbench/compile.h"
@@ -146,6 +147,43 @@ private slots:
         const auto model = openModel("mlp", {{"frobs", 3}});
         QVERIFY(!model.ok());
         QVERIFY(model.error().message.find("frobs") != std::string::npos);
+    }
+
+    void pictureColoursEachOperator_data() {
+        QTest::addColumn<QString>("op");
+        QTest::addColumn<QString>("domain");
+        QTest::addColumn<int>("category");
+        using Category = PictureNode::Category;
+        const auto row = [](const char* op, const char* domain, Category category) { QTest::addRow("%s.%s", domain, op) << op << domain << static_cast<int>(category); };
+        row("ConvTranspose", "", Category::conv);
+        row("Transpose", "", Category::shape);
+        row("Concat", "", Category::shape);
+        row("Relu", "", Category::elementwise);
+        row("MaxPool", "", Category::pool);
+        row("TopK", "", Category::other);
+        row("FusedConv", "com.microsoft", Category::conv);
+        row("MatMulNBits", "com.microsoft", Category::dense);
+        row("SkipLayerNormalization", "com.microsoft", Category::norm);
+        row("QLinearGlobalAveragePool", "com.microsoft", Category::pool);
+        row("Conv", "org.example", Category::other); // it may be anything
+    }
+    void pictureColoursEachOperator() {
+        QFETCH(QString, op);
+        QFETCH(QString, domain);
+        GraphBuilder builder;
+        Node node;
+        node.op = op.toStdString();
+        node.domain = domain.toStdString();
+        node.inputs = {builder.addInput("x", {DType::f32, Shape{1}})};
+        node.outputs = {builder.addValue("y")};
+        const NodeId id = builder.addNode(std::move(node));
+        builder.setOutputs({builder.node(id).outputs.front()});
+        const auto graph = builder.build();
+        QVERIFY(graph.ok());
+        const PictureNode drawn = drawNode(*graph, id, [](ValueId) { return false; });
+        QTEST(static_cast<int>(drawn.category), "category");
+        QCOMPARE(drawn.title, op.toStdString());
+        QCOMPARE(drawn.domain, domain.toStdString());
     }
 
     void pictureHoldsEveryNodeOnce() {
