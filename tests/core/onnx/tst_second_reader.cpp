@@ -74,6 +74,32 @@ private slots:
         QCOMPARE(std::filesystem::file_size(file("old.onnx")), size);
     }
 
+    void laterTypesAreWritten_data() {
+        QTest::addColumn<int>("type");
+        for (const DType type : {DType::f8e4m3fn, DType::f8e5m2fnuz, DType::u4, DType::i4, DType::u2, DType::f4e2m1})
+            QTest::newRow(std::string(dtypeName(type)).c_str()) << static_cast<int>(type);
+    }
+    void laterTypesAreWritten() {
+        QFETCH(int, type);
+        const std::string said = take(exportCheckedOnnx(oneNode("Cast", 25, {{"to", std::int64_t{type}}}), file("types.onnx")));
+        QVERIFY2(said.find("newer than these: Cast") != std::string::npos, said.c_str());
+    }
+
+    // The library knows some versions of some other domains.
+    void nodesOfOtherDomainsAreKept() {
+        GraphBuilder builder;
+        builder.setOpset("", 21);
+        builder.setOpset("ai.onnx.ml", 5);
+        Node node;
+        node.op = "TreeEnsemble";
+        node.domain = "ai.onnx.ml";
+        node.inputs = {builder.addInput("x", TensorType(DType::f32, Shape{2, 3}))};
+        node.outputs = {builder.addValue("y", TensorType(DType::f32, Shape{2, 1}))};
+        const ValueId y = builder.node(builder.addNode(std::move(node))).outputs.front();
+        builder.setOutputs({y});
+        take(exportCheckedOnnx(take(builder.build()), file("trees.onnx")));
+    }
+
     void whatNoOpsetKnowsIsRefused() { QVERIFY(!exportCheckedOnnx(oneNode("Reluu", 17), file("unknown.onnx")).ok()); }
 
     void weightsInOtherFilesAreCheckedByTheirShape() {
