@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -22,6 +23,34 @@ bool passesValues(const Node& node) {
     return node.domain.empty() && std::find(kPassing.begin(), kPassing.end(), node.op) != kPassing.end();
 }
 
+// Operators with an input that counts along another one: along the axis that an attribute names, along the first ("")
+// or along each of them (null).
+struct IndexInput {
+    std::string_view op, domain;
+    std::size_t index, data;
+    const char* axis;
+};
+constexpr std::string_view kMicrosoft = "com.microsoft";
+constexpr IndexInput kIndexInputs[] = {
+    {"Gather", "", 1, 0, "axis"},
+    {"GatherElements", "", 1, 0, "axis"},
+    {"ScatterElements", "", 1, 0, "axis"},
+    {"GatherND", "", 1, 0, nullptr},
+    {"ScatterND", "", 1, 0, nullptr},
+    {"RoiAlign", "", 2, 0, ""},
+    {"RotaryEmbedding", "", 3, 1, ""},
+    {"CropAndResize", kMicrosoft, 2, 0, ""},
+    {"EmbedLayerNormalization", kMicrosoft, 0, 2, ""},
+    {"EmbedLayerNormalization", kMicrosoft, 1, 4, ""},
+    {"EmbedLayerNormalization", kMicrosoft, 8, 3, ""},
+    {"QEmbedLayerNormalization", kMicrosoft, 0, 2, ""},
+    {"QEmbedLayerNormalization", kMicrosoft, 1, 4, ""},
+    {"GatherBlockQuantized", kMicrosoft, 1, 0, "gather_axis"},
+    {"GatherND", kMicrosoft, 1, 0, nullptr},
+    {"GroupQueryAttention", kMicrosoft, 9, 7, ""},
+    {"RotaryEmbedding", kMicrosoft, 1, 2, ""},
+};
+
 // The smallest extent that a value used as an index must stay below, or the general bound.
 class IndexBound {
 public:
@@ -38,25 +67,28 @@ private:
             return;
         for (const NodeId consumer : graph_.consumers(id)) {
             const Node& node = graph_.node(consumer);
-            if (node.hasInput(1) && node.inputs[1] == id && node.hasInput(0))
-                limit(node, graph_.value(node.inputs[0]).type);
+            for (const IndexInput& input : kIndexInputs)
+                if (node.op == input.op && node.domain == input.domain && node.hasInput(input.index) &&
+                    node.inputs[input.index] == id && node.hasInput(input.data))
+                    limit(node, input);
             if (passesValues(node) && node.hasInput(0) && node.inputs[0] == id && node.outputs[0].valid())
                 follow(node.outputs[0]);
         }
     }
 
-    void limit(const Node& node, const TensorType& data) {
-        if (!data.dims || data.dims->empty() || !node.domain.empty())
+    void limit(const Node& node, const IndexInput& input) {
+        const std::optional<Dims>& dims = graph_.value(node.inputs[input.data]).type.dims;
+        if (!dims || dims->empty())
             return;
-        const auto rank = static_cast<std::int64_t>(data.dims->size());
-        if (node.op == "Gather" || node.op == "GatherElements") {
-            const std::int64_t axis = node.intAttr("axis", 0);
-            if (axis >= -rank && axis < rank)
-                take((*data.dims)[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
-        } else if (node.op == "GatherND" || node.op == "ScatterND") {
-            for (const Dim& dim : *data.dims)
+        if (!input.axis) {
+            for (const Dim& dim : *dims)
                 take(dim);
+            return;
         }
+        const auto rank = static_cast<std::int64_t>(dims->size());
+        const std::int64_t axis = *input.axis ? node.intAttr(input.axis, 0) : 0;
+        if (axis >= -rank && axis < rank)
+            take((*dims)[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
     }
     void take(const Dim& dim) {
         const std::int64_t extent = dim.known() ? dim.extent : 1; // unknown: only 0 is surely legal

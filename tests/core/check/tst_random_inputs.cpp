@@ -106,6 +106,37 @@ private slots:
         QCOMPARE(largest((*randomInputs(*builder.build(), 1))[0]), std::int64_t{1});
     }
 
+    // Indices of other operators: the input among `op`'s, and where the extent is that it stays below.
+    void indicesStayBelowTheirExtent_data() {
+        QTest::addColumn<QString>("op");
+        QTest::addColumn<QString>("domain");
+        QTest::addColumn<int>("index");
+        QTest::addColumn<int>("data");
+        QTest::newRow("images of regions") << "RoiAlign" << "" << 2 << 0;
+        QTest::newRow("images of boxes") << "CropAndResize" << "com.microsoft" << 2 << 0;
+        QTest::newRow("words") << "EmbedLayerNormalization" << "com.microsoft" << 0 << 2;
+        QTest::newRow("segments") << "EmbedLayerNormalization" << "com.microsoft" << 1 << 4;
+        QTest::newRow("packed rows") << "GatherBlockQuantized" << "com.microsoft" << 1 << 0;
+        QTest::newRow("positions") << "RotaryEmbedding" << "com.microsoft" << 1 << 2;
+    }
+    void indicesStayBelowTheirExtent() {
+        QFETCH(QString, op);
+        QFETCH(QString, domain);
+        QFETCH(int, index);
+        QFETCH(int, data);
+        GraphBuilder builder;
+        Node node;
+        node.op = op.toStdString();
+        node.domain = domain.toStdString();
+        node.inputs.resize(5);
+        node.inputs[static_cast<std::size_t>(index)] = builder.addInput("ids", TensorType(DType::i64, Shape{1000}));
+        node.inputs[static_cast<std::size_t>(data)] = builder.addConstant("rows", Tensor::zeros(DType::f32, {3, 77, 1, 1}));
+        node.outputs = {builder.addValue("y")};
+        builder.setOutputs(node.outputs);
+        builder.addNode(std::move(node));
+        QCOMPARE(largest((*randomInputs(*builder.build(), 1))[0]), std::int64_t{2});
+    }
+
     void refused_data() {
         QTest::addColumn<int>("kind");
         QTest::addColumn<QString>("expected");
