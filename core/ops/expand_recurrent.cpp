@@ -13,18 +13,18 @@ using In = RecurrentInputs;
 // kernel; the rows of all steps lie one after the other, so that a step's are a piece of them.
 class LayerWriter {
 public:
-    LayerWriter(ExpandContext& context, const RecurrentKind& kind, const RecurrentAttributes& attributes, std::int64_t direction)
+    LayerWriter(ExpandContext& context, const RecurrentKind& kind, const RecurrentAttributes& attributes, std::int64_t direction,
+                std::int64_t hidden, RecurrentProducts products)
         : c_(context), kind_(kind), attributes_(attributes), direction_(direction),
           functions_(attributes.functions.data() + static_cast<std::size_t>(direction) * kind.functions.size()),
-          hidden_(context.type(In::recurrence).shape()[2]) {
+          hidden_(hidden), products_(std::move(products)) {
         const Shape x = context.type(In::x).shape();
         time_ = x[attributes.timeAxis()];
         batch_ = x[1 - attributes.timeAxis()];
     }
 
-    // `rows`: the input as [time * batch, input].
-    void write(ValueId rows) {
-        readWeights(rows);
+    void write() {
+        readInput();
         h_ = initialState(In::hidden);
         if (kind_.outputs == 3)
             cell_ = initialState(In::cell);
@@ -47,14 +47,11 @@ private:
     ValueId range(ValueId value, std::int64_t axis, std::int64_t index) { // piece `index` of `hidden` elements
         return c_.slice(value, axis, index * hidden_, (index + 1) * hidden_);
     }
-    ValueId transposed(ValueId matrix) { return c_.transpose(matrix, {1, 0}); }
 
-    void readWeights(ValueId rows) {
-        const ValueId w = c_.pick(c_.node.inputs[In::weights], direction_), r = c_.pick(c_.node.inputs[In::recurrence], direction_);
+    void readInput() {
         const ValueId bias = c_.has(In::bias) ? c_.pick(c_.node.inputs[In::bias], direction_) : ValueId();
         for (std::int64_t gate = 0; gate < kind_.gates; ++gate) {
-            recurrence_.push_back(transposed(range(r, 0, gate)));
-            ValueId product = binary("MatMul", rows, transposed(range(w, 0, gate)));
+            ValueId product = products_.ofInput(gate);
             recurrentBias_.emplace_back();
             if (bias.valid()) {
                 const ValueId own = range(bias, 0, gate), other = range(bias, 0, kind_.gates + gate);
@@ -75,8 +72,8 @@ private:
     }
 
     // What a gate gets from input and state, before its function.
-    ValueId gate(std::size_t index, ValueId state) {
-        return binary("Add", binary("MatMul", state, recurrence_[index]), c_.pick(fromInput_[index], now_));
+    ValueId gate(std::int64_t index, ValueId state) {
+        return binary("Add", products_.ofState(index, state), c_.pick(fromInput_[static_cast<std::size_t>(index)], now_));
     }
     ValueId peeped(ValueId value, std::size_t peephole, ValueId cell) {
         return peepholes_.empty() ? value : binary("Add", value, binary("Mul", cell, peepholes_[peephole]));
@@ -115,7 +112,7 @@ private:
         const ValueId z = apply(0, gate(0, h_)), r = apply(0, gate(1, h_));
         ValueId proposed;
         if (attributes_.linearBeforeReset) {
-            proposed = binary("MatMul", h_, recurrence_[2]);
+            proposed = products_.ofState(2, h_);
             if (recurrentBias_[2].valid())
                 proposed = binary("Add", proposed, recurrentBias_[2]);
             proposed = binary("Add", binary("Mul", proposed, r), c_.pick(fromInput_[2], now_));
@@ -133,7 +130,8 @@ private:
     std::int64_t direction_;
     const RecurrentFunction* functions_;
     std::int64_t hidden_, time_ = 0, batch_ = 0, now_ = 0;
-    std::vector<ValueId> fromInput_, recurrence_, recurrentBias_, peepholes_; // by gate
+    RecurrentProducts products_;
+    std::vector<ValueId> fromInput_, recurrentBias_, peepholes_; // by gate
     ValueId h_, cell_;
 };
 
@@ -148,7 +146,7 @@ Status checkExpandable(const ExpandContext& context) {
     const std::int64_t time = x[context.node.intAttr("layout", 0) == 1 ? 1 : 0];
     if (time > kMostSteps)
         return context.unsupported(std::to_string(time) + " steps are too many to be written out; at most " + std::to_string(kMostSteps) + " are");
-    if (elementCount(x) == 0 || context.type(In::recurrence).shape()[2] == 0)
+    if (elementCount(x) == 0 || elementCount(context.type(In::recurrence).shape()) == 0)
         return context.unsupported("its input has no elements");
     if (context.has(In::lengths)) {
         if (!context.isConstant(In::lengths))
@@ -169,22 +167,46 @@ ValueId stateOutput(ExpandContext& context, const std::vector<ValueId>& states, 
     return context.concat(slices, axis);
 }
 
+// Weights [directions, gates * hidden, ...] of one direction, transposed, by gate.
+std::vector<ValueId> gateMatrices(ExpandContext& context, std::size_t weights, std::int64_t gates, std::int64_t direction) {
+    const std::int64_t hidden = context.type(weights).shape()[1] / gates;
+    const ValueId own = context.pick(context.node.inputs[weights], direction);
+    std::vector<ValueId> matrices;
+    for (std::int64_t gate = 0; gate < gates; ++gate)
+        matrices.push_back(context.transpose(context.slice(own, 0, gate * hidden, (gate + 1) * hidden), {1, 0}));
+    return matrices;
+}
+
+RecurrentProducts floatProducts(ExpandContext& context, std::int64_t gates, std::int64_t direction, ValueId rows) {
+    const auto times = [&context](std::vector<ValueId> matrices) {
+        return [&context, matrices](std::int64_t gate, ValueId left) { return context.add("MatMul", left, matrices[static_cast<std::size_t>(gate)]); };
+    };
+    const auto ofRows = times(gateMatrices(context, In::weights, gates, direction));
+    return {[ofRows, rows](std::int64_t gate) { return ofRows(gate, rows); }, times(gateMatrices(context, In::recurrence, gates, direction))};
+}
+
 } // namespace
 
 Status expandRecurrent(ExpandContext& context, const RecurrentKind& kind) {
+    return expandRecurrent(context, kind, [&](std::int64_t direction, ValueId rows) { return floatProducts(context, kind.gates, direction, rows); });
+}
+
+Status expandRecurrent(ExpandContext& context, const RecurrentKind& kind, const RecurrentProductsOf& productsOf) {
     TS_TRY(checkExpandable(context));
+    const Shape recurrence = context.type(In::recurrence).shape();
+    const std::int64_t hidden = std::min(recurrence[1], recurrence[2]); // whichever way the weights lie
     TS_ASSIGN(const RecurrentAttributes attributes, readRecurrentAttributes(context.node, kind));
     const Shape x = context.type(In::x).shape();
     const std::int64_t time = x[attributes.timeAxis()], batch = x[1 - attributes.timeAxis()];
-    const std::int64_t hidden = context.type(In::recurrence).shape()[2];
     const ValueId timeFirst = attributes.batchFirst
                                   ? context.transpose(context.node.inputs[In::x], {1, 0, 2})
                                   : context.node.inputs[In::x];
     const ValueId rows = context.reshape(timeFirst, {time * batch, x[2]});
     std::vector<ValueId> outputs, states, cells;
     for (std::size_t d = 0; d < attributes.directions; ++d) {
-        LayerWriter layer(context, kind, attributes, static_cast<std::int64_t>(d));
-        layer.write(rows);
+        const auto direction = static_cast<std::int64_t>(d);
+        LayerWriter layer(context, kind, attributes, direction, hidden, productsOf(direction, rows));
+        layer.write();
         const ValueId all = context.concat(layer.steps, 0);
         outputs.push_back(context.reshape(all, {time, 1, batch, hidden}));
         states.push_back(layer.h());

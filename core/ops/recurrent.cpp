@@ -201,6 +201,7 @@ RecurrentLayer<T> makeLayer(const EvalContext& context, const Kind& kind, const 
     layer.linearBeforeReset = run.attributes.linearBeforeReset;
     layer.inputForget = run.attributes.inputForget;
     layer.x.resize(static_cast<std::size_t>(layer.batch * layer.input));
+    layer.idle.resize(static_cast<std::size_t>(layer.batch));
     layer.h = initialState<T>(context, kHidden, run, direction, layer.hidden);
     if (kind.outputs == 3)
         layer.c = initialState<T>(context, kCell, run, direction, layer.hidden);
@@ -209,16 +210,18 @@ RecurrentLayer<T> makeLayer(const EvalContext& context, const Kind& kind, const 
 
 // All steps of one direction; sequences that have ended keep their state.
 template <class T>
-void runSteps(EvalContext& context, const Run& run, RecurrentCell<T> cell, RecurrentLayer<T>& layer,
+void runSteps(EvalContext& context, const Run& run, const RecurrentCell<T>& cell, RecurrentLayer<T>& layer,
               std::int64_t direction) {
     const bool reverse = run.attributes.reverse || direction == 1;
     const auto x = context.input(0).data<T>();
     for (std::int64_t step = 0; step < run.time; ++step) {
         const auto timeOf = [&](std::int64_t b) { return reverse ? run.lengths[b] - 1 - step : step; };
-        for (std::int64_t b = 0; b < run.batch; ++b)
+        for (std::int64_t b = 0; b < run.batch; ++b) {
+            layer.idle[b] = step > run.lengths[b];
             if (step < run.lengths[b])
                 std::copy_n(x.begin() + run.inputRow(timeOf(b), b) * layer.input, layer.input,
                             layer.x.begin() + b * layer.input);
+        }
         const RecurrentState<T> next = cell(layer);
         for (std::int64_t b = 0; b < run.batch; ++b) {
             if (step >= run.lengths[b])
@@ -247,7 +250,7 @@ void writeState(EvalContext& context, std::size_t output, const Run& run, const 
                         context.outputs[output].mutableData<T>().begin() + run.stateRow(direction, b) * hidden);
 }
 
-template <class T> Status evalRecurrent(EvalContext& context, const Kind& kind, RecurrentCell<T> cell) {
+template <class T> Status evalRecurrent(EvalContext& context, const Kind& kind, const RecurrentCell<T>& cell) {
     TS_ASSIGN(Attributes attributes, readRecurrentAttributes(context.node, kind));
     const Run run(context, std::move(attributes));
     for (std::int64_t d = 0; d < run.directions(); ++d) {
@@ -261,7 +264,7 @@ template <class T> Status evalRecurrent(EvalContext& context, const Kind& kind, 
 }
 
 void addRecurrent(OperatorList& list, const std::string& name, const Kind& kind, std::size_t inputs,
-                  RecurrentCell<float> single, RecurrentCell<double> dual) {
+                  const RecurrentCell<float>& single, const RecurrentCell<double>& dual) {
     addOperator(
         list, name, Fusion::opaque, 7, {3, inputs, kind.outputs},
         [kind](InferContext& in) { return inferRecurrent(in, kind); },
@@ -295,8 +298,18 @@ Result<RecurrentAttributes> readRecurrentAttributes(const Node& node, const Recu
     return a;
 }
 
+const RecurrentKind& lstmKind() {
+    static const RecurrentKind kind{4, {"Sigmoid", "Tanh", "Tanh"}, 3};
+    return kind;
+}
+
+Status inferLstm(InferContext& in) { return inferRecurrent(in, lstmKind()); }
+Status evalLstm(EvalContext& context, const RecurrentCell<double>& cell) {
+    return evalRecurrent<double>(context, lstmKind(), cell);
+}
+
 void registerRecurrent(OperatorList& list) {
-    addRecurrent(list, "LSTM", {4, {"Sigmoid", "Tanh", "Tanh"}, 3}, 8, lstmCell<float>, lstmCell<double>);
+    addRecurrent(list, "LSTM", lstmKind(), 8, lstmCell<float>, lstmCell<double>);
     addRecurrent(list, "GRU", {3, {"Sigmoid", "Tanh"}, 2}, 6, gruCell<float>, gruCell<double>);
     addRecurrent(list, "RNN", {1, {"Tanh"}, 2}, 6, rnnCell<float>, rnnCell<double>);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -29,8 +30,23 @@ struct RecurrentAttributes {
 };
 Result<RecurrentAttributes> readRecurrentAttributes(const Node& node, const RecurrentKind& kind);
 
+// The products of one direction, gate by gate.
+struct RecurrentProducts {
+    std::function<ValueId(std::int64_t gate)> ofInput;                // [time * batch, hidden]
+    std::function<ValueId(std::int64_t gate, ValueId state)> ofState; // [batch, hidden]
+};
+// `rows`: the input as [time * batch, input].
+using RecurrentProductsOf = std::function<RecurrentProducts(std::int64_t direction, ValueId rows)>;
+
+// How a layer comes by its products is its operator's business; without `productsOf` weights are floats as ONNX has them.
 // One product for the input of all steps and each gate, then the cell's nodes step by step. For lengths that are known
 // and the same for all sequences.
 Status expandRecurrent(ExpandContext& context, const RecurrentKind& kind);
+Status expandRecurrent(ExpandContext& context, const RecurrentKind& kind, const RecurrentProductsOf& productsOf);
+
+// LSTM for operators that are one but for how they multiply: inputs are LSTM's, of float64 for the kernel.
+const RecurrentKind& lstmKind();
+Status inferLstm(InferContext& in);
+Status evalLstm(EvalContext& context, const RecurrentCell<double>& cell);
 
 } // namespace tunesmith::ops

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ template <class T> struct RecurrentLayer {
     bool linearBeforeReset = false, inputForget = false;
 
     std::vector<T> x;    // [batch, input] of this step
+    std::vector<char> idle; // by sequence: the step before this one lay behind its end
     std::vector<T> h, c; // [batch, hidden]
 
     double apply(std::size_t function, double value) const;
@@ -42,7 +44,7 @@ template <class T> struct RecurrentLayer {
 
 // The state after the step that takes x; c stays empty where there is none.
 template <class T> struct RecurrentState { std::vector<T> h, c; };
-template <class T> using RecurrentCell = RecurrentState<T> (*)(const RecurrentLayer<T>& layer);
+template <class T> using RecurrentCell = std::function<RecurrentState<T>(const RecurrentLayer<T>& layer)>;
 
 template <class T> RecurrentState<T> lstmCell(const RecurrentLayer<T>& layer);
 template <class T> RecurrentState<T> gruCell(const RecurrentLayer<T>& layer);

@@ -24,17 +24,24 @@ using OperatorList = std::vector<Operator>;
     X(ConcatSplit)                                                                                                     \
     X(Constant)                                                                                                        \
     X(Containers)                                                                                                      \
-    X(ControlFlow)                                                                                                     \
+    X(ContribChannelsLast)                                                                                             \
     X(ContribCopies)                                                                                                   \
+    X(ContribCropAndResize)                                                                                            \
+    X(ContribDistances)                                                                                                \
+    X(ContribDynamicQuantizeLstm)                                                                                      \
     X(ContribEmbedNorm)                                                                                                \
     X(ContribFusedProducts)                                                                                            \
     X(ContribGatherBlockQuantized)                                                                                     \
     X(ContribGeluFamily)                                                                                               \
+    X(ContribGroupNorm)                                                                                                \
     X(ContribGroupQueryAttention)                                                                                      \
+    X(ContribIntegerArithmetic)                                                                                        \
     X(ContribIntegerProducts)                                                                                          \
+    X(ContribInverse)                                                                                                  \
     X(ContribMatMulBnb4)                                                                                               \
     X(ContribMatMulNBits)                                                                                              \
     X(ContribMultiHeadAttention)                                                                                       \
+    X(ContribOlderForms)                                                                                               \
     X(ContribPackedAttention)                                                                                          \
     X(ContribQLinearArithmetic)                                                                                        \
     X(ContribQLinearFunctions)                                                                                         \
@@ -42,6 +49,7 @@ using OperatorList = std::vector<Operator>;
     X(ContribRootMeanSquare)                                                                                           \
     X(ContribRotaryEmbedding)                                                                                          \
     X(ContribSkipNorm)                                                                                                 \
+    X(ControlFlow)                                                                                                     \
     X(Conv)                                                                                                            \
     X(ConvTranspose)                                                                                                   \
     X(DeformConv)                                                                                                      \

@@ -109,6 +109,12 @@ void addLowered(OperatorList& list, const std::string& name, Fusion fusion, Arit
     list.back().domain = kMicrosoft;
 }
 
+void addReference(OperatorList& list, const std::string& name, Arity arity, const InferRule& infer,
+                  const Kernel& kernel) {
+    addOperator(list, name, Fusion::opaque, 1, arity, infer, kernel);
+    list.back().domain = kMicrosoft;
+}
+
 void addCopy(OperatorList& list, const std::string& name, Fusion fusion, const std::string& onnx,
              std::int64_t opset) {
     Operator op;

@@ -59,31 +59,9 @@ Status inferFloatProduct(InferContext& in, const FloatProduct& p) {
     return {};
 }
 
-// The left operand in bytes.
-struct LeftBytes {
-    Tensor values; // int32, without the zero point
-    float scale = 1;
-};
-
-LeftBytes quantisedLeft(const Tensor& x) {
-    float low = 0, high = 0;
-    for (const float value : x.data<float>()) {
-        low = value < low ? value : low;
-        high = value > high ? value : high;
-    }
-    LeftBytes left{Tensor::zeros(DType::i32, x.shape()), low == high ? 1 : (high - low) / 255};
-    const float zero = std::nearbyint(std::min(std::max(-low / left.scale, 0.0F), 255.0F));
-    std::ranges::transform(
-        x.data<float>(), left.values.mutableData<std::int32_t>().begin(), [&](float value) {
-            const auto stored = saturated<std::uint8_t>(std::nearbyint(value / left.scale) + zero);
-            return static_cast<std::int32_t>(stored) - static_cast<std::int32_t>(zero);
-        });
-    return left;
-}
-
-LeftBytes storedLeft(const EvalContext& context, const QuantisedInput& input) {
+CentredBytes storedLeft(const EvalContext& context, const QuantisedInput& input) {
     const ScaleAndZero from = parametersOf(context, input);
-    LeftBytes left{context.input(input.value).cast(DType::i32), from.scale};
+    CentredBytes left{context.input(input.value).cast(DType::i32), from.scale};
     for (std::int32_t& value : left.values.mutableData<std::int32_t>())
         value -= from.zero;
     return left;
@@ -98,8 +76,8 @@ T columnValue(const EvalContext& context, std::size_t index, std::int64_t column
 }
 
 Status evalFloatProduct(EvalContext& context, const FloatProduct& p) {
-    const LeftBytes left =
-        p.quantises() ? quantisedLeft(context.input(p.a)) : storedLeft(context, {p.a, p.aScale, p.aZero});
+    const CentredBytes left =
+        p.quantises() ? dynamicBytes(context.input(p.a)) : storedLeft(context, {p.a, p.aScale, p.aZero});
     const Tensor right = context.input(p.b).cast(DType::i32);
     Tensor out = Tensor::zeros(DType::f32, context.outputs[0].shape());
     const MatMulShape s(left.values.shape(), right.shape(), out.shape());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/contrib/qlinear.h"
 
+#include <algorithm>
+
 namespace tunesmith::ops {
 
 using namespace loops;
@@ -45,6 +47,22 @@ Expr roundedProduct(const Expr& a, const Expr& b) {
 // A quotient of floats that is rounded to double and then to float is the nearest float.
 Expr roundedQuotient(const Expr& a, const Expr& b) {
     return cast(DType::f32, cast(DType::f64, a) / cast(DType::f64, b));
+}
+
+CentredBytes dynamicBytes(const Tensor& x) {
+    float low = 0, high = 0;
+    for (const float value : x.data<float>()) {
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+    }
+    CentredBytes made{Tensor::zeros(DType::i32, x.shape()), low == high ? 1 : (high - low) / 255};
+    const float zero = std::nearbyint(std::min(std::max(-low / made.scale, 0.0F), 255.0F));
+    std::ranges::transform(
+        x.data<float>(), made.values.mutableData<std::int32_t>().begin(), [&](float value) {
+            const auto stored = saturated<std::uint8_t>(std::nearbyint(value / made.scale) + zero);
+            return static_cast<std::int32_t>(stored) - static_cast<std::int32_t>(zero);
+        });
+    return made;
 }
 
 ValueId dequantized(ExpandContext& context, const QuantisedInput& x) {

@@ -45,6 +45,13 @@ std::array<T, 256> quantisedTable(const ScaleAndZero& from, const ScaleAndZero& 
     return table;
 }
 
+// Bytes without their zero point, as int32.
+struct CentredBytes {
+    Tensor values;
+    float scale = 1;
+};
+CentredBytes dynamicBytes(const Tensor& x); // of float32, as DynamicQuantizeLinear makes them
+
 // Nodes between stored and real numbers. Stored ones are of `type`, which a missing zero point does not tell.
 ValueId dequantized(ExpandContext& context, const QuantisedInput& x);
 ValueId quantized(ExpandContext& context, ValueId real, DType type, const QuantisedInput& result);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
-#include <numeric>
 
+#include "core/ops/contrib/channels_last.h"
 #include "core/ops/contrib/qlinear.h"
 #include "core/ops/pool.h"
 
@@ -14,25 +14,6 @@ namespace {
 using namespace loops;
 
 constexpr QuantisedInput kPooled{0, 1, 2}, kPool{0, 3, 4};
-
-bool channelsLast(const Node& node) {
-    return node.intAttr("channels_last", 0) != 0;
-}
-
-// [N, spatial..., C] as [N, C, spatial...], and back.
-template <class Extents> Extents channelsSecond(Extents extents) {
-    std::rotate(extents.begin() + 1, extents.end() - 1, extents.end());
-    return extents;
-}
-template <class Extents> Extents channelsBehind(Extents extents) {
-    std::rotate(extents.begin() + 1, extents.begin() + 2, extents.end());
-    return extents;
-}
-std::vector<std::int64_t> countedAxes(std::size_t rank) {
-    std::vector<std::int64_t> axes(rank);
-    std::iota(axes.begin(), axes.end(), 0);
-    return axes;
-}
 
 Status checkQLinearPool(InferContext& in) {
     TS_TRY(checkQuantised(in, kPooled));
@@ -205,54 +186,6 @@ Status lowerQLinearGlobalAverage(LowerContext& context) {
     return {};
 }
 
-// QLinearConv whose images have their channels last; weights are as ONNX has them.
-Status inferNhwcConv(InferContext& in) {
-    if (!channelsLast(in.node) || !in.type(0).dims)
-        return inferAs(in, "QLinearConv", in.count());
-    std::vector<TensorType> types;
-    std::vector<Tensor> constants;
-    for (std::size_t i = 0; i < in.count(); ++i) {
-        types.push_back(in.has(i) ? in.type(i) : TensorType());
-        constants.push_back(in.has(i) ? in.constant(i) : Tensor());
-    }
-    if (types[0].dims->size() < 3)
-        return in.error("input 0 is " + types[0].text() + " but must have batch, positions and channels");
-    types[0].dims = channelsSecond(*types[0].dims);
-    InferContext second(in.node, in.opset, std::move(types), std::move(constants));
-    second.outputs = in.outputs;
-    TS_TRY(inferAs(second, "QLinearConv", second.count()));
-    in.outputs[0] = second.outputs[0];
-    if (in.outputs[0].dims)
-        in.outputs[0].dims = channelsBehind(*in.outputs[0].dims);
-    return {};
-}
-
-Status evalNhwcConv(EvalContext& context) {
-    if (!channelsLast(context.node))
-        return evalAs(context, "QLinearConv", context.inputs.size());
-    const std::vector<std::int64_t> axes = countedAxes(context.input(0).rank());
-    std::vector<Tensor> inputs = context.inputs;
-    inputs[0] = permuted(inputs[0], channelsSecond(axes));
-    EvalContext second(context.node, context.opset, inputs);
-    TS_TRY(evalAs(second, "QLinearConv", inputs.size()));
-    context.outputs[0] = permuted(second.outputs[0], channelsBehind(axes));
-    return {};
-}
-
-Status expandNhwcConv(ExpandContext& context) {
-    const auto attributes = attributesWithout(context.node, {"channels_last"});
-    std::vector<ValueId> inputs = context.node.inputs;
-    if (!channelsLast(context.node)) {
-        context.outputs[0] = context.add("QLinearConv", inputs, attributes);
-        return {};
-    }
-    const std::vector<std::int64_t> axes = countedAxes(context.type(0).dims->size());
-    inputs[0] = context.transpose(inputs[0], channelsSecond(axes));
-    context.outputs[0] =
-        context.transpose(context.add("QLinearConv", inputs, attributes), channelsBehind(axes));
-    return {};
-}
-
 } // namespace
 
 void registerContribQLinearPool(OperatorList& list) {
@@ -261,7 +194,6 @@ void registerContribQLinearPool(OperatorList& list) {
     list.back().expand = expandChannelsLast;
     addLowered(list, "QLinearGlobalAveragePool", Fusion::anchor, {1, 5}, inferQLinearGlobalAverage,
                evalQLinearGlobalAverage, lowerQLinearGlobalAverage);
-    addExpanded(list, "QLinearConv", {8, 9}, inferNhwcConv, evalNhwcConv, expandNhwcConv);
 }
 
 } // namespace tunesmith::ops

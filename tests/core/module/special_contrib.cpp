@@ -54,11 +54,20 @@ SpecialCases blockedRows(DType type) {
     return cases;
 }
 
+SpecialCases distances(DType type) {
+    SpecialCases cases;
+    for (const char* metric : {"euclidean", "sqeuclidean"})
+        for (const std::int64_t rows : {9, 0})
+            cases.push_back({{rowsWithSpecials(type, {rows, 5}, true), rowsWithSpecials(type, {7, 5}, true)}, {{"metric", std::string(metric)}}});
+    return cases;
+}
+
 } // namespace
 
 void addContribCases(std::map<std::string, CaseMaker>& table) {
     table["QLinearAdd"] = table["QLinearMul"] = quantisedSums;
     table["QLinearAveragePool"] = table["QLinearGlobalAveragePool"] = quantisedMeans;
+    table["CDist"] = distances;
     table["MatMulNBits"] = blockedProducts;
     table["MatMulBnb4"] = codedProducts;
     table["GatherBlockQuantized"] = blockedRows;

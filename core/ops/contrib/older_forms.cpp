@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/ops/contrib/contrib.h"
+#include "core/ops/movement.h"
+
+// Operators that ONNX has in another form: ExpandDims (Unsqueeze), Range, whose step may be left out, Unique,
+// which keeps the order of first occurrences, and ConvTransposeWithDynamicPads, whose pads are an input.
+namespace tunesmith::ops {
+namespace {
+
+bool isAxisNumber(DType type) {
+    return type == DType::i32;
+}
+
+Status inferExpandDims(InferContext& in) {
+    TS_TRY(requireType(in, 1, isAxisNumber, "int32"));
+    TS_TRY(requireOneElement(in, 1));
+    in.outputs[0] = TensorType(in.type(0).dtype);
+    if (!in.type(0).dims || !in.isConstant(1))
+        return {};
+    Dims dims = *in.type(0).dims;
+    TS_ASSIGN(const std::size_t axis, frontAxis(in, in.constant(1).asInt(0), dims.size() + 1));
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), Dim(1));
+    in.outputs[0].dims = std::move(dims);
+    return {};
+}
+
+Status evalExpandDims(EvalContext& context, const std::vector<TensorType>& types) {
+    context.outputs[0] = context.input(0).reshaped(types[0].shape());
+    return {};
+}
+
+Status expandExpandDims(ExpandContext& context) {
+    if (!context.isConstant(1) || !context.type(0).dims)
+        return context.unsupported("its axis is known when it runs");
+    const std::size_t axis = frontAxis(context.constant(1).asInt(0), context.type(0).dims->size() + 1);
+    context.outputs[0] = context.unsqueeze(context.node.inputs[0], static_cast<std::int64_t>(axis));
+    return {};
+}
+
+// Range with all of ONNX's inputs.
+struct FullRange {
+    Node node;
+    std::vector<Tensor> values;
+    FullRange(const Node& own, std::vector<Tensor> given, DType type) : node(own), values(std::move(given)) {
+        node.inputs.resize(3);
+        values.resize(3);
+        if (!node.inputs[2].valid()) {
+            node.inputs[2] = node.inputs[0];
+            values[2] = Tensor::scalar(1.0).cast(type);
+        }
+    }
+};
+
+Status inferContribRange(InferContext& in) {
+    TS_TRY(requireInputs(in, {0, 1}));
+    std::vector<TensorType> types;
+    std::vector<Tensor> constants;
+    for (std::size_t i = 0; i < in.count(); ++i) {
+        types.push_back(in.has(i) ? in.type(i) : in.type(0));
+        constants.push_back(in.has(i) ? in.constant(i) : Tensor());
+    }
+    types.resize(3, TensorType(in.type(0).dtype, Dims()));
+    const FullRange full(in.node, std::move(constants), in.type(0).dtype);
+    InferContext range(full.node, in.opset, std::move(types), full.values);
+    range.outputs = in.outputs;
+    TS_TRY(inferAs(range, "Range", 3));
+    in.outputs = std::move(range.outputs);
+    return {};
+}
+
+Status evalContribRange(EvalContext& context, const std::vector<TensorType>&) {
+    const FullRange full(context.node, context.inputs, context.input(0).type());
+    EvalContext range(full.node, context.opset, full.values);
+    TS_TRY(evalAs(range, "Range", 3));
+    context.outputs = std::move(range.outputs);
+    return {};
+}
+
+Status inferContribUnique(InferContext& in) {
+    TS_TRY(requireRank(in, 0, 1, "a list of elements"));
+    in.outputs[0] = TensorType(in.type(0).dtype, Dims(1));
+    for (std::size_t i = 1; i < in.outputs.size(); ++i)
+        in.outputs[i] = TensorType(DType::i64, Dims(1));
+    if (in.outputs.size() > 1)
+        in.outputs[1].dims = in.type(0).dims;
+    return {};
+}
+
+// ONNX's outputs are the elements, where they stand first, which one each element is, and how often they occur.
+Status evalContribUnique(EvalContext& context, const std::vector<TensorType>&) {
+    Node node = context.node;
+    node.attributes = {{"sorted", std::int64_t{0}}};
+    node.outputs.assign(4, context.node.outputs[0]);
+    EvalContext unique(node, context.opset, context.inputs);
+    TS_TRY(evalAs(unique, "Unique", 1));
+    constexpr std::size_t kFrom[] = {0, 2, 3};
+    for (std::size_t i = 0; i < context.outputs.size(); ++i)
+        context.outputs[i] = unique.outputs[kFrom[i]];
+    return {};
+}
+
+constexpr std::size_t kDynamicPads = 2, kTransposedBias = 3;
+
+// ConvTranspose with the pads as its attribute and the bias behind the weights.
+Node paddedNode(const Node& own, const Tensor& pads) {
+    Node node = own;
+    if (!pads.absent())
+        node.attributes["pads"] = pads.asInts();
+    node.inputs.erase(node.inputs.begin() + std::min<std::ptrdiff_t>(kDynamicPads, std::ssize(node.inputs)),
+                      node.inputs.begin() + std::min<std::ptrdiff_t>(kTransposedBias, std::ssize(node.inputs)));
+    return node;
+}
+
+Status inferDynamicPads(InferContext& in) {
+    TS_TRY(requireInputs(in, {0, 1}));
+    if (in.has(kDynamicPads))
+        TS_TRY(requireType(
+            in, kDynamicPads, [](DType type) { return type == DType::i64; }, "int64"));
+    in.outputs[0] = TensorType(in.type(0).dtype);
+    if (in.has(kDynamicPads) && !in.isConstant(kDynamicPads))
+        return {};
+    const Node node = paddedNode(in.node, in.isConstant(kDynamicPads) ? in.constant(kDynamicPads) : Tensor());
+    std::vector<TensorType> types{in.type(0), in.type(1)};
+    if (in.has(kTransposedBias))
+        types.push_back(in.type(kTransposedBias));
+    const std::size_t count = types.size();
+    InferContext conv(node, in.opset, std::move(types), std::vector<Tensor>(count));
+    conv.outputs = in.outputs;
+    TS_TRY(inferAs(conv, "ConvTranspose", count));
+    in.outputs = std::move(conv.outputs);
+    return {};
+}
+
+Status evalDynamicPads(EvalContext& context) {
+    const Node node = paddedNode(context.node, context.has(kDynamicPads) ? context.input(kDynamicPads) : Tensor());
+    std::vector<Tensor> inputs{context.input(0), context.input(1)};
+    if (context.has(kTransposedBias))
+        inputs.push_back(context.input(kTransposedBias));
+    EvalContext conv(node, context.opset, inputs);
+    TS_TRY(evalAs(conv, "ConvTranspose", inputs.size()));
+    context.outputs = std::move(conv.outputs);
+    return {};
+}
+
+Status expandDynamicPads(ExpandContext& context) {
+    const bool given = context.has(kDynamicPads);
+    if (given && !context.isConstant(kDynamicPads))
+        return context.unsupported("its pads are known when it runs");
+    const Node node = paddedNode(context.node, given ? context.constant(kDynamicPads) : Tensor());
+    context.outputs[0] = context.add("ConvTranspose", node.inputs, node.attributes);
+    return {};
+}
+
+} // namespace
+
+void registerContribOlderForms(OperatorList& list) {
+    const auto move = [&list](const char* name, const Arity& arity, const InferRule& infer, const MoveKernel& kernel) {
+        addMovement(list, name, Fusion::opaque, 1, arity, infer, kernel);
+        list.back().domain = kMicrosoft;
+    };
+    move("ExpandDims", {2, 2}, inferExpandDims, evalExpandDims);
+    list.back().expand = expandExpandDims;
+    move("Range", {2, 3}, inferContribRange, evalContribRange);
+    move("Unique", {1, 1, 3}, inferContribUnique, evalContribUnique);
+    addExpanded(list, "ConvTransposeWithDynamicPads", {2, 4}, inferDynamicPads, evalDynamicPads, expandDynamicPads);
+}
+
+} // namespace tunesmith::ops

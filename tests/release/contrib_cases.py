@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Models of one node each for operators of com.microsoft that the test data has no models of; made for contrib.py. Needs Debian's python3-onnx."""
+import zlib
+
+import numpy
+import onnx
+from onnx import helper, numpy_helper
+
+f4, i4, i8, u1, s1 = numpy.float32, numpy.int32, numpy.int64, numpy.uint8, numpy.int8
+
+
+class Made:
+    """A node on given inputs; None is one that is left out, those whose places are in `constants` are initializers. Shapes that
+    depend on values are not known when a module is made."""
+
+    def __init__(self, name, op, inputs, outputs=1, constants=(), opset=17, domain="com.microsoft", module=True, **attributes):
+        self.name, self.stem = name, op.lower() + "_" + "".join(c if c.isalnum() else "_" for c in name)
+        self.op, self.inputs, self.outputs, self.constants = op, [None if x is None else numpy.asarray(x) for x in inputs], outputs, constants
+        self.opset, self.domain, self.module, self.attributes = opset, domain, module, attributes
+
+    def fed(self):
+        return {f"x{i}": x for i, x in enumerate(self.inputs) if x is not None and i not in self.constants}
+
+    def model(self):
+        names = ["" if x is None else f"x{i}" for i, x in enumerate(self.inputs)]
+        wanted = self.outputs if isinstance(self.outputs, (list, tuple)) else [True] * self.outputs
+        results = [f"y{i}" if on else "" for i, on in enumerate(wanted)]
+        node = helper.make_node(self.op, names, results, domain=self.domain, name="node", **self.attributes)
+        types = {name: helper.np_dtype_to_tensor_dtype(x.dtype) if hasattr(helper, "np_dtype_to_tensor_dtype") else
+                 onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[x.dtype] for name, x in self.fed().items()}
+        graph = helper.make_graph([node], "made", [helper.make_tensor_value_info(name, types[name], x.shape) for name, x in self.fed().items()],
+                                  [helper.make_empty_tensor_value_info(name) for name in results if name],
+                                  [numpy_helper.from_array(x, f"x{i}") for i, x in enumerate(self.inputs) if x is not None and i in self.constants])
+        imports = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
+        return helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString()
+
+
+class Draw:
+    """Random tensors, the same for everyone."""
+
+    def __init__(self, name):
+        self.rng = numpy.random.default_rng(zlib.crc32(name.encode()))
+
+    def real(self, *shape, low=-2, high=2, kind=f4):
+        return self.rng.uniform(low, high, shape).astype(kind)
+
+    def whole(self, kind, *shape, low=None, high=None):
+        limits = numpy.iinfo(kind)
+        return self.rng.integers(limits.min if low is None else low, limits.max + 1 if high is None else high, shape).astype(kind)
+
+
+def lstm(name, time=3, batch=2, size=5, hidden=4, kind=u1, per_column=False, lengths=None, states=False, peepholes=False, bias=True, **attributes):
+    draw = Draw(name)
+    directions = 2 if attributes.get("direction") == "bidirectional" else 1
+    parameters = (directions, 4 * hidden) if per_column else (directions,)
+
+    def weights(rows):
+        zero = numpy.zeros(parameters, kind) if kind == s1 else numpy.full(parameters, 120, kind)
+        return draw.whole(kind, directions, rows, 4 * hidden), draw.real(*parameters, low=.002, high=.01), zero
+    (w, w_scale, w_zero), (r, r_scale, r_zero) = weights(size), weights(hidden)
+    inputs = [draw.real(time, batch, size), w, r, draw.real(directions, 8 * hidden) if bias else None,
+              None if lengths is None else numpy.array(lengths, i4), draw.real(directions, batch, hidden) if states else None,
+              draw.real(directions, batch, hidden) if states else None, draw.real(directions, 3 * hidden) if peepholes else None,
+              w_scale, w_zero, r_scale, r_zero]
+    return Made(name, "DynamicQuantizeLSTM", inputs, 3, (1, 2, 3, 4, 7, 8, 9, 10, 11), hidden_size=hidden, **attributes)
+
+
+def recurrent():
+    yield lstm("plain")
+    yield lstm("one_step", time=1, batch=1, states=True)
+    yield lstm("signed", kind=s1)
+    yield lstm("columns", kind=s1, per_column=True, states=True)
+    yield lstm("columns_unsigned", per_column=True, bias=False)
+    yield lstm("reverse", direction="reverse", states=True)
+    yield lstm("both", direction="bidirectional", states=True, kind=s1)
+    yield lstm("both_columns", direction="bidirectional", per_column=True, kind=s1, time=5, batch=3, size=9, hidden=8)
+    yield lstm("peepholes", peepholes=True, states=True)
+    yield lstm("lengths", lengths=[2, 3, 1], batch=3, states=True)
+    yield lstm("lengths_both", lengths=[2, 4, 0], batch=3, time=5, direction="bidirectional")
+    yield lstm("equal_lengths", lengths=[3, 3])
+    yield lstm("clip", clip=.5)
+    yield lstm("input_forget", input_forget=1)
+    yield lstm("functions", activations=["HardSigmoid", "Softsign", "Relu"])
+    yield lstm("large", time=8, batch=4, size=33, hidden=17, states=True, kind=s1)
+
+
+def integers():
+    draw = Draw("integers")
+    for kind in (u1, s1):
+        word = numpy.dtype(kind).name
+        image = draw.whole(kind, 2, 9, 8, 3)
+        yield Made(f"square_{word}", "NhwcMaxPool", [image], kernel_shape=[3, 3])
+        yield Made(f"strides_{word}", "NhwcMaxPool", [image], kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 1, 1])
+        yield Made(f"same_{word}", "NhwcMaxPool", [image], kernel_shape=[2, 2], strides=[2, 2], auto_pad="SAME_UPPER")
+        yield Made(f"dilated_{word}", "NhwcMaxPool", [image], kernel_shape=[2, 2], dilations=[2, 3])
+        yield Made(f"ceil_{word}", "NhwcMaxPool", [image], kernel_shape=[2, 2], strides=[2, 3], ceil_mode=1)
+        yield Made(f"many_{word}", "NhwcMaxPool", [draw.whole(kind, 1, 7, 7, 40)], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    yield Made("line", "NhwcMaxPool", [draw.whole(u1, 2, 9, 3)], kernel_shape=[3])
+    yield Made("signed", "MatMulInteger16", [draw.whole(numpy.int16, 3, 5), draw.whole(numpy.int16, 5, 4)], constants=(0, 1))
+    yield Made("batch", "MatMulInteger16", [draw.whole(numpy.int16, 2, 3, 5), draw.whole(numpy.int16, 5, 4)], constants=(0, 1))
+
+
+def shapes():
+    draw = Draw("shapes")
+    x = draw.real(2, 3, 4)
+    for axis in (0, 1, 3, -1, -2, -4):
+        yield Made(f"axis_{axis}", "ExpandDims", [x, numpy.array(axis, i4)], constants=(1,))
+    for kind in (f4, numpy.float64, i4, i8):
+        word = numpy.dtype(kind).name
+        yield Made(f"{word}", "Range", [kind(1), kind(10), kind(3)])
+        yield Made(f"no_step_{word}", "Range", [kind(2), kind(7)])
+        yield Made(f"down_{word}", "Range", [kind(7), kind(-2), kind(-2)], constants=(0, 1, 2))
+    yield Made("floats", "Unique", [numpy.array([2, 1, 1, 3, 2.5, 2, 3], f4)], 3)
+    yield Made("one", "Unique", [numpy.array([2], f4)], 3)
+    yield Made("elements_only", "Unique", [numpy.array([5, 4, 5, 4], f4)], 1)
+    for metric in ("euclidean", "sqeuclidean"):
+        for kind in (f4, numpy.float64):
+            yield Made(f"{metric}_{numpy.dtype(kind).name}", "CDist", [draw.real(7, 5, kind=kind), draw.real(4, 5, kind=kind)], metric=metric)
+    yield Made("default", "CDist", [draw.real(3, 2), draw.real(3, 2)])
+    yield Made("one_row", "CDist", [draw.real(1, 300), draw.real(9, 300)], metric="euclidean")
+    yield Made("plain", "Inverse", [draw.real(4, 4)])
+    yield Made("batch", "Inverse", [draw.real(2, 3, 3, 3)])
+    yield Made("double", "Inverse", [draw.real(5, 5, kind=numpy.float64)])
+    yield Made("one", "Inverse", [draw.real(2, 1, 1)])
+    yield Made("permuted", "Inverse", [numpy.array([[0, 1, 0], [0, 0, 2], [4, 0, 0]], f4)])
+
+
+def images():
+    draw = Draw("images")
+    x = draw.real(2, 3, 5, 6)
+    boxes = numpy.array([[0, 0, 1, 1], [.2, .1, .7, .9], [.9, .8, .1, .2], [-.2, .3, 1.4, .6], [.5, .5, .5, .5]], f4)
+    of = numpy.array([0, 1, 1, 0, 1], i4)
+    for mode in ("bilinear", "nearest"):
+        for size in ((4, 5), (1, 1), (1, 3), (2, 1), (9, 7)):
+            yield Made(f"{mode}_{size[0]}_{size[1]}", "CropAndResize", [x, boxes, of, numpy.array(size, i4)], constants=(3,), mode=mode, extrapolation_value=7.5)
+    yield Made("default", "CropAndResize", [x, boxes, of, numpy.array([3, 4], i4)])
+    w, small = draw.real(3, 2, 3, 3), draw.real(1, 3, 4, 5)
+    pads = numpy.array([1, 0, 1, 2], i8)
+    yield Made("pads", "ConvTransposeWithDynamicPads", [small, w, pads], constants=(1, 2), kernel_shape=[3, 3])
+    yield Made("bias", "ConvTransposeWithDynamicPads", [small, w, pads, draw.real(2)], constants=(1, 2, 3), strides=[2, 3], output_padding=[1, 1])
+    yield Made("computed_pads", "ConvTransposeWithDynamicPads", [small, w, pads], kernel_shape=[3, 3], strides=[2, 2], module=False)
+    yield Made("groups", "ConvTransposeWithDynamicPads", [draw.real(1, 4, 3, 3), draw.real(4, 2, 2, 2), numpy.zeros(4, i8)], constants=(1, 2), group=2, dilations=[2, 1])
+
+
+def cases():
+    for part in (recurrent, integers, shapes, images):
+        yield from part()
