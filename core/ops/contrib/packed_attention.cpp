@@ -4,6 +4,7 @@
 #include "core/ops/broadcast.h"
 #include "core/ops/contrib/dense_attention.h"
 #include "core/ops/contrib/qlinear.h"
+#include "core/ops/dense.h"
 #include "core/ops/movement.h"
 
 // Attention and QAttention: one product makes queries, keys and values, whose columns lie one after the other
@@ -141,24 +142,28 @@ OpInputs typedInputs(const EvalContext& context) {
 
 // x * w + bias as [batch, sequence, columns], float32.
 Tensor projected(const EvalContext& context, const PackedLayout& layout, std::int64_t columns) {
-    const Tensor &x = context.input(kPackedX), &w = context.input(kPackedW);
+    Tensor x = context.input(kPackedX).cast(DType::f64), w = context.input(kPackedW).cast(DType::f64);
     const std::int64_t inner = w.shape()[0], rows = x.shape()[0] * x.shape()[1];
     const auto number = [&](std::size_t input, std::int64_t column, double fallback) {
         return context.has(input)
                    ? context.input(input).asDouble(context.input(input).count() == 1 ? 0 : column)
                    : fallback;
     };
+    if (layout.quantised) {
+        const double xZero = number(kXZero, 0, 0);
+        for (double& value : x.mutableData<double>())
+            value -= xZero;
+        for (std::int64_t i = 0; i < w.count(); ++i)
+            w.mutableData<double>()[i] -= number(kWZero, i % columns, 0);
+    }
     Tensor y = Tensor::zeros(DType::f64, {x.shape()[0], x.shape()[1], columns});
+    multiplyAccumulate<double>(rows, columns, inner, x.data<double>().data(), inner, 1, w.data<double>().data(),
+                               columns, y.mutableData<double>().data(), columns);
     for (std::int64_t i = 0; i < rows * columns; ++i) {
-        const std::int64_t row = i / columns, column = i % columns;
-        const double xZero = layout.quantised ? number(kXZero, 0, 0) : 0,
-                     wZero = layout.quantised ? number(kWZero, column, 0) : 0;
-        double sum = 0;
-        for (std::int64_t k = 0; k < inner; ++k)
-            sum += (x.asDouble(row * inner + k) - xZero) * (w.asDouble(k * columns + column) - wZero);
+        double& value = y.mutableData<double>()[i];
         if (layout.quantised)
-            sum *= number(kXScale, 0, 1) * number(kWScale, column, 1);
-        y.mutableData<double>()[i] = sum + number(layout.bias, column, 0);
+            value *= number(kXScale, 0, 1) * number(kWScale, i % columns, 1);
+        value += number(layout.bias, i % columns, 0);
     }
     return y.cast(DType::f32);
 }
