@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/ops/kernel.h"
-#include "core/ops/rules.h"
+#include "core/ops/contrib/contrib.h"
+#include "core/ops/movement.h"
 
 namespace tunesmith::ops {
 namespace {
@@ -105,12 +105,18 @@ Result<UpdateRule> updateRule(const OpInputs& in) {
     return found;
 }
 
+// In com.microsoft several heads of values may share one of queries or keys.
+bool sharesHeads(const Node& node) { return node.domain == kMicrosoft; }
+
 Status checkHeads(const OpInputs& in) {
     const std::int64_t heads = in.node.intAttr("q_num_heads", 0), shared = in.node.intAttr("kv_num_heads", 0);
-    if (heads < 1 || shared < 1 || heads % shared != 0)
+    const bool fits = heads >= 1 && shared >= 1 && (heads % shared == 0 || (sharesHeads(in.node) && shared % heads == 0));
+    if (!fits)
         return in.error("q_num_heads (" + std::to_string(heads) + ") must be a multiple of kv_num_heads (" + std::to_string(shared) + ")");
+    if (in.node.intAttr("state_window", 0) != 0)
+        return in.unsupported("state_window, which keeps several states, is for GPUs");
     for (const std::size_t input : {kLinearQ, kLinearK, kLinearV}) {
-        if (!in.type(input).dims)
+        if (!in.type(input).dims || (input == kLinearK && sharesHeads(in.node)))
             continue;
         const std::int64_t count = input == kLinearQ ? heads : shared;
         if (in.type(input).dims->size() != 3 || (in.type(input).dims->back().known() && in.type(input).dims->back().extent % count != 0))
@@ -123,9 +129,9 @@ LinearAttentionShape linearShape(const Node& node, const Shape& q, const Shape& 
     LinearAttentionShape s;
     s.batch = q[0];
     s.time = q[1];
-    s.heads = node.intAttr("q_num_heads", 1);
     s.kvHeads = node.intAttr("kv_num_heads", 1);
-    s.keySize = q[2] / s.heads;
+    s.keySize = q[2] / node.intAttr("q_num_heads", 1);
+    s.heads = std::max(node.intAttr("q_num_heads", 1), s.kvHeads);
     s.valueSize = v[2] / s.kvHeads;
     s.decays = decay.empty() ? 0 : decay[2] / s.kvHeads;
     s.betas = beta.empty() ? 0 : beta[2];
@@ -141,7 +147,10 @@ Status checkLinearShapes(const OpInputs& in) {
     const auto fits = [&](std::size_t input, const Shape& wanted) {
         return shapeOf(input) == wanted ? Status() : Status(in.error("input " + in.type(input).text() + " must have the shape " + shapeText(wanted)));
     };
-    TS_TRY(fits(kLinearK, {s.batch, s.time, s.kvHeads * s.keySize}));
+    const Shape k = shapeOf(kLinearK);
+    const std::int64_t keyHeads = k.size() == 3 && s.keySize > 0 ? k[2] / s.keySize : 0;
+    const bool shared = sharesHeads(in.node) && keyHeads > 0 && s.kvHeads % keyHeads == 0;
+    TS_TRY(fits(kLinearK, {s.batch, s.time, (shared ? keyHeads : s.kvHeads) * s.keySize}));
     TS_TRY(fits(kLinearV, {s.batch, s.time, s.kvHeads * s.valueSize}));
     if (in.has(kLinearState))
         TS_TRY(fits(kLinearState, s.state()));
@@ -176,16 +185,37 @@ Status inferLinearAttention(InferContext& in) {
     const std::int64_t heads = in.node.intAttr("q_num_heads", 1), shared = in.node.intAttr("kv_num_heads", 1);
     const auto split = [](const Dim& dim, std::int64_t parts) { return dim.known() ? Dim(dim.extent / parts) : Dim(); };
     const Dim value = split(v[2], shared);
-    in.outputs[0].dims = Dims{q[0], q[1], value.known() ? Dim(value.extent * heads) : Dim()};
+    in.outputs[0].dims = Dims{q[0], q[1], value.known() ? Dim(value.extent * std::max(heads, shared)) : Dim()};
     if (in.outputs.size() > 1 && !in.outputs[1].dims)
         in.outputs[1].dims = Dims{q[0], Dim(shared), split(q[2], heads), value};
     return {};
 }
 
+// [batch, time, heads * size] with each head as often as makes `wanted` of them.
+Tensor repeatedHeads(const Tensor& x, std::int64_t size, std::int64_t wanted) {
+    const Shape& own = x.shape();
+    const std::int64_t heads = own[2] / std::max<std::int64_t>(size, 1);
+    if (heads == 0 || heads == wanted)
+        return x;
+    const Shape repeated{own[0] * own[1], heads, wanted / heads, size};
+    return gatherView(x, {repeated, {own[2], size, 0, 1}}, repeated).reshaped({own[0], own[1], wanted * size});
+}
+
+ValueId repeatedHeads(ExpandContext& context, ValueId x, const Shape& own, std::int64_t size, std::int64_t wanted) {
+    const std::int64_t heads = own[2] / size;
+    if (heads == wanted)
+        return x;
+    const ValueId apart = context.reshape(x, {own[0] * own[1], heads, 1, size});
+    const std::vector<ValueId> copies(static_cast<std::size_t>(wanted / heads), apart);
+    return context.reshape(context.concat(copies, 2), {own[0], own[1], wanted * size});
+}
+
 Status evalLinearAttention(EvalContext& context) {
     const auto wide = [&](std::size_t input) { return context.has(input) ? context.input(input).cast(DType::f64) : Tensor(); };
-    const LinearAttentionInputs in{wide(kLinearQ), wide(kLinearK), wide(kLinearV), wide(kLinearDecay), wide(kLinearBeta)};
+    LinearAttentionInputs in{wide(kLinearQ), wide(kLinearK), wide(kLinearV), wide(kLinearDecay), wide(kLinearBeta)};
     const LinearAttentionShape s = linearShape(context.node, in.q.shape(), in.v.shape(), in.decay.shape(), in.beta.shape());
+    in.q = repeatedHeads(in.q, s.keySize, s.heads);
+    in.k = repeatedHeads(in.k, s.keySize, s.kvHeads);
     Tensor state = Tensor::zeros(DType::f64, s.state());
     if (context.has(kLinearState))
         std::ranges::copy(wide(kLinearState).data<double>(), state.mutableData<double>().begin());
@@ -204,6 +234,8 @@ Status writeLinearAttention(ExpandContext& context) {
     const LinearAttentionShape s = linearShape(context.node, shapeOf(kLinearQ), shapeOf(kLinearV), shapeOf(kLinearDecay), shapeOf(kLinearBeta));
     const auto wide = [&](std::size_t input) { return context.has(input) ? context.widened(context.node.inputs[input], context.type(input).dtype) : ValueId(); };
     LinearAttentionNodes nodes{wide(kLinearQ), wide(kLinearK), wide(kLinearV), wide(kLinearDecay), wide(kLinearBeta), wide(kLinearState), {}};
+    nodes.q = repeatedHeads(context, nodes.q, shapeOf(kLinearQ), s.keySize, s.heads);
+    nodes.k = repeatedHeads(context, nodes.k, shapeOf(kLinearK), s.keySize, s.kvHeads);
     if (!nodes.state.valid())
         nodes.state = context.addConstant(Tensor::zeros(DType::f32, s.state()));
     expandLinearAttention(context, s, nodes);
@@ -218,6 +250,7 @@ Status writeLinearAttention(ExpandContext& context) {
 void registerLinearAttention(OperatorList& list) {
     addOperator(list, "LinearAttention", Fusion::opaque, 27, {3, 6, 2}, inferLinearAttention, evalLinearAttention);
     list.back().expand = writeLinearAttention;
+    addExpanded(list, "LinearAttention", {3, 6, 2}, inferLinearAttention, evalLinearAttention, writeLinearAttention);
 }
 
 } // namespace tunesmith::ops

@@ -13,9 +13,10 @@ class Made:
     """A node on given inputs; None is one that is left out, those whose places are in `constants` are initializers. Shapes that
     depend on values are not known when a module is made."""
 
-    def __init__(self, name, op, inputs, outputs=1, constants=(), opset=17, domain="com.microsoft", module=True, **attributes):
+    def __init__(self, name, op, inputs, outputs=1, constants=(), opset=17, domain="com.microsoft", module=True, declared=(), **attributes):
         self.name, self.stem = name, op.lower() + "_" + "".join(c if c.isalnum() else "_" for c in name)
         self.op, self.inputs, self.outputs, self.constants = op, [None if x is None else numpy.asarray(x) for x in inputs], outputs, constants
+        self.declared = dict(declared)  # element types of outputs that ONNX Runtime does not infer
         self.opset, self.domain, self.module, self.attributes = opset, domain, module, attributes
 
     def fed(self):
@@ -29,7 +30,8 @@ class Made:
         types = {name: helper.np_dtype_to_tensor_dtype(x.dtype) if hasattr(helper, "np_dtype_to_tensor_dtype") else
                  onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[x.dtype] for name, x in self.fed().items()}
         graph = helper.make_graph([node], "made", [helper.make_tensor_value_info(name, types[name], x.shape) for name, x in self.fed().items()],
-                                  [helper.make_empty_tensor_value_info(name) for name in results if name],
+                                  [helper.make_tensor_value_info(name, self.declared[i], None) if i in self.declared else
+                                   helper.make_empty_tensor_value_info(name) for i, name in enumerate(results) if name],
                                   [numpy_helper.from_array(x, f"x{i}") for i, x in enumerate(self.inputs) if x is not None and i in self.constants])
         imports = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
         return helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString()
@@ -142,6 +144,25 @@ def images():
     yield Made("groups", "ConvTransposeWithDynamicPads", [draw.real(1, 4, 3, 3), draw.real(4, 2, 2, 2), numpy.zeros(4, i8)], constants=(1, 2), group=2, dilations=[2, 1])
 
 
+def linear():
+    draw = Draw("linear")
+    for rule in ("linear", "gated", "delta", "gated_delta"):
+        for heads, shared, keys in ((2, 2, 2), (4, 2, 2), (1, 2, 1), (2, 4, 2), (4, 4, 2)):
+            for state in (False, True):
+                decay = -draw.real(2, 3, shared * (4 if state else 1), low=0) if "gated" in rule else None
+                beta = draw.real(2, 3, shared, low=0, high=1) if "delta" in rule else None
+                yield Made(f"{rule}_{heads}_{shared}_{keys}_{state}", "LinearAttention",
+                           [draw.real(2, 3, heads * 4), draw.real(2, 3, keys * 4, low=-.5, high=.5), draw.real(2, 3, shared * 3),
+                            draw.real(2, shared, 4, 3) if state else None, decay, beta], 2, q_num_heads=heads, kv_num_heads=shared, update_rule=rule)
+    x, w, bias = draw.real(2, 3, 7), draw.real(3, 1, 3), draw.real(3)
+    yield Made("plain", "CausalConvWithState", [x, w], 2)
+    yield Made("silu", "CausalConvWithState", [x, w, bias, draw.real(2, 3, 2)], 2, activation="silu")
+    yield Made("dilated", "CausalConvWithState", [x, w, bias, draw.real(2, 3, 4)], 2, dilation=2, constants=(1, 2))
+    yield Made("dilated_short", "CausalConvWithState", [x[:, :, :2].copy(), w, None, draw.real(2, 3, 6)], 2, dilation=3)
+    yield Made("last", "CausalConvWithState", [draw.real(2, 7, 3), w, bias, draw.real(2, 2, 3)], 2, channels_last=1)
+    yield Made("last_dilated", "CausalConvWithState", [draw.real(2, 1, 3), w, bias], 2, channels_last=1, dilation=2, activation="swish")
+
+
 def cases():
-    for part in (recurrent, integers, shapes, images):
+    for part in (recurrent, integers, shapes, images, linear):
         yield from part()

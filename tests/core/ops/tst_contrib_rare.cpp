@@ -96,6 +96,24 @@ ContribCases norms() {
     };
 }
 
+// Heads of one number each, so that y = q k v.
+ContribCases states() {
+    const auto linear = [](I heads, std::vector<float> q) {
+        const auto count = static_cast<I>(q.size());
+        return contrib("LinearAttention", {{"q_num_heads", heads}, {"kv_num_heads", I{2}}, {"update_rule", std::string("linear")}, {"scale", 1.0F}},
+                       {floats({1, 1, count}, q), floats({1, 1, 1}, {3}), floats({1, 1, 2}, {5, 7})}, 2);
+    };
+    const Tensor state = floats({1, 2, 1, 1}, {15, 21});
+    const OpCase conv = contrib("CausalConvWithState", {{"dilation", I{2}}}, {floats({1, 1, 3}, {1, 2, 3}), floats({1, 1, 2}, {10, 1}), {}, floats({1, 1, 2}, {7, 8})}, 2);
+    const OpCase last = contrib("CausalConvWithState", {{"channels_last", I{1}}}, {floats({1, 2, 2}, {1, 10, 2, 20}), floats({2, 1, 2}, {10, 1, 100, 1})}, 2);
+    return {
+        {"LinearAttention, a query of two states", {linear(1, {2}), {floats({1, 1, 2}, {30, 42}), state}}},
+        {"LinearAttention, a key of two states", {linear(2, {2, 4}), {floats({1, 1, 2}, {30, 84}), state}}},
+        {"CausalConvWithState, dilated", {conv, {floats({1, 1, 3}, {71, 82, 13}), floats({1, 1, 2}, {2, 3})}}},
+        {"CausalConvWithState, channels last", {last, {floats({1, 2, 2}, {1, 10, 12, 1020}), floats({1, 1, 2}, {2, 20})}}},
+    };
+}
+
 ContribCases onlyReference() {
     const Tensor image = floats({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6});
     return {
@@ -150,7 +168,7 @@ private slots:
     void answers_data() {
         QTest::addColumn<ContribCase>("known");
         QTest::addColumn<bool>("compiles");
-        for (const auto& cases : {recurrent(), integers(), forms(), norms()})
+        for (const auto& cases : {recurrent(), integers(), forms(), norms(), states()})
             for (const auto& [name, known] : cases)
                 QTest::newRow(name) << known << (known.c.op != "Range");
         for (const auto& [name, known] : onlyReference())
@@ -230,6 +248,9 @@ private slots:
         add("no pieces", contrib("CropAndResize", {}, {image, box, i32s({0}), i32s({0, 1})}), "cannot make pieces");
         add("groups", contrib("GroupNorm", {{"groups", I{3}}}, {floats({1, 1, 1, 2}, {1, 2}), floats({2}, {1, 1}), floats({2}, {1, 1})}), "must divide the 2 channels");
         add("skip", contrib("SkipGroupNorm", {{"groups", I{1}}}, {floats({1, 1, 1, 2}, {1, 2}), floats({2}, {1, 1}), floats({2}, {1, 1}), floats({1, 3}, {1, 1, 1})}, 2), "one number for each channel");
+        add("states of many windows", contrib("CausalConvWithState", {{"state_window", I{2}}}, {floats({1, 1, 1}, {1}), floats({1, 1, 1}, {1})}, 2), "state_window = 0");
+        add("heads that do not divide", contrib("LinearAttention", {{"q_num_heads", I{2}}, {"kv_num_heads", I{3}}, {"update_rule", std::string("linear")}},
+                                                {floats({1, 1, 2}, {1, 2}), floats({1, 1, 2}, {1, 2}), floats({1, 1, 3}, {1, 2, 3})}, 2), "must be a multiple");
         add("wide bytes", contrib("MatMulInteger16", {}, {bytes({1, 1}, {1}), bytes({1, 1}, {1})}), "int16 or uint16");
         add("factors", contrib("MulInteger", {}, {bytes({2}, {1, 2}), {}, bytes({3}, {1, 2, 3})}), "cannot be broadcast");
     }
