@@ -15,7 +15,7 @@ class Made:
 
     def __init__(self, name, op, inputs, outputs=1, constants=(), opset=17, domain="com.microsoft", module=True, declared=(), **attributes):
         self.name, self.stem = name, op.lower() + "_" + "".join(c if c.isalnum() else "_" for c in name)
-        self.op, self.inputs, self.outputs, self.constants = op, [None if x is None else numpy.asarray(x) for x in inputs], outputs, constants
+        self.op, self.inputs, self.outputs, self.constants = op, [x if x is None or isinstance(x, Nibbles) else numpy.asarray(x) for x in inputs], outputs, constants
         self.declared = dict(declared)  # element types of outputs that ONNX Runtime does not infer
         self.opset, self.domain, self.module, self.attributes = opset, domain, module, attributes
 
@@ -32,9 +32,24 @@ class Made:
         graph = helper.make_graph([node], "made", [helper.make_tensor_value_info(name, types[name], x.shape) for name, x in self.fed().items()],
                                   [helper.make_tensor_value_info(name, self.declared[i], None) if i in self.declared else
                                    helper.make_empty_tensor_value_info(name) for i, name in enumerate(results) if name],
-                                  [numpy_helper.from_array(x, f"x{i}") for i, x in enumerate(self.inputs) if x is not None and i in self.constants])
+                                  [initializer(x, f"x{i}") for i, x in enumerate(self.inputs) if x is not None and i in self.constants])
         imports = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
-        return helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString()
+        return helper.make_model(graph, opset_imports=imports, ir_version=max(8, self.opset // 21 * 10)).SerializeToString()
+
+
+class Nibbles:
+    """Elements of 4 bits, which Debian's python3-onnx does not know."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.size = numpy.asarray(values), numpy.shape(values), numpy.size(values)
+
+    def tensor(self, name):
+        codes = numpy.append(self.values.ravel() & 15, [0] * (self.size % 2)).astype(u1)
+        return onnx.TensorProto(name=name, dims=self.shape, data_type=22 if self.values.dtype == s1 else 21, raw_data=(codes[::2] | codes[1::2] << 4).tobytes())
+
+
+def initializer(x, name):
+    return x.tensor(name) if isinstance(x, Nibbles) else numpy_helper.from_array(x, name)
 
 
 class Draw:
@@ -163,6 +178,22 @@ def linear():
     yield Made("last_dilated", "CausalConvWithState", [draw.real(2, 1, 3), w, bias], 2, channels_last=1, dilation=2, activation="swish")
 
 
+def tables():
+    draw = Draw("tables")
+    for kind, low, high in ((s1, -8, 8), (u1, 0, 16)):
+        for rows, width, block in ((5, 32, 16), (4, 64, 32), (3, 24, 16)):
+            blocks = -(-width // block)
+            scales, zeros = draw.real(rows, blocks), Nibbles(draw.whole(kind, rows, blocks, low=low, high=high))
+            table, picked = Nibbles(draw.whole(kind, rows, width, low=low, high=high)), numpy.array([[2, 0], [-1, 1]], i8)
+            name = f"{'int4' if kind == s1 else 'uint4'}_{width}_{block}"
+            yield Made(name, "GatherBlockQuantized", [table, picked, scales], constants=(0, 2), opset=21, block_size=block)
+            yield Made(name + "_zeros", "GatherBlockQuantized", [table, picked.astype(i4), scales, zeros], constants=(0, 2, 3), opset=21, block_size=block)
+        deep = Nibbles(draw.whole(kind, 2, 32, 6, low=low, high=high))
+        for gather, quantize, blocks in ((0, 1, (2, 2, 6)), (2, 1, (2, 2, 6)), (1, 0, (1, 32, 6)), (1, 2, (2, 32, 1))):
+            yield Made(f"{low}_{gather}_{quantize}", "GatherBlockQuantized", [deep, numpy.array([1, 0, 1], i8), draw.real(*blocks), Nibbles(draw.whole(kind, *blocks, low=low, high=high))],
+                       constants=(0, 2, 3), opset=21, block_size=16, gather_axis=gather, quantize_axis=quantize)
+
+
 def cases():
-    for part in (recurrent, integers, shapes, images, linear):
+    for part in (recurrent, integers, shapes, images, linear, tables):
         yield from part()

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
+#include "core/graph/stored_types.h"
 #include "core/ops/contrib/contrib.h"
 #include "core/ops/lowering.h"
 #include "core/ops/movement.h"
 
 // GatherBlockQuantized: rows of a table in blocks of small numbers with a scale and a zero point each, as
 // (stored - zero) * scale. uint8 tables hold `bits` for each element, the first in the lowest bits, along the
-// last dimension; so do their zero points, and each row of those starts on a byte of its own.
+// last dimension; so do their zero points, and each row of those starts on a byte of its own. Tables of int4 and uint4
+// compile as such bytes.
 namespace tunesmith::ops {
 namespace {
 
@@ -24,11 +28,15 @@ struct BlockTable {
         gatherAxis = frontAxis(node.intAttr("gather_axis", 0), rank);
         quantizeAxis = frontAxis(node.intAttr("quantize_axis", 1), rank);
     }
+    // How many rows an index counts, of a table whose last dimension may hold several in a byte.
+    std::int64_t rows(const Shape& shape) const {
+        return shape[gatherAxis] * (gatherAxis + 1 == shape.size() ? perByte : 1);
+    }
     double defaultZero() const { return packed ? static_cast<double>(std::int64_t{1} << (bits - 1)) : 0; }
 };
 
 bool isBlockStored(DType type) {
-    return type == DType::u8;
+    return type == DType::u8 || type == DType::u4 || type == DType::i4;
 }
 
 Status checkBlockTable(const OpInputs& in) {
@@ -41,7 +49,9 @@ Status checkBlockTable(const OpInputs& in) {
                         " but must be a power of 2 and at least 16");
     if (!isBlockStored(in.type(kTable).dtype) && in.type(kTable).dtype != DType::undefined)
         return in.unsupported("tables of " + std::string(dtypeName(in.type(kTable).dtype)) +
-                              " are not supported; those of uint8 are");
+                              " are not supported; those of uint8, uint4 and int4 are");
+    if (isPacked(in.type(kTable).dtype) && bits != 4)
+        return in.error("bits is " + std::to_string(bits) + ", but its table has elements of 4");
     TS_TRY(requireIndexType(in, kPicked));
     TS_TRY(requireFloat(in, kBlockScales));
     return in.has(kBlockZeros) ? requireSameType(in, kTable, kBlockZeros) : Status();
@@ -59,9 +69,6 @@ Status inferGatherBlocks(InferContext& in) {
     const BlockTable table(in.node, in.type(kTable).dtype, dims.size());
     if (table.gatherAxis == table.quantizeAxis)
         return in.error("gather_axis and quantize_axis are the same");
-    if (table.packed && (table.gatherAxis != 0 || table.quantizeAxis + 1 != dims.size()))
-        return in.error(
-            "uint8 tables are gathered along the first axis and have their blocks along the last");
     if (table.packed)
         dims.back() = dims.back().known() ? Dim(dims.back().extent * table.perByte) : Dim();
     Dims blocks = dims, zeros;
@@ -97,7 +104,7 @@ Status evalGatherBlocks(EvalContext& context) {
     const BlockTable table(context.node, data.type(), data.rank());
     const Shape out = context.outputs[0].shape(), strides = rowMajorStrides(out),
                 scaleStrides = rowMajorStrides(scales.shape());
-    const std::int64_t rows = data.shape()[table.gatherAxis];
+    const std::int64_t rows = table.rows(data.shape());
     Tensor y = Tensor::zeros(DType::f64, out);
     for (std::int64_t element = 0; element < y.count(); ++element) {
         Shape index; // into the table
@@ -130,6 +137,57 @@ Status evalGatherBlocks(EvalContext& context) {
     return {};
 }
 
+Status blocksLowerable(const OpInputs& in) {
+    return isPacked(in.type(kTable).dtype)
+               ? Status(in.unsupported("a table of 4-bit elements compiles where it is constant and has even rows"))
+               : Status();
+}
+
+// Rows of codes, each from a byte of its own.
+Tensor rowsOfBytes(const Tensor& codes, std::int64_t perRow) {
+    const std::int64_t bytes = (perRow + 1) / 2;
+    Shape shape = codes.shape();
+    shape.back() = bytes;
+    Tensor rows = Tensor::zeros(DType::u8, shape);
+    for (std::int64_t i = 0; i < codes.count(); ++i) {
+        const auto code = static_cast<std::uint8_t>(codes.asInt(i) << (i % perRow % 2 * 4));
+        rows.mutableData<std::uint8_t>()[i / perRow * bytes + i % perRow / 2] |= code;
+    }
+    return rows;
+}
+
+// Bytes of pairs of int4 as bytes of pairs of uint4, 8 above them.
+Tensor raised(const Tensor& bytes) {
+    Tensor above = Tensor::zeros(DType::u8, bytes.shape());
+    std::ranges::transform(bytes.data<std::uint8_t>(), above.mutableData<std::uint8_t>().begin(),
+                           [](std::uint8_t pair) { return static_cast<std::uint8_t>(pair ^ 0x88); });
+    return above;
+}
+
+// The table's bytes as a table of uint8, and zero points as they have them; where int4 has none, 8 is uint8's.
+Status expandGatherBlocks(ExpandContext& context) {
+    const DType type = context.type(kTable).dtype;
+    if (!isPacked(type))
+        return context.unsupported("it is compiled as it is");
+    if (!context.isConstant(kTable) || (context.has(kBlockZeros) && !context.isConstant(kBlockZeros)) ||
+        context.constant(kTable).count() == 0 || context.constant(kTable).shape().back() % 2 != 0)
+        return blocksLowerable(context);
+    const Tensor& table = context.constant(kTable);
+    const auto asUnsigned = [type](const Tensor& bytes) { return type == DType::i4 ? raised(bytes) : bytes; };
+    Shape shape = table.shape();
+    shape.back() /= 2;
+    std::vector<ValueId> inputs = context.node.inputs;
+    inputs[kTable] = context.addConstant(asUnsigned(table.packedBytes()).reshaped(shape));
+    inputs.resize(kBlockZeros + 1);
+    const Shape blocks = context.type(kBlockScales).shape();
+    Tensor zeros = Tensor::zeros(DType::u8, blocks);
+    if (context.has(kBlockZeros))
+        zeros = unpackCodes(context.constant(kBlockZeros));
+    inputs[kBlockZeros] = context.addConstant(asUnsigned(rowsOfBytes(zeros, blocks.back())));
+    context.outputs[0] = addMicrosoft(context, "GatherBlockQuantized", inputs, context.node.attributes);
+    return {};
+}
+
 Expr storedAt(const TensorRef& tensor, const BlockTable& table, Indices index) {
     const Expr last = index.back();
     index.back() = last / Expr(table.perByte);
@@ -150,7 +208,7 @@ Status lowerGatherBlocks(LowerContext& context) {
                    last = first + static_cast<std::ptrdiff_t>(picks);
         Indices index(i.begin(), first);
         index.push_back(
-            safeIndex(load(context.inputs[kPicked], Indices(first, last)), data->shape[table.gatherAxis]));
+            safeIndex(load(context.inputs[kPicked], Indices(first, last)), table.rows(data->shape)));
         index.insert(index.end(), last, i.end());
         const Expr stored = storedAt(data, table, index);
         index[table.quantizeAxis] = index[table.quantizeAxis] / Expr(table.block);
@@ -167,7 +225,8 @@ Status lowerGatherBlocks(LowerContext& context) {
 
 void registerContribGatherBlockQuantized(OperatorList& list) {
     addLowered(list, "GatherBlockQuantized", Fusion::opaque, {3, 4}, inferGatherBlocks, evalGatherBlocks,
-               lowerGatherBlocks);
+               lowerGatherBlocks, blocksLowerable);
+    list.back().expand = expandGatherBlocks;
 }
 
 } // namespace tunesmith::ops

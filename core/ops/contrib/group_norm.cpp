@@ -79,9 +79,10 @@ struct Images {
 };
 
 Tensor withSkip(const EvalContext& context, const Images& images) {
-    Tensor x = context.input(kNormed).cast(DType::f64);
+    const Tensor given = context.input(kNormed).cast(DType::f64);
     if (!context.has(kGroupSkip))
-        return x;
+        return given;
+    Tensor x = Tensor::zeros(DType::f64, given.shape());
     const Tensor& skip = context.input(kGroupSkip);
     const bool whole = skip.count() == x.count();
     for (std::int64_t n = 0; n < images.batch; ++n)
@@ -89,7 +90,7 @@ Tensor withSkip(const EvalContext& context, const Images& images) {
             for (std::int64_t p = 0; p < images.positions; ++p) {
                 const std::int64_t at = images.at(n, c, p);
                 const double bias = context.has(kGroupSkipBias) ? context.input(kGroupSkipBias).asDouble(c) : 0;
-                x.mutableData<double>()[at] += skip.asDouble(whole ? at : n * images.channels + c) + bias;
+                x.mutableData<double>()[at] = given.data<double>()[at] + skip.asDouble(whole ? at : n * images.channels + c) + bias;
             }
     return x;
 }
@@ -212,8 +213,8 @@ Status inferBiasAdd(InferContext& in) {
 }
 
 Status evalBiasAdd(EvalContext& context) {
-    Tensor sum = context.input(0).cast(DType::f64);
-    for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
+    Tensor sum = Tensor::zeros(DType::f64, context.input(0).shape());
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{2}})
         mapBroadcast<double, double>(sum, context.input(i).cast(DType::f64), sum,
                                      [](double a, double b) { return a + b; });
     context.outputs[0] = sum.cast(context.outputs[0].type());

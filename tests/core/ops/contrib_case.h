@@ -48,16 +48,29 @@ inline Result<std::vector<Tensor>> runExpanded(const OpCase& c) {
     return Interpreter(expanded).run(inputs);
 }
 
+inline std::vector<std::byte> inputBytes(const OpCase& c) {
+    std::vector<std::byte> all;
+    for (const Tensor& input : c.inputs)
+        if (!input.absent())
+            all.insert(all.end(), input.bytes().begin(), input.bytes().end());
+    return all;
+}
+
 // Kernel against expansion, or against lowering where there is one; empty when they agree.
 inline QString compareCompiledForm(const OpCase& c, double tolerance = 1e-4) {
+    const std::vector<std::byte> before = inputBytes(c);
     if (lowerCase(c).ok())
         return compareLowering(c, tolerance);
     const auto expected = runKernel(c);
     if (!expected.ok())
         return "kernel: " + QString::fromStdString(expected.error().message);
+    if (inputBytes(c) != before)
+        return "the kernel changes its inputs";
     const auto actual = runExpanded(c);
     if (!actual.ok())
         return "expansion: " + QString::fromStdString(actual.error().message);
+    if (inputBytes(c) != before)
+        return "the expansion changes its inputs";
     for (std::size_t i = 0; i < expected->size(); ++i)
         if (const QString text = difference((*actual)[i], (*expected)[i], tolerance); !text.isEmpty())
             return QStringLiteral("output %1: %2").arg(i).arg(text);

@@ -180,6 +180,11 @@ ContribCases tables() {
                   {bytes({2, 16}, twoRows), Tensor::ofInts({-2}), scales, bytes({2, 1}, {0x31, 0x9f})}),
           {floats({1, 32}, {0,  .5F, 1,  1.5F, 2,  2.5F, 3,  3.5F, 4,  4.5F, 5,  5.5F, 6,  6.5F, 7,  -.5F,
                             -2, -4,  -2, -4,   -2, -4,   -2, -4,   -2, -4,   -2, -4,   -2, -4,   -2, -4})}}},
+        {"GatherBlockQuantized, int4",
+         {contrib("GatherBlockQuantized", {{"block_size", I{16}}, {"gather_axis", I{1}}, {"quantize_axis", I{0}}},
+                  {floats({2, 2}, {-8, 7, 3, -1}).cast(DType::i4), Tensor::ofInts({1, 0}), floats({1, 2}, {.5F, 2}),
+                   floats({1, 2}, {-1, 2}).cast(DType::i4)}, 1, {0, 3}),
+          {floats({2, 2}, {10, -3.5F, -6, 2})}}},
         {"MatMulBnb4, NF4",
          {coded(floats({2, 3}, {0, 1, 2, 3, 4, 5}), {0x12, 0x34, 0x5f}, floats({1}, {2}), 2, 1),
           {floats({2, 2}, {-2.629816F, 3.630453F, -12.326916F, 6.815164F})}}},
@@ -205,6 +210,9 @@ std::vector<std::pair<const char*, OpCase>> randomCases() {
     Rng rng(11);
     const auto q = [&](const Shape& shape, DType type) {
         return randomTensor(rng, type, shape, type == DType::i8 ? -128 : 0, type == DType::i8 ? 128 : 256);
+    };
+    const auto q4 = [&](const Shape& shape, DType type) {
+        return randomTensor(rng, DType::f32, shape, type == DType::i4 ? -8 : 0, type == DType::i4 ? 7 : 15).cast(type);
     };
     const auto x = [&](const Shape& shape, double low = -2, double high = 2) {
         return randomTensor(rng, DType::f32, shape, low, high);
@@ -254,6 +262,12 @@ std::vector<std::pair<const char*, OpCase>> randomCases() {
         {"GatherBlockQuantized, 2 bits",
          contrib("GatherBlockQuantized", {{"bits", I{2}}, {"block_size", I{16}}, {"quantize_axis", I{-1}}},
                  {q({2, 3, 10}, DType::u8), Tensor::of<std::int32_t>({}, {1}), x({2, 3, 3})})},
+        {"GatherBlockQuantized, int4 with zero points",
+         contrib("GatherBlockQuantized", {{"block_size", I{16}}},
+                 {q4({5, 40}, DType::i4), Tensor::ofInts({4, 0, -1}), x({5, 3}), q4({5, 3}, DType::i4)}, 1, {0, 3})},
+        {"GatherBlockQuantized, uint4 without zero points",
+         contrib("GatherBlockQuantized", {{"block_size", I{16}}, {"gather_axis", I{-1}}, {"quantize_axis", I{0}}},
+                 {q4({20, 6}, DType::u4), Tensor::ofInts({5, 0}), x({2, 6})}, 1, {0})},
         {"MatMulBnb4, odd rows, half",
          contrib("MatMulBnb4", {{"K", I{19}}, {"N", I{5}}, {"block_size", I{32}}},
                  {x({2, 19}).cast(DType::f16), q({48}, DType::u8), x({3}).cast(DType::f16)})},
@@ -369,6 +383,10 @@ private slots:
             contrib("GatherBlockQuantized", {{"block_size", I{16}}},
                     {mixed({2, 8}, 1), Tensor::ofInts({2}), counted({2, 1})}),
             "index 2 is out of range");
+        add("bits of a table",
+            contrib("GatherBlockQuantized", {{"block_size", I{16}}, {"bits", I{8}}},
+                    {counted({2, 16}).cast(DType::u4), Tensor::ofInts({1}), counted({2, 1})}),
+            "its table has elements of 4");
         add("both axes",
             contrib("GatherBlockQuantized", {{"block_size", I{16}}, {"quantize_axis", I{0}}},
                     {mixed({2, 8}, 1), Tensor::ofInts({1}), counted({2, 1})}),

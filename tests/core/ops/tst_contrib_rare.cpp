@@ -131,6 +131,7 @@ std::vector<std::pair<const char*, OpCase>> randomCases() {
     Rng rng(29);
     const auto q = [&](const Shape& shape, DType type) { return randomTensor(rng, type, shape, type == DType::i8 ? -128 : 0, type == DType::i8 ? 128 : 256); };
     const auto x = [&](const Shape& shape, double low = -2, double high = 2) { return randomTensor(rng, DType::f32, shape, low, high); };
+    const auto d = [&](const Shape& shape) { return randomTensor(rng, DType::f64, shape); };
     const auto lstm = [&](Attributes attributes, DType type, I directions, bool columns, const Tensor& lengths) {
         attributes["hidden_size"] = I{3};
         const Shape scale = columns ? Shape{directions, 12} : Shape{directions};
@@ -152,6 +153,8 @@ std::vector<std::pair<const char*, OpCase>> randomCases() {
         {"GroupNorm, half images", contrib("GroupNorm", {{"groups", I{2}}}, {x({2, 3, 2, 4}).cast(DType::f16), x({4}), x({4})})},
         {"SkipGroupNorm, whole skip", contrib("SkipGroupNorm", {{"groups", I{3}}, {"activation", I{1}}, {"channels_last", I{0}}}, {x({2, 6, 3, 2}), x({6}), x({6}), x({2, 6, 3, 2}), x({6})}, 2)},
         {"SkipGroupNorm, no bias", contrib("SkipGroupNorm", {{"groups", I{1}}}, {x({2, 3, 2, 4}), x({4}), x({4}), x({2, 1, 1, 4})}, 2)},
+        {"SkipGroupNorm, double", contrib("SkipGroupNorm", {{"groups", I{2}}}, {d({2, 3, 2, 4}), d({4}), d({4}), d({2, 4})}, 2)},
+        {"BiasAdd, double", contrib("BiasAdd", {}, {d({2, 3, 4}), d({4}), d({2, 3, 4})})},
         {"BiasAdd, half", contrib("BiasAdd", {}, {x({2, 3, 4}).cast(DType::f16), x({4}).cast(DType::f16), x({2, 3, 4}).cast(DType::f16)})},
         {"ConvTransposeWithDynamicPads, no pads", contrib("ConvTransposeWithDynamicPads", {{"strides", Ints{2, 3}}}, {x({1, 2, 3, 4}), x({2, 2, 3, 3})})},
     };
