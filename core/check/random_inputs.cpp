@@ -23,32 +23,36 @@ bool passesValues(const Node& node) {
     return node.domain.empty() && std::find(kPassing.begin(), kPassing.end(), node.op) != kPassing.end();
 }
 
-// Operators with an input that counts along another one: along the axis that an attribute names, along the first ("")
-// or along each of them (null).
+// Operators with an input that counts along another one: along an axis, that which an attribute names, or each of them.
+constexpr std::int64_t kEachAxis = -100;
 struct IndexInput {
     std::string_view op, domain;
     std::size_t index, data;
-    const char* axis;
+    std::int64_t axis = 0;
+    const char* attribute = nullptr;
 };
 constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr IndexInput kIndexInputs[] = {
-    {"Gather", "", 1, 0, "axis"},
-    {"GatherElements", "", 1, 0, "axis"},
-    {"ScatterElements", "", 1, 0, "axis"},
-    {"GatherND", "", 1, 0, nullptr},
-    {"ScatterND", "", 1, 0, nullptr},
-    {"RoiAlign", "", 2, 0, ""},
-    {"RotaryEmbedding", "", 3, 1, ""},
-    {"CropAndResize", kMicrosoft, 2, 0, ""},
-    {"EmbedLayerNormalization", kMicrosoft, 0, 2, ""},
-    {"EmbedLayerNormalization", kMicrosoft, 1, 4, ""},
-    {"EmbedLayerNormalization", kMicrosoft, 8, 3, ""},
-    {"QEmbedLayerNormalization", kMicrosoft, 0, 2, ""},
-    {"QEmbedLayerNormalization", kMicrosoft, 1, 4, ""},
-    {"GatherBlockQuantized", kMicrosoft, 1, 0, "gather_axis"},
-    {"GatherND", kMicrosoft, 1, 0, nullptr},
-    {"GroupQueryAttention", kMicrosoft, 9, 7, ""},
-    {"RotaryEmbedding", kMicrosoft, 1, 2, ""},
+    {"Gather", "", 1, 0, 0, "axis"},
+    {"GatherElements", "", 1, 0, 0, "axis"},
+    {"ScatterElements", "", 1, 0, 0, "axis"},
+    {"GatherND", "", 1, 0, kEachAxis},
+    {"ScatterND", "", 1, 0, kEachAxis},
+    {"RoiAlign", "", 2, 0},
+    {"RotaryEmbedding", "", 3, 1},
+    {"CropAndResize", kMicrosoft, 2, 0},
+    {"EmbedLayerNormalization", kMicrosoft, 0, 2},
+    {"EmbedLayerNormalization", kMicrosoft, 1, 4},
+    {"EmbedLayerNormalization", kMicrosoft, 8, 3},
+    {"QEmbedLayerNormalization", kMicrosoft, 0, 2},
+    {"QEmbedLayerNormalization", kMicrosoft, 1, 4},
+    {"GatherBlockQuantized", kMicrosoft, 1, 0, 0, "gather_axis"},
+    {"GatherND", kMicrosoft, 1, 0, kEachAxis},
+    {"Attention", kMicrosoft, 6, 4, 3},
+    {"GroupQueryAttention", kMicrosoft, 5, 3, 2},
+    {"GroupQueryAttention", kMicrosoft, 9, 7},
+    {"MultiHeadAttention", kMicrosoft, 8, 6, 2},
+    {"RotaryEmbedding", kMicrosoft, 1, 2},
 };
 
 // The smallest extent that a value used as an index must stay below, or the general bound.
@@ -80,13 +84,13 @@ private:
         const std::optional<Dims>& dims = graph_.value(node.inputs[input.data]).type.dims;
         if (!dims || dims->empty())
             return;
-        if (!input.axis) {
+        if (input.axis == kEachAxis) {
             for (const Dim& dim : *dims)
                 take(dim);
             return;
         }
         const auto rank = static_cast<std::int64_t>(dims->size());
-        const std::int64_t axis = *input.axis ? node.intAttr(input.axis, 0) : 0;
+        const std::int64_t axis = input.attribute ? node.intAttr(input.attribute, 0) : input.axis;
         if (axis >= -rank && axis < rank)
             take((*dims)[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
     }

@@ -11,7 +11,7 @@ namespace tunesmith {
 // Inputs that make a model compute something: the same seed and graph always give the same tensors, and a
 // rewritten graph with the same inputs gets the same ones. Floats are uniform in [0, 1), bools are fair
 // coins, integers are uniform in [0, 10); an integer input that is used as an index (Gather and relatives, ids of
-// embeddings, images of boxes, also through Cast, Reshape and the like) stays below the extent that it indexes. An input with a default value gets that. Symbolic dimensions must
+// embeddings, images of boxes, filled rows of caches, also through Cast, Reshape and the like) stays below the extent that it indexes. An input with a default value gets that. Symbolic dimensions must
 // be bound before: the error names input and dimension.
 Result<std::vector<Tensor>> randomInputs(const Graph& graph, std::uint64_t seed);
 

@@ -117,6 +117,7 @@ private slots:
         QTest::newRow("words") << "EmbedLayerNormalization" << "com.microsoft" << 0 << 2;
         QTest::newRow("segments") << "EmbedLayerNormalization" << "com.microsoft" << 1 << 4;
         QTest::newRow("packed rows") << "GatherBlockQuantized" << "com.microsoft" << 1 << 0;
+        QTest::newRow("filled rows") << "GroupQueryAttention" << "com.microsoft" << 5 << 3;
         QTest::newRow("positions") << "RotaryEmbedding" << "com.microsoft" << 1 << 2;
     }
     void indicesStayBelowTheirExtent() {
@@ -128,9 +129,9 @@ private slots:
         Node node;
         node.op = op.toStdString();
         node.domain = domain.toStdString();
-        node.inputs.resize(5);
+        node.inputs.resize(6);
         node.inputs[static_cast<std::size_t>(index)] = builder.addInput("ids", TensorType(DType::i64, Shape{1000}));
-        node.inputs[static_cast<std::size_t>(data)] = builder.addConstant("rows", Tensor::zeros(DType::f32, {3, 77, 1, 1}));
+        node.inputs[static_cast<std::size_t>(data)] = builder.addConstant("rows", Tensor::zeros(DType::f32, {3, 77, 3, 1}));
         node.outputs = {builder.addValue("y")};
         builder.setOutputs(node.outputs);
         builder.addNode(std::move(node));
