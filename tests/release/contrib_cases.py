@@ -194,6 +194,42 @@ def tables():
                        constants=(0, 2, 3), opset=21, block_size=16, gather_axis=gather, quantize_axis=quantize)
 
 
+def attention():
+    draw = Draw("attention")
+    heads, size, queries, past = 2, 8, 3, 4
+    hidden = heads * size
+    real = {0: 1, 1: 1, 2: 1, 3: 1}
+    q, k, v = (draw.real(2, queries, hidden) for _ in range(3))
+    cache = [draw.real(2, heads, past, size) for _ in range(2)]
+    bias = draw.real(2, heads, queries, queries)
+    for name, more, attributes in (("plain", [], {}), ("causal", [], {"unidirectional": 1}), ("bias", [None, None, bias], {}),
+                                   ("masked", [None, numpy.array([[1, 1, 0], [0, 1, 1]], i4)], {}), ("all", [draw.real(3 * hidden), numpy.array([2, 3], i4), bias], {"unidirectional": 1, "scale": .3})):
+        yield Made("scores_" + name, "MultiHeadAttention", [q, k, v, *more], [1, 0, 0, 1], num_heads=heads, declared=real, **attributes)
+    yield Made("scores_cache", "MultiHeadAttention", [q, k, v, None, None, None, *cache], 4, num_heads=heads, declared=real)
+    yield Made("heads_cache", "MultiHeadAttention", [q, draw.real(2, heads, 5, size), draw.real(2, heads, 5, size), None, None, None, *cache], 3, num_heads=heads)
+    yield Made("mask_3d", "MultiHeadAttention", [q, k, v, None, draw.whole(i4, 2, 3, 3, low=0, high=2)], num_heads=heads)
+    x, w, b = draw.real(2, queries, 5), draw.real(5, 3 * hidden), draw.real(3 * hidden)
+    yield Made("mask_of_one", "Attention", [x, w, b, numpy.zeros((1, 1), i4)], num_heads=heads)
+    yield Made("mask_of_ones", "Attention", [x, w, b, numpy.zeros((2, 1), i4)], num_heads=heads)
+    yield Made("past_length_unused", "Attention", [x, w, b, None, numpy.stack(cache), None, numpy.array([2], i4)], 2, num_heads=heads)
+    total = {"constants": (6,), "num_heads": heads, "kv_num_heads": 1, "declared": real}
+    q, k, v = draw.real(2, queries, hidden), draw.real(2, queries, size), draw.real(2, queries, size)
+    cache = [draw.real(2, 1, 6, size) for _ in range(2)]
+    for shown in (1, 2):
+        def gqa(name, lengths, length, rows=queries, past=(None, None), bias=None, sink=None, **attributes):
+            batch = len(lengths)
+            inputs = [*(x[:batch, :rows].copy() for x in (q, k, v)), *(x if x is None else x[:batch] for x in past), numpy.array(lengths, i4), numpy.array(length, i4), None, None, None, bias, sink]
+            return Made(f"scores_{shown}_{name}", "GroupQueryAttention", inputs, 4, qk_output=shown, **total, **attributes)
+        yield gqa("prompt", [2, 2], 3)
+        yield gqa("softcap", [2, 2], 3, softcap=.5)
+        yield gqa("bias", [2, 2], 3, bias=draw.real(2, heads, 3, 3))
+        yield gqa("sink", [2, 2], 3, sink=draw.real(heads))
+        yield gqa("window", [2, 2], 3, local_window_size=2, smooth_softmax=1)
+        yield gqa("buffer", [4], 5, past=cache)
+        yield gqa("decode", [3, 2], 4, rows=1, past=cache)
+        yield gqa("not_causal", [2, 2], 3, causal=0)
+
+
 def cases():
-    for part in (recurrent, integers, shapes, images, linear, tables):
+    for part in (recurrent, integers, shapes, images, linear, tables, attention):
         yield from part()

@@ -22,6 +22,11 @@ constexpr std::size_t kPackedX = 0, kPackedW = 1, kBehindAll = 99;
 constexpr PackedLayout kFloatLayout{2, 3, 4, 5, 6, false}, kByteLayout{2, 5, 8, kBehindAll, kBehindAll, true};
 constexpr std::size_t kXScale = 3, kWScale = 4, kXZero = 6, kWZero = 7;
 
+// Whether the cache is a buffer of which past_sequence_length says how many rows are filled.
+bool isPackedBuffer(const Node& node, const PackedLayout& layout) {
+    return !layout.quantised && node.intAttr("past_present_share_buffer", 0) != 0 && node.hasInput(layout.past);
+}
+
 // Widths of queries, keys and values.
 struct PackedWidths {
     std::int64_t heads, q, k, v;
@@ -69,7 +74,18 @@ Status checkPackedTypes(const OpInputs& in, const PackedLayout& layout) {
     }
     if (in.node.intAttr("do_rotary", 0) != 0)
         return in.unsupported("do_rotary is for GPUs; RotaryEmbedding and MultiHeadAttention say the same");
-    return in.has(layout.pastLength) ? refuseInput(in, layout.pastLength, "past_sequence_length") : Status();
+    if (!isPackedBuffer(in.node, layout))
+        return {}; // past_sequence_length says nothing more
+    TS_TRY(requireInputs(in, {layout.past, layout.pastLength}));
+    TS_TRY(requireType(
+        in, layout.pastLength, [](DType type) { return type == DType::i32; }, "int32"));
+    return requireOneElement(in, layout.pastLength);
+}
+
+// Keys that there are afterwards, filled or not.
+Dim packedKeys(const OpInputs& in, const PackedLayout& layout) {
+    const Dim more = dimOf(in, kPackedX, 1).value_or(Dim()), past = dimOf(in, layout.past, 3).value_or(Dim());
+    return isPackedBuffer(in.node, layout) ? past : in.has(layout.past) ? sumOf(past, more) : more;
 }
 
 Status checkPackedShapes(const OpInputs& in, const PackedLayout& layout, const PackedWidths& widths) {
@@ -88,9 +104,10 @@ Status checkPackedShapes(const OpInputs& in, const PackedLayout& layout, const P
                        "keys and values of the cache"));
     if (in.has(layout.past) && widths.k != widths.v)
         return in.error("a cache needs keys and values of one size");
-    const Dim keys = in.has(layout.past) ? sumOf(past, x[1]) : x[1];
-    TS_TRY(checkDenseMask(in, layout.mask, x[0], x[1], keys));
-    return checkDenseBias(in, layout.scores, x[0], heads, x[1], keys);
+    const Dim keys = packedKeys(in, layout);
+    const bool buffer = isPackedBuffer(in.node, layout);
+    TS_TRY(checkDenseMask(in, layout.mask, x[0], x[1], keys, buffer));
+    return checkDenseBias(in, layout.scores, x[0], heads, x[1], keys, buffer);
 }
 
 Status inferPackedAttention(InferContext& in, const PackedLayout& layout) {
@@ -106,7 +123,7 @@ Status inferPackedAttention(InferContext& in, const PackedLayout& layout) {
     const Dims& x = *in.type(kPackedX).dims;
     in.outputs[0].dims = Dims{x[0], x[1], Dim(widths.v)};
     if (in.outputs.size() > 1) {
-        const Dim keys = in.has(layout.past) ? sumOf(dimOf(in, layout.past, 3).value_or(Dim()), x[1]) : x[1];
+        const Dim keys = packedKeys(in, layout);
         if (widths.k != widths.v)
             return in.error("the output of the cache needs keys and values of one size");
         in.outputs[1].dims = Dims{Dim(2), x[0], Dim(widths.heads), keys, Dim(widths.k / widths.heads)};
@@ -121,10 +138,12 @@ DenseAttention packedForm(const Node& node, const PackedLayout& layout, const Pa
                   widths.heads,
                   widths.heads,
                   x[1],
-                  past + x[1],
+                  isPackedBuffer(node, layout) ? past : past + x[1],
                   widths.q / widths.heads,
                   widths.v / widths.heads};
     form.past = past;
+    form.fresh = x[1];
+    form.filled = isPackedBuffer(node, layout) ? layout.pastLength : kNoPlace;
     form.mask = layout.mask;
     form.bias = layout.scores;
     form.read(node);
@@ -177,8 +196,10 @@ Tensor headsOfColumns(const Tensor& y, std::int64_t first, std::int64_t width, s
 Status evalPackedAttention(EvalContext& context, const PackedLayout& layout) {
     TS_ASSIGN(const PackedWidths widths, packedWidths(typedInputs(context)));
     const Tensor past = context.has(layout.past) ? context.input(layout.past) : Tensor();
-    const DenseAttention form = packedForm(context.node, layout, widths, context.input(kPackedX).shape(),
-                                           past.absent() ? 0 : past.shape()[3]);
+    DenseAttention form = packedForm(context.node, layout, widths, context.input(kPackedX).shape(),
+                                     past.absent() ? 0 : past.shape()[3]);
+    if (form.isBuffer())
+        form.past = filledRows(context, form);
     const Tensor y = projected(context, layout, widths.all());
     const auto cached = [&](std::int64_t index) {
         if (past.absent())
@@ -187,8 +208,10 @@ Status evalPackedAttention(EvalContext& context, const PackedLayout& layout) {
         return gatherView(past, {shape, rowMajorStrides(shape), index * elementCount(shape)}, shape)
             .cast(DType::f32);
     };
-    const Tensor k = extendedCache(cached(0), headsOfColumns(y, widths.q, widths.k, widths.heads));
-    const Tensor v = extendedCache(cached(1), headsOfColumns(y, widths.q + widths.k, widths.v, widths.heads));
+    TS_ASSIGN(const Tensor k,
+              cachedRows(context, form, cached(0), headsOfColumns(y, widths.q, widths.k, widths.heads)));
+    TS_ASSIGN(const Tensor v,
+              cachedRows(context, form, cached(1), headsOfColumns(y, widths.q + widths.k, widths.v, widths.heads)));
     context.outputs[0] = attendDensely(context, form, headsOfColumns(y, 0, widths.q, widths.heads), k, v)
                              .cast(context.outputs[0].type());
     if (context.wanted(1)) {
@@ -225,9 +248,8 @@ Status expandPackedAttention(ExpandContext& context, const PackedLayout& layout)
                           width / widths.heads);
     };
     const auto extended = [&](std::int64_t index, ValueId more) {
-        return context.has(layout.past)
-                   ? context.concat({context.pick(context.node.inputs[layout.past], index), more}, 2)
-                   : more;
+        const ValueId cache = context.has(layout.past) ? context.pick(context.node.inputs[layout.past], index) : ValueId();
+        return cachedRows(context, form, cache, more, widths.k / widths.heads);
     };
     const ValueId k = extended(0, heads(widths.q, widths.k)),
                   v = extended(1, heads(widths.q + widths.k, widths.v));

@@ -332,11 +332,9 @@ private slots:
         add("mask", contrib("Attention", two, {q, w, b, numbers({1, 9}, std::vector<std::int32_t>(9))}),
             "does not fit batch x queries x keys of 1 x 2 x 2");
         add("mask type", contrib("Attention", two, {q, w, b, counted({1, 2})}), "must be int32");
-        add("mask for GPUs", contrib("Attention", two, {q, w, b, numbers({1, 1, 2, 2}, {1, 1, 1, 1})}),
-            "for GPUs");
         add("rotary", contrib("Attention", {{"num_heads", I{2}}, {"do_rotary", I{1}}}, {q, w, b}),
             "do_rotary is for GPUs");
-        add("no value", contrib("MultiHeadAttention", two, {q, q}), "keys and values are needed");
+        add("no value", contrib("MultiHeadAttention", two, {q, q}), "input 2 is missing");
         add("value length", contrib("MultiHeadAttention", two, {q, q, counted({1, 3, 4})}),
             "there must be a value for each key");
         add("key size", contrib("MultiHeadAttention", two, {q, counted({1, 2, 6}), q}),
@@ -347,10 +345,6 @@ private slots:
             contrib("MultiHeadAttention", two,
                     {q, q, q, {}, {}, {}, counted({1, 2, 3, 2}), counted({1, 2, 3, 4})}),
             "a cache is [batch, heads, length, size]");
-        add("packed", contrib("MultiHeadAttention", two, {counted({1, 2, 2, 3, 2})}), "for GPUs");
-        add("past length",
-            contrib("MultiHeadAttention", two, {q, q, q, {}, {}, {}, {}, {}, numbers({1}, {1})}),
-            "past_sequence_length, is not supported");
         add("scores", contrib("MultiHeadAttention", two, {q, q, q, {}, {}, counted({1, 4, 2, 2})}),
             "batch or 1, heads or 1");
         const Attributes group{{"num_heads", I{2}}, {"kv_num_heads", I{1}}};
