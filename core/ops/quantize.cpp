@@ -181,20 +181,33 @@ std::pair<float, float> quantisedRange(DType type) {
     return range;
 }
 
-// The quotient in the type that `precision` asks for; without it in float32, of which 16-bit types are a rounding.
-struct Quotient {
-    DType precision;
-    explicit Quotient(const Node& node) : precision(static_cast<DType>(node.intAttr("precision", 0))) {}
-    float operator()(float x, float scale) const {
-        const float quotient = x / scale;
-        return precision == DType::f16    ? halfToFloat(floatToHalf(quotient))
-               : precision == DType::bf16 ? bfloatToFloat(floatToBfloat(quotient))
-                                          : quotient;
+// Since opset 23 the type of the scale is the precision where none is stated. Before, quotients are those of float32, as
+// ONNX Runtime has them.
+Node withPrecision(Node node, std::int64_t opset, DType scale) {
+    constexpr std::int64_t kScaleDecides = 23;
+    if (opset >= kScaleDecides && node.intAttr("precision", 0) == 0)
+        node.attributes["precision"] = static_cast<std::int64_t>(scale);
+    return node;
+}
+
+// The quotient in the type that `precision` asks for. One of 16-bit floats is rounded from that of float32.
+class Quotient {
+public:
+    explicit Quotient(const Node& node) : precision_(static_cast<DType>(node.intAttr("precision", 0))) {}
+    float operator()(float x, float scale) const { return rounded(rounded(x) / rounded(scale)); }
+    Expr operator()(const Expr& x, const Expr& scale) const { return rounded(rounded(x) / rounded(scale)); }
+
+private:
+    float rounded(float x) const {
+        return precision_ == DType::f16    ? halfToFloat(floatToHalf(x))
+               : precision_ == DType::bf16 ? bfloatToFloat(floatToBfloat(x))
+                                           : x;
     }
-    Expr operator()(const Expr& x, const Expr& scale) const {
-        const bool rounds = precision == DType::f16 || precision == DType::bf16;
-        return rounds ? cast(DType::f32, cast(precision, x / scale)) : x / scale;
+    Expr rounded(const Expr& x) const {
+        const bool rounds = precision_ == DType::f16 || precision_ == DType::bf16;
+        return rounds ? cast(DType::f32, cast(precision_, x)) : x;
     }
+    DType precision_;
 };
 
 Status evalQuantize(EvalContext& context) {
@@ -230,7 +243,7 @@ Status quantizeLowerable(const OpInputs& in) {
 
 Status lowerQuantize(LowerContext& context) {
     const Granularity granularity(context.node, context.inputShape(0), context.inputShape(1));
-    const Quotient quotient(context.node);
+    const Quotient quotient(withPrecision(context.node, context.opset, context.type(1).dtype));
     lowerElementwise(context, "quantize", [&](const Indices& i) {
         const Expr x = cast(DType::f32, read(context.inputs[0], i));
         const Expr rounded = unary(Op::round, quotient(x, cast(DType::f32, granularity.read(context, 1, i))));
@@ -373,11 +386,22 @@ Status lowerDynamicQuantize(LowerContext& context) {
     return {};
 }
 
+// Kernels see 16-bit floats widened: the precision that follows from the scale's type is stated before.
+Status evalWithPrecision(EvalContext& context, const std::function<Status(EvalContext&)>& eval) {
+    const DType scale = context.has(1) ? context.input(1).type() : DType::undefined;
+    const Node stated = withPrecision(context.node, context.opset, scale);
+    EvalContext again(stated, context.opset, context.inputs);
+    TS_TRY(eval(again));
+    context.outputs = std::move(again.outputs);
+    return {};
+}
+
 } // namespace
 
 void registerQuantize(OperatorList& list) {
     addOperator(list, "QuantizeLinear", Fusion::elementwise, 10, {2, 3}, inferQuantize, evalQuantize, lowerQuantize,
                 quantizeLowerable);
+    list.back().eval = [eval = list.back().eval](EvalContext& context) { return evalWithPrecision(context, eval); };
     addOperator(list, "DequantizeLinear", Fusion::elementwise, 10, {2, 3}, inferDequantize, evalDequantize, lowerDequantize,
                 dequantizeLowerable);
     list.back().expand = unpackFirst;

@@ -129,6 +129,13 @@ private slots:
         quantized(DType::u2, {0, 0, 0, 2, 3, 3});
         QTest::newRow("quantize to float8") << OpCase{"QuantizeLinear", 25, {{"output_dtype", std::int64_t{17}}}, {floats({2}, {1000, 1.06F}), one}} << floats({2}, {448, 1}).cast(DType::f8e4m3fn);
         QTest::newRow("precision of float16") << OpCase{"QuantizeLinear", 25, {{"output_dtype", std::int64_t{4}}, {"precision", std::int64_t{10}}}, {floats({1}, {4097}), one}} << Tensor::of<std::uint16_t>({1}, {4096});
+        const Tensor half = floats({1}, {3000}).cast(DType::f16), step = Tensor::scalar(1.0009765625F).cast(DType::f16); // 2997.07
+        const auto shortOf = [](std::uint16_t value) { return Tensor::of<std::uint16_t>({1}, {value}); };
+        QTest::newRow("scale of float16") << OpCase{"QuantizeLinear", 23, {{"output_dtype", std::int64_t{4}}}, {half, step}} << shortOf(2998);
+        QTest::newRow("scale of float16 before opset 23") << OpCase{"QuantizeLinear", 21, {{"output_dtype", std::int64_t{4}}}, {half, step}} << shortOf(2997);
+        QTest::newRow("scale of float16, precision of float32") << OpCase{"QuantizeLinear", 23, {{"output_dtype", std::int64_t{4}}, {"precision", std::int64_t{1}}}, {half, step}} << shortOf(2997);
+        QTest::newRow("scale of float16, float32 input") << OpCase{"QuantizeLinear", 25, {{"output_dtype", std::int64_t{4}}}, {floats({1}, {3001}), step}} << shortOf(2998);
+        QTest::newRow("scale of bfloat16") << OpCase{"QuantizeLinear", 25, {{"output_dtype", std::int64_t{4}}}, {floats({1}, {301}), Tensor::scalar(1.0F).cast(DType::bf16)}} << shortOf(300);
         QTest::newRow("cast up") << OpCase{"Cast", 25, {{"to", std::int64_t{24}}}, {floats({2}, {3, 4})}} << floats({2}, {4, 4}).cast(DType::f8e8m0);
         QTest::newRow("cast down") << OpCase{"Cast", 25, {{"to", std::int64_t{24}}, {"round_mode", std::string("down")}}, {floats({1}, {3})}} << floats({1}, {2}).cast(DType::f8e8m0);
         QTest::newRow("cast int4 to text") << OpCase{"Cast", 25, {{"to", std::int64_t{8}}}, {Tensor::ofInts({-3}).cast(DType::i4)}} << Tensor::ofStrings({1}, {"-3"});
@@ -142,6 +149,8 @@ private slots:
         QVERIFY2(actual.ok(), actual.ok() ? "" : actual.error().message.c_str());
         QCOMPARE(actual->front().type(), expected.type());
         QCOMPARE(actual->front().hash(), expected.hash());
+        if (c.op == "QuantizeLinear" && lowerCase(c).ok())
+            QCOMPARE(compareLowering(c, 0), QString());
     }
 
     void filling_data() {
