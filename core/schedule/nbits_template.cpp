@@ -19,7 +19,7 @@ using loops::Stage;
 using loops::TensorRef;
 using loops::Var;
 
-constexpr const char *kPart = "block.sums", *kPanel = "panel", *kSums = "sums";
+constexpr const char *kPart = "block.sums", *kPanel = "panel", *kProducts = "chunk.sums", *kSums = "sums";
 
 // The stage that ops/contrib/matmul_nbits.h describes, taken apart.
 struct PackedProduct {
@@ -62,7 +62,8 @@ std::optional<PackedProduct> packedProduct(const LoweredWorkload& lowered) {
 
 // Products with packed weights (MatMulNBits): lanes are columns. Four bytes are read as a word of each column, whose numbers are
 // shifted out in registers. With few rows, which memory bounds, they are multiplied at once, and a block's scale comes last; for
-// many rows a panel of columns is unpacked into a local buffer, a few blocks at a time, and used for all of them.
+// many rows a panel of columns is unpacked into a local buffer, a chunk of blocks at a time, and used for all of them: a tile of rows
+// is summed up in registers over the chunk and added to the sums of the chunks before.
 class NBitsTemplate final : public KnobTemplate {
 public:
     const char* name() const override { return "matmul_nbits"; }
@@ -76,7 +77,7 @@ public:
     std::vector<Knob> knobs(const LoweredWorkload& lowered, const Target& target) const override {
         const PackedProduct product = *packedProduct(lowered);
         std::vector<std::int64_t> vectors, rows;
-        for (const std::int64_t count : {1, 2, 4})
+        for (const std::int64_t count : {1, 2, 3, 4})
             if (count == 1 || count * target.floatLanes() <= product.n())
                 vectors.push_back(count);
         const std::int64_t m = rowsOf(*product.stage);
@@ -94,11 +95,13 @@ public:
         };
     }
 
-    double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered, const Target&) const override {
-        const double n = static_cast<double>(space.value(config, 0).numbers[0]), m = static_cast<double>(space.value(config, 1).numbers[0]);
-        if (rowsOf(*packedProduct(lowered)->stage) <= kFewRows)
-            return n;
-        return std::min(1.0, m * n / 12) * (1.2 - 0.3 / m - 0.2 / n);
+    double prior(const KnobSpace& space, const Config& config, const LoweredWorkload& lowered, const Target& target) const override {
+        const PackedProduct product = *packedProduct(lowered);
+        const std::int64_t n = space.value(config, 0).numbers[0], m = space.value(config, 1).numbers[0], rows = rowsOf(*product.stage);
+        const double columns = covered(product.n(), n * target.floatLanes()), vectors = static_cast<double>(n), height = static_cast<double>(m);
+        if (rows <= kFewRows)
+            return vectors * columns;
+        return columns * covered(std::min(rows, kRowBlock), m) * std::min(1.0, height * vectors / 12) * (1.2 - 0.3 / height - 0.2 / vectors);
     }
 
     void prepare(LoweredWorkload& lowered) const override {
@@ -115,11 +118,10 @@ public:
     void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config, const Target& target) const override {
         const Tiles tiles{target.floatLanes(), space.value(config, 0).numbers[0], space.value(config, 1).numbers[0]};
         layOut(lowered, tiles.width());
-        const Stage& first = schedule.program().stages[0];
-        const TensorRef helper = first.output, product = schedule.program().stages[1].output;
-        const TensorRef output = schedule.program().outputs[0];
+        const bool fewRows = schedule.program().stages[0].output->name == kPart;
+        const TensorRef output = schedule.program().outputs[0], product = schedule.program().stages[fewRows ? 1 : 2].output;
         const TensorRef sums = product == output ? schedule.cacheWrite(output) : product;
-        helper->name == kPart ? scheduleFewRows(schedule, helper, sums, output, tiles) : scheduleManyRows(schedule, helper, sums, output, tiles);
+        fewRows ? scheduleFewRows(schedule, sums, output, tiles) : scheduleManyRows(schedule, sums, output, tiles);
     }
 
 private:
@@ -129,6 +131,11 @@ private:
         std::int64_t lanes, vectors, rows;
         std::int64_t width() const { return lanes * vectors; }
     };
+
+    // How much of what tiles compute is wanted.
+    static double covered(std::int64_t extent, std::int64_t tile) {
+        return static_cast<double>(extent) / static_cast<double>((extent + tile - 1) / tile * tile);
+    }
 
     static std::int64_t rowsOf(const Stage& stage) { return elementCount(stage.output->shape) / stage.axes.back().extent; }
 
@@ -201,11 +208,23 @@ private:
             axes.back() = i[3];
             return numberAt(p, words, axes, i[0], i[1], i[2]).weight * ofBlock(p, p.scale, axes, i[0]);
         });
-        Stage sums = loops::reduce(kSums, DType::f32, p.stage->output->shape, loops::Reduction::sum, extents, [&](const Indices& o, const Indices& r) {
-            return loops::ReductionBody{numberAt(p, words, o, r[0], r[1], r[2]).left * load(panel.output, {r[0], r[1], r[2], o.back()}), {}};
+        const std::int64_t perChunk = blocksInChunk(extents), chunks = (extents[0] + perChunk - 1) / perChunk;
+        Shape shape = p.stage->output->shape;
+        shape.insert(shape.begin(), chunks);
+        Stage products = loops::reduce(kProducts, DType::f32, shape, loops::Reduction::sum, {perChunk, extents[1], extents[2]}, [&](const Indices& o, const Indices& r) {
+            const Expr block = o[0] * Expr(perChunk) + r[0];
+            const Expr left = numberAt(p, words, {o.begin() + 1, o.end()}, block, r[1], r[2]).left;
+            return loops::ReductionBody{left * load(panel.output, {block, r[1], r[2], o.back()}), extents[0] % perChunk == 0 ? Expr() : block < Expr(extents[0])};
         });
-        return {std::move(panel), std::move(sums)};
+        Stage sums = loops::reduce(kSums, DType::f32, p.stage->output->shape, loops::Reduction::sum, {chunks}, [&](const Indices& o, const Indices& r) {
+            Indices at = o;
+            at.insert(at.begin(), r[0]);
+            return loops::ReductionBody{load(products.output, at), {}};
+        });
+        return {std::move(panel), std::move(products), std::move(sums)};
     }
+
+    static std::int64_t blocksInChunk(const Shape& extents) { return std::clamp<std::int64_t>(kPanelDepth / (extents[1] * extents[2]), 1, extents[0]); }
 
     // Words in panels of columns; scales and zero points with neighbouring columns side by side.
     static void layOut(LoweredWorkload& lowered, std::int64_t width) {
@@ -225,7 +244,8 @@ private:
         }
     }
 
-    static void scheduleFewRows(loops::Schedule& schedule, const TensorRef& part, const TensorRef& sums, const TensorRef& output, const Tiles& tiles) {
+    static void scheduleFewRows(loops::Schedule& schedule, const TensorRef& sums, const TensorRef& output, const Tiles& tiles) {
+        const TensorRef part = schedule.program().stages[0].output;
         const Var tile = scheduleOutput(schedule[output], tiles, 0);
         auto& s = schedule[sums];
         s.computeAt(output, tile);
@@ -275,28 +295,38 @@ private:
         return tile;
     }
 
-    static void scheduleManyRows(loops::Schedule& schedule, const TensorRef& panel, const TensorRef& sums, const TensorRef& output, const Tiles& tiles) {
+    static void scheduleManyRows(loops::Schedule& schedule, const TensorRef& sums, const TensorRef& output, const Tiles& tiles) {
+        const TensorRef panel = schedule.program().stages[0].output, products = schedule.program().stages[1].output;
         const Var tile = scheduleOutput(schedule[output], tiles, kRowBlock);
         auto& s = schedule[sums];
         s.computeAt(output, tile);
-        const std::int64_t perBlock = panel->shape[1] * panel->shape[2];
-        const auto [chunk, block] = s.split(s.reduceAxes()[0], std::max<std::int64_t>(1, kPanelDepth / perBlock));
         const std::size_t rank = s.axes().size();
+        const Var chunk = s.reduceAxes()[0];
         const auto [rowTile, row] = s.split(s.axes()[rank - 2], tiles.rows);
-        const auto [vector, lane] = s.split(s.axes()[rank - 1], tiles.lanes);
-        std::vector<Var> order{chunk};
-        order.insert(order.end(), s.axes().begin(), s.axes().end() - 2);
-        order.insert(order.end(), {rowTile, block, s.reduceAxes()[1], s.reduceAxes()[2], row, vector, lane});
-        s.reorder(order);
-        for (const Var& loop : {s.reduceAxes()[2], row, vector})
-            s.unroll(loop);
-        s.vectorize(lane);
+        std::vector<Var> outside{chunk};
+        outside.insert(outside.end(), s.axes().begin(), s.axes().end() - 2);
+        outside.push_back(rowTile);
+        orderTile(s, outside, row, tiles.lanes);
+        auto& t = schedule[products];
+        t.computeAt(sums, rowTile);
+        orderTile(t, t.reduceAxes(), t.axes()[rank - 1], tiles.lanes);
+        t.unroll(t.reduceAxes().back());
         auto& p = schedule[panel];
         p.computeAt(sums, chunk);
         const auto [columns, column] = p.split(p.axes()[3], tiles.lanes);
         p.reorder({p.axes()[0], p.axes()[1], columns, p.axes()[2], column});
         p.unroll(p.axes()[2]);
         p.vectorize(column);
+    }
+
+    // Loops in `order`, then rows and vectors of columns written out.
+    static void orderTile(loops::StageSchedule& s, std::vector<Var> order, const Var& row, std::int64_t lanes) {
+        const auto [vector, lane] = s.split(s.axes().back(), lanes);
+        order.insert(order.end(), {row, vector, lane});
+        s.reorder(order);
+        s.unroll(row);
+        s.unroll(vector);
+        s.vectorize(lane);
     }
 };
 

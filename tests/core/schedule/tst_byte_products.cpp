@@ -91,7 +91,7 @@ Workload qlinearMatMul(const Shape& a, const Shape& w, const Bytes& b, DType res
                           target);
 }
 
-Workload packedProduct(std::int64_t bits, std::int64_t rows, std::int64_t k, std::int64_t n, int zeros, const Target& target) {
+Workload packedProduct(std::int64_t bits, Shape rows, std::int64_t k, std::int64_t n, int zeros, const Target& target) {
     constexpr std::int64_t kBlock = 32;
     const std::int64_t blocks = k / kBlock, zeroBytes = (blocks * bits + 7) / 8;
     Model model;
@@ -100,7 +100,8 @@ Workload packedProduct(std::int64_t bits, std::int64_t rows, std::int64_t k, std
     node.op = "MatMulNBits";
     node.domain = "com.microsoft";
     node.attributes = {{"K", k}, {"N", n}, {"bits", bits}, {"block_size", kBlock}};
-    node.inputs = {model.input("a", DType::f32, {rows, k}), model.constant(bytes(DType::u8, {n, blocks, kBlock * bits / 8}, 0)), model.constant(scales({n * blocks}, 0.01, 0.001))};
+    rows.push_back(k);
+    node.inputs = {model.input("a", DType::f32, rows), model.constant(bytes(DType::u8, {n, blocks, kBlock * bits / 8}, 0)), model.constant(scales({n * blocks}, 0.01, 0.001))};
     if (zeros > 0)
         node.inputs.push_back(model.constant(zeros == 1 ? bytes(DType::u8, {n, zeroBytes}, 3, 5) : scales({n * blocks}, 1, 0.25)));
     node.outputs = {model.builder.addValue("y")};
@@ -251,27 +252,29 @@ private slots:
 
     void packedWeights_data() {
         QTest::addColumn<int>("bits");
-        QTest::addColumn<int>("rows");
+        QTest::addColumn<QList<int>>("rows");
         QTest::addColumn<int>("k");
         QTest::addColumn<int>("n");
         QTest::addColumn<int>("zeros"); // 0: none, 1: packed, 2: floats
-        QTest::newRow("4 bits, one row") << 4 << 1 << 128 << 64 << 0;
-        QTest::newRow("4 bits, one row, zero points") << 4 << 1 << 96 << 70 << 1;
-        QTest::newRow("4 bits, three rows, float zero points") << 4 << 3 << 64 << 33 << 2;
-        QTest::newRow("4 bits, many rows") << 4 << 21 << 320 << 80 << 1;
-        QTest::newRow("4 bits, more rows than a block") << 4 << 150 << 64 << 40 << 0;
-        QTest::newRow("8 bits, one row") << 8 << 1 << 64 << 64 << 0;
-        QTest::newRow("8 bits, many rows") << 8 << 13 << 288 << 37 << 1;
-        QTest::newRow("2 bits, one row") << 2 << 1 << 64 << 32 << 1;
-        QTest::newRow("2 bits, many rows") << 2 << 17 << 96 << 48 << 0;
+        QTest::newRow("4 bits, one row") << 4 << QList<int>{1} << 128 << 64 << 0;
+        QTest::newRow("4 bits, one row, zero points") << 4 << QList<int>{1} << 96 << 70 << 1;
+        QTest::newRow("4 bits, three rows, float zero points") << 4 << QList<int>{3} << 64 << 33 << 2;
+        QTest::newRow("4 bits, many rows") << 4 << QList<int>{21} << 320 << 80 << 1;
+        QTest::newRow("4 bits, more rows than a block") << 4 << QList<int>{150} << 64 << 40 << 0;
+        QTest::newRow("4 bits, rows of two batches") << 4 << QList<int>{2, 19} << 64 << 48 << 0;
+        QTest::newRow("4 bits, one batch") << 4 << QList<int>{1, 30} << 544 << 96 << 1;
+        QTest::newRow("8 bits, one row") << 8 << QList<int>{1} << 64 << 64 << 0;
+        QTest::newRow("8 bits, many rows") << 8 << QList<int>{13} << 288 << 37 << 1;
+        QTest::newRow("2 bits, one row") << 2 << QList<int>{1} << 64 << 32 << 1;
+        QTest::newRow("2 bits, many rows") << 2 << QList<int>{17} << 96 << 48 << 0;
     }
     void packedWeights() {
         QFETCH(int, bits);
-        QFETCH(int, rows);
+        QFETCH(QList<int>, rows);
         QFETCH(int, k);
         QFETCH(int, n);
         QFETCH(int, zeros);
-        const auto make = [&](const Target& target) { return packedProduct(bits, rows, k, n, zeros, target); };
+        const auto make = [&](const Target& target) { return packedProduct(bits, {rows.begin(), rows.end()}, k, n, zeros, target); };
         const std::string wrong = wrongUnderSome(make, "matmul_nbits", kConfigs);
         QVERIFY2(wrong.empty(), wrong.c_str());
     }

@@ -13,6 +13,13 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
+Workload lastKernel(GraphBuilder& builder, ValueId output, const Target& target) {
+    builder.setOutputs({output});
+    const Graph graph = *inferShapes(*builder.build());
+    const auto groups = groupNodes(graph);
+    return extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, target))->workload;
+}
+
 Workload convWorkload(const Shape& x, const Shape& w, std::int64_t pad, std::int64_t stride, std::int64_t group, bool blocked, const Target& target) {
     GraphBuilder builder("conv");
     builder.setOpset("", 17);
@@ -21,10 +28,30 @@ Workload convWorkload(const Shape& x, const Shape& w, std::int64_t pad, std::int
         input = builder.add("Conv", {input, builder.addConstant("p", Tensor::zeros(DType::f32, {x[1], x[1], 1, 1}))});
     const ValueId conv = builder.add("Conv", {input, builder.addConstant("w", Tensor::zeros(DType::f32, w)), builder.addConstant("b", Tensor::zeros(DType::f32, {w[0]}))},
                                      {{"pads", Ints{pad, pad, pad, pad}}, {"strides", Ints{stride, stride}}, {"group", group}});
-    builder.setOutputs({builder.add("Relu", {conv})});
-    const Graph graph = *inferShapes(*builder.build());
-    const auto groups = groupNodes(graph);
-    return extractWorkload(graph, groups.back(), chooseLayouts(graph, groups, target))->workload;
+    return lastKernel(builder, builder.add("Relu", {conv}), target);
+}
+
+Workload packedProduct(std::int64_t bits, std::int64_t rows, std::int64_t size, const Target& target) {
+    constexpr std::int64_t kBlock = 32;
+    GraphBuilder builder("packed");
+    builder.setOpset("", 17);
+    builder.setOpset("com.microsoft", 1);
+    Node node;
+    node.op = "MatMulNBits";
+    node.domain = "com.microsoft";
+    node.attributes = {{"K", size}, {"N", size}, {"bits", bits}, {"block_size", kBlock}};
+    node.inputs = {builder.addInput("a", TensorType(DType::f32, Shape{rows, size})), builder.addConstant("w", Tensor::zeros(DType::u8, {size, size / kBlock, kBlock * bits / 8})),
+                   builder.addConstant("s", Tensor::zeros(DType::f32, {size * size / kBlock}))};
+    node.outputs = {builder.addValue("y")};
+    const ValueId y = node.outputs[0];
+    builder.addNode(std::move(node));
+    return lastKernel(builder, y, target);
+}
+
+std::string defaultListing(const Workload& workload, const Target& target) {
+    const auto space = ScheduleSpace::make(workload, target);
+    const auto scheduled = space->schedule(space->defaultConfig());
+    return compileKernel(scheduled->nest, target, {"kernel", true})->assembly;
 }
 
 } // namespace
@@ -71,6 +98,20 @@ private slots:
             }
             QVERIFY2(multiplying > 0, "no loop with multiply-adds was found: does the test still read the listing?");
         }
+    }
+
+    // The sums of a tile stay in registers while packed weights are multiplied: less than one load goes with a multiply-add.
+    void packedWeightsKeepTheirSums() {
+        for (const Isa isa : {Isa::avx2, Isa::avx512})
+            for (const std::int64_t bits : {2, 4, 8}) {
+                Target target;
+                target.isa = isa;
+                const std::vector<ListedLoop> loops = innermostLoops(defaultListing(packedProduct(bits, 128, 512, target), target));
+                const auto hot = std::ranges::max_element(loops, {}, &ListedLoop::multiplyAdds);
+                QVERIFY(hot != loops.end() && hot->multiplyAdds >= 16);
+                QVERIFY2(hot->instructions <= 2 * hot->multiplyAdds, qPrintable(QString("%1, %2 bits: %3 instructions with %4 multiply-adds")
+                    .arg(isaName(isa)).arg(bits).arg(hot->instructions).arg(hot->multiplyAdds)));
+            }
     }
 };
 
