@@ -8,6 +8,7 @@
 #include "core/onnx/export.h"
 #include "core/ops/infer_shapes.h"
 #include "core/workbench/compile.h"
+#include "tests/bench/int8_encoder.h"
 #include "tests/bench/model_subjects.h"
 #include "tests/take.h"
 
@@ -90,7 +91,7 @@ private:
 
 Q_DECLARE_METATYPE(std::function<Graph()>)
 
-// Quantised products with their default schedules on one thread beside ONNX Runtime, p5 of alternating blocks: none takes more than
+// Quantised products, and encoders of them, with their default schedules on one thread beside ONNX Runtime, p5 of alternating blocks: none takes more than
 // 1.5 times as long. TUNESMITH_BENCH_NODE_MODULES is a folder with onnxruntime-node.
 class BenchBytes : public QObject {
     Q_OBJECT
@@ -113,12 +114,30 @@ private slots:
                 QTest::addRow("MatMulNBits %d bits, %d rows", bits, rows) << std::function<Graph()>([=] { return Maker().packedProduct(bits, rows, 4096); });
     }
     void products() {
+        QFETCH(std::function<Graph()>, make);
+        compare(make());
+    }
+
+    void encoders_data() {
+        QTest::addColumn<std::int64_t>("width");
+        QTest::addColumn<bool>("fused");
+        for (const int width : {256, 512})
+            for (const bool fused : {false, true})
+                QTest::addRow("width %d, %s", width, fused ? "fused" : "as it was quantised") << std::int64_t{width} << fused;
+    }
+    void encoders() {
+        QFETCH(std::int64_t, width);
+        QFETCH(bool, fused);
+        compare(bench::Int8Encoder{4, width, width / 64, 128, fused}.make());
+    }
+
+private:
+    static void compare(const Graph& graph) {
         if (!RuntimeSubject::isThere())
             QSKIP("needs node and TUNESMITH_BENCH_NODE_MODULES with onnxruntime-node");
-        QFETCH(std::function<Graph()>, make);
         const QTemporaryDir folder;
         const std::string file = folder.filePath("model.onnx").toStdString();
-        QVERIFY(exportOnnx(make(), file).ok());
+        QVERIFY(exportOnnx(graph, file).ok());
         const Model model = take(openModel(file, {}));
         const std::vector<Tensor> inputs = take(randomInputs(model.graph(), 1));
         CompileRequest request;
