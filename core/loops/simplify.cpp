@@ -109,11 +109,13 @@ LinearForm atomForm(const Expr& atom) {
     return form;
 }
 
-// floor((x / a) / b) = floor(x / (a*b))
+LinearForm divideForm(const LinearForm& form, std::int64_t k, const VarRanges& ranges);
+
+// floor((x / a) / b) = floor(x / (a*b)), written as any other quotient of x.
 LinearForm quotientAtom(const LinearForm& rest, std::int64_t k, const VarRanges& ranges) {
     if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].second == 1 && rest.terms[0].first->op == Op::div)
         if (const auto inner = constantValue(rest.terms[0].first->args[1]))
-            return atomForm(rest.terms[0].first->args[0] / Expr(*inner * k));
+            return divideForm(toLinear(rest.terms[0].first->args[0], ranges), *inner * k, ranges);
     return atomForm(fromLinear(rest, ranges) / Expr(k));
 }
 
@@ -238,35 +240,28 @@ std::optional<std::int64_t> strideAlong(const Expr& e, const Var& var) {
 
 namespace {
 
-// The divisor when `quotient` is floor(E / k) for the E and k of `remainder` = E % k (E may itself be floor(g / a)).
-bool isPartner(const Expr& quotient, const Expr& remainder) {
-    const auto k = constantValue(remainder->args[1]), by = constantValue(quotient->args[1]);
-    if (!k || !by)
-        return false;
-    const Expr& whole = remainder->args[0];
-    if (*by == *k && sameExpr(quotient->args[0], whole))
-        return true;
-    if (whole->op != Op::div || !sameExpr(whole->args[0], quotient->args[0]))
-        return false;
-    const auto inner = constantValue(whole->args[1]);
-    return inner && *inner * *k == *by;
+std::int64_t coefficientOf(const LinearForm& form, const Expr& atom) {
+    const auto found = std::ranges::find_if(form.terms, [&](const auto& term) { return sameExpr(term.first, atom); });
+    return found == form.terms.end() ? 0 : found->second;
 }
 
-// c * (E % k) + c * k * floor(E / k) = c * E: what fused loops are made of.
+// c * (E % k) + c * k * floor(E / k) = c * E: what fused loops are made of. The quotient may have been simplified, as 16 * i / 784 to i / 49.
 bool recombineOnce(LinearForm& form, const VarRanges& ranges) {
     for (const auto& [remainder, factor] : form.terms) {
-        if (remainder->op != Op::mod || !constantValue(remainder->args[1]))
+        const auto k = remainder->op == Op::mod ? constantValue(remainder->args[1]) : std::nullopt;
+        if (!k || *k <= 0)
             continue;
-        const std::int64_t wanted = factor * *constantValue(remainder->args[1]);
-        for (const auto& [quotient, other] : form.terms)
-            if (quotient->op == Op::div && other == wanted && isPartner(quotient, remainder)) {
-                const Expr whole = remainder->args[0], a = remainder, b = quotient;
-                const std::int64_t c = factor;
-                form.add(a, -c);
-                form.add(b, -wanted);
-                form.add(toLinear(whole, ranges), c);
-                return true;
-            }
+        const std::int64_t c = factor, wanted = c * *k;
+        if (std::ranges::none_of(form.terms, [&](const auto& term) { return term.first->op == Op::div && term.second == wanted; }))
+            continue;
+        const LinearForm whole = toLinear(remainder->args[0], ranges), quotient = divideForm(whole, *k, ranges);
+        if (std::ranges::any_of(quotient.terms, [&](const auto& term) { return coefficientOf(form, term.first) != wanted * term.second; }))
+            continue;
+        const Expr gone = remainder;
+        form.add(gone, -c);
+        form.add(quotient, -wanted);
+        form.add(whole, c);
+        return true;
     }
     return false;
 }

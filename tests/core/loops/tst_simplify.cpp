@@ -2,6 +2,7 @@
 #include <QTest>
 
 #include "core/base/rng.h"
+#include "core/loops/layout.h"
 #include "core/loops/simplify.h"
 
 using namespace tunesmith;
@@ -96,6 +97,33 @@ private slots:
                 QVERIFY2(valueOf(simple, values) == value, (toText(e) + " became " + toText(simple)).c_str());
                 QVERIFY2(range.min <= value && value <= range.max, ("range of " + toText(e)).c_str());
             }
+        }
+    }
+
+    // The loops over a tensor fused into one and split again, as elementwise kernels do: whatever its extents, the offset is that of the one loop.
+    void fusedLoopsAreOneOffset() {
+        Rng rng(9);
+        for (int round = 0; round < 400; ++round) {
+            const std::int64_t lanes = 16, steps = 1 + static_cast<std::int64_t>(rng.below(256));
+            const Var chunk = makeVar("chunk"), step = makeVar("step"), lane = makeVar("lane");
+            std::vector<std::int64_t> shape(1 + rng.below(5));
+            std::int64_t count = 1;
+            for (std::int64_t& extent : shape) {
+                extent = 1 + static_cast<std::int64_t>(rng.below(2) == 0 ? rng.below(8) * 10 : rng.below(90));
+                count *= extent;
+            }
+            VarRanges ranges;
+            ranges.set(chunk, {0, (count - 1) / (lanes * steps)});
+            ranges.set(step, {0, steps - 1});
+            ranges.set(lane, {0, lanes - 1});
+            const Expr all = Expr(chunk) * (lanes * steps) + Expr(step) * lanes + Expr(lane) + static_cast<std::int64_t>(rng.below(3)) * 4096;
+            std::vector<Expr> indices(shape.size());
+            Expr rest = all;
+            for (std::size_t d = shape.size(); d-- > 1; rest = rest / shape[d])
+                indices[d] = rest % shape[d];
+            indices[0] = rest;
+            const std::string offset = toText(simplify(Layout::rowMajor(shape.size()).offset(shape, indices), ranges));
+            QVERIFY2(offset.find('/') == std::string::npos && offset.find('%') == std::string::npos, offset.c_str());
         }
     }
 
