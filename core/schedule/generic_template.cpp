@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/loops/simplify.h"
+#include "core/schedule/joined_axes.h"
 #include "core/schedule/template.h"
 
 namespace tunesmith {
@@ -35,6 +36,12 @@ public:
         return (lanes == target.floatLanes() ? 1.0 : 0.0) + (task == 256 ? 0.1 : 0.0);
     }
 
+    void prepare(LoweredWorkload& lowered) const override {
+        for (Stage& stage : lowered.program.stages)
+            while (isOneNumber(stage) && readsRowMajor(lowered, stage.body) && joinLastReduceAxes(stage)) {
+            }
+    }
+
     void apply(loops::Schedule& schedule, LoweredWorkload& lowered, const KnobSpace& space, const Config& config, const Target&) const override {
         const std::int64_t lanes = space.value(config, 0).numbers[0], task = space.value(config, 1).numbers[0];
         for (const Stage& stage : lowered.program.stages) {
@@ -43,8 +50,9 @@ public:
             if (s.axes().empty())
                 continue;
             schedule.setLayout(stage.output, layout);
-            if (lanes > 1 && isOneNumber(lowered, stage))
-                scheduleOneNumber(schedule, stage, lanes);
+            const auto partial = lanes > 1 && isOneNumber(stage) ? partialOf(lowered, stage, lanes) : std::nullopt;
+            if (partial)
+                scheduleOneNumber(schedule, stage, *partial);
             else if (isLinear(lowered, stage, layout))
                 scheduleLinear(s, lanes, task);
             else
@@ -121,18 +129,49 @@ private:
             s.vectorize(lane);
     }
 
-    // A reduction of all of a tensor, whose last axis lies side by side.
-    static bool isOneNumber(const LoweredWorkload& lowered, const Stage& stage) {
-        if (stage.reduction == Reduction::none || elementCount(stage.output->shape) != 1 || stage.guard.valid() || stage.body->op != loops::Op::load)
-            return false;
-        const Layout layout = layoutOf(lowered, stage.body->tensor);
-        const Expr& last = stage.body->args.back();
-        return layout.isRowMajor() && last->op == loops::Op::var && last->var == stage.reduceAxes.back().var && stage.reduceAxes.back().extent >= kFewestPartial;
+    static bool isOneNumber(const Stage& stage) {
+        return stage.reduction != Reduction::none && elementCount(stage.output->shape) == 1 && !stage.guard.valid();
+    }
+
+    static bool readsRowMajor(const LoweredWorkload& lowered, const Expr& e) {
+        return (e->op != loops::Op::load || layoutOf(lowered, e->tensor).isRowMajor()) &&
+               std::ranges::all_of(e->args, [&](const Expr& arg) { return readsRowMajor(lowered, arg); });
+    }
+
+    // Along which axis of a reduction to one number there are partial results, and how many.
+    struct Partial {
+        std::size_t axis;
+        std::int64_t count;
+    };
+    static std::optional<Partial> partialOf(const LoweredWorkload& lowered, const Stage& stage, std::int64_t lanes) {
+        for (std::size_t k = stage.reduceAxes.size(); k-- > 0;) {
+            const loops::Axis& axis = stage.reduceAxes[k];
+            const std::int64_t block = neighboursAlong(lowered, stage.body, axis), most = std::min<std::int64_t>(4 * lanes, kFewestPartial);
+            if (block >= kFewestPartial)
+                return Partial{k, most};
+            if (block > 1 && block < axis.extent && axis.extent % block == 0) // of channels
+                return Partial{k, block};
+        }
+        return std::nullopt;
+    }
+
+    // How many elements along an axis lie side by side wherever something is read along it.
+    static std::int64_t neighboursAlong(const LoweredWorkload& lowered, const Expr& e, const loops::Axis& axis) {
+        std::int64_t count = axis.extent;
+        for (const Expr& arg : e->args)
+            count = std::min(count, neighboursAlong(lowered, arg, axis));
+        if (e->op != loops::Op::load)
+            return count;
+        const Layout layout = layoutOf(lowered, e->tensor);
+        const Layout::Axis& last = layout.axes().empty() ? Layout::Axis{0, 1, 0} : layout.axes().back();
+        const bool inBlocks = last.extent > 0 && last.divisor == 1 && e->args[last.dim]->op == loops::Op::var && e->args[last.dim]->var == axis.var;
+        const auto stride = loops::strideAlong(layout.offset(e->tensor->shape, e->args), axis.var);
+        return inBlocks ? std::min(count, last.extent) : stride && (*stride == 0 || *stride == 1) ? count : 0;
     }
 
     // Vectors of partial results, several at a time because each waits for the one before, and their combination.
-    static void scheduleOneNumber(loops::Schedule& schedule, const Stage& stage, std::int64_t lanes) {
-        const loops::TensorRef partial = schedule.rfactor(stage.output, stage.reduceAxes.size() - 1, std::min<std::int64_t>(4 * lanes, kFewestPartial));
+    static void scheduleOneNumber(loops::Schedule& schedule, const Stage& stage, const Partial& lanes) {
+        const loops::TensorRef partial = schedule.rfactor(stage.output, lanes.axis, lanes.count);
         auto& p = schedule[partial];
         std::vector<Var> order(p.axes().begin(), p.axes().end() - 1);
         order.insert(order.end(), p.reduceAxes().begin(), p.reduceAxes().end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
-#include "core/loops/simplify.h"
+#include "core/schedule/joined_axes.h"
 #include "core/schedule/large_outputs.h"
 #include "core/schedule/template.h"
 
@@ -61,7 +61,7 @@ public:
     // A map's rows are one long row: vectors do not end where they do.
     void prepare(LoweredWorkload& lowered) const override {
         for (Stage& stage : lowered.program.stages)
-            while (stage.reduceAxes.size() > 1 && joinLastReduceAxes(stage)) {
+            while (joinLastReduceAxes(stage)) {
             }
     }
 
@@ -180,30 +180,6 @@ private:
             if (input->shape == shape)
                 for (std::int64_t line = 0; line < lanes; line += linesAtOnce * kLineFloats)
                     s.prefetch(step, input, place + Expr(rows * shape.back() + line), 1);
-    }
-
-    // Whether the last two axes of a reduction are one now: wherever both are read, they are beside each other, whole.
-    static bool joinLastReduceAxes(Stage& stage) {
-        const loops::Axis outer = *(stage.reduceAxes.end() - 2), inner = stage.reduceAxes.back();
-        if (stage.guard.valid() || !readsTogether(stage.body, outer, inner))
-            return false;
-        const loops::Axis joined{loops::makeVar(outer.var->name), outer.extent * inner.extent};
-        stage.body = loops::substitute(stage.body, [&](const Var& var) {
-            return var == outer.var ? Expr(joined.var) / Expr(inner.extent) : var == inner.var ? Expr(joined.var) % Expr(inner.extent) : Expr();
-        });
-        stage.reduceAxes.pop_back();
-        stage.reduceAxes.back() = joined;
-        return true;
-    }
-
-    static bool readsTogether(const Expr& e, const loops::Axis& outer, const loops::Axis& inner) {
-        if (e->op != loops::Op::load)
-            return std::ranges::all_of(e->args, [&](const Expr& arg) { return readsTogether(arg, outer, inner); });
-        const auto isVar = [](const Expr& index, const Var& var) { return index->op == loops::Op::var && index->var == var; };
-        for (std::size_t d = 0; d + 1 < e->args.size(); ++d)
-            if (isVar(e->args[d], outer.var) && isVar(e->args[d + 1], inner.var))
-                return e->tensor->shape[d + 1] == inner.extent;
-        return std::ranges::none_of(e->args, [&](const Expr& index) { return loops::usesVar(index, outer.var) || loops::usesVar(index, inner.var); });
     }
 };
 

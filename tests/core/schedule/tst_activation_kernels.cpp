@@ -96,6 +96,36 @@ private slots:
         QVERIFY2(wrong.empty(), wrong.c_str());
     }
 
+    // The smallest and the largest number of a whole tensor, whose rows may be short or its channels in blocks.
+    void rangesStayInVectors_data() {
+        QTest::addColumn<QList<int>>("shape");
+        QTest::newRow("a vector") << QList<int>{100};
+        QTest::newRow("rows") << QList<int>{2, 9, 130};
+        QTest::newRow("a map of short rows") << QList<int>{1, 6, 7, 7};
+        QTest::newRow("a volume") << QList<int>{1, 5, 3, 4, 5};
+        QTest::newRow("channels in blocks") << QList<int>{1, 32, 8, 8};
+    }
+    void rangesStayInVectors() {
+        QFETCH(QList<int>, shape);
+        const bool blocks = shape.size() > 1 && shape[1] == 32;
+        for (const Isa isa : {Isa::avx2, Isa::avx512}) {
+            if (!hostSupports(isa))
+                continue;
+            Target target;
+            target.isa = isa;
+            const Workload workload = workloadOf([&](Case& c) { return unaryOf(c, "DynamicQuantizeLinear", blocks ? c.blocked({shape.begin(), shape.end()}) : c.input({shape.begin(), shape.end()})); }, target);
+            const auto space = take(ScheduleSpace::make(workload, target));
+            const ScheduledKernel scheduled = take(space.schedule(space.defaultConfig()));
+            const std::string text = toText(scheduled.nest);
+            for (const char* range : {"range_min.partial", "range_max.partial"})
+                QVERIFY2(text.find(range) != std::string::npos, text.c_str());
+            QVERIFY2(blocks || text.find('%') == std::string::npos, text.c_str());
+            const auto kernel = take(BenchKernel::load(take(KernelCase::make(workload, kSeed)), packageOf(scheduled, target)));
+            const std::string wrong = kernel->check(*take(PhaseRunner::make(2)));
+            QVERIFY2(wrong.empty(), wrong.c_str());
+        }
+    }
+
     // Outside of what they guard they would read other memory.
     void conditionsOnIndicesStayBranches() {
         const loops::TensorRef x = loops::makeTensor("x", DType::f32, {8});
