@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/fold_constants.h"
 
+#include <algorithm>
+#include <set>
+
 #include "core/graph/graph_builder.h"
 #include "core/ops/dead_code.h"
 #include "core/ops/evaluate_node.h"
@@ -13,9 +16,8 @@ class Folder {
 public:
     Folder(const InferredGraph& inferred, const FoldOptions& options)
         : graph_(inferred.graph), options_(options), builder_(inferred.graph) {
-        for (const auto& [id, value] : inferred.known)
-            if (graph_.value(id).producer.valid() && deterministic(graph_.value(id).producer))
-                builder_.setConstant(id, value);
+        for (std::size_t i = 0; i < graph_.nodeCount(); ++i)
+            takeKnown(NodeId(static_cast<std::int64_t>(i)), inferred);
     }
 
     Result<Graph> run() {
@@ -38,10 +40,21 @@ private:
         return {};
     }
 
-    bool deterministic(NodeId id) const {
-        const Operator* op = findOperator(graph_.node(id).op, graph_.node(id).domain);
-        return op && op->deterministic;
+    // What shape inference knows of a node's results, but for quantised weights that stay and what is made of them.
+    void takeKnown(NodeId id, const InferredGraph& inferred) {
+        const Node& node = graph_.node(id);
+        const Operator* op = findOperator(node.op, node.domain);
+        const bool stays = isKept(node) || std::ranges::any_of(node.inputs, [&](ValueId input) { return kept_.contains(input); });
+        for (const ValueId output : node.outputs) {
+            const auto known = inferred.known.find(output);
+            if (stays)
+                kept_.insert(output);
+            else if (op && op->deterministic && known != inferred.known.end())
+                builder_.setConstant(output, known->second);
+        }
     }
+
+    bool isKept(const Node& node) const { return options_.keepQuantised && node.op == "DequantizeLinear"; }
 
     void fold(const Node& node) {
         const Operator* op = findOperator(node.op, node.domain);
@@ -57,7 +70,7 @@ private:
                 return;
             inputBytes += static_cast<std::int64_t>(inputs[i].byteCount());
         }
-        if (!worthwhile(node, *op, inputBytes) || (options_.keepQuantised && node.op == "DequantizeLinear"))
+        if (!worthwhile(node, *op, inputBytes) || isKept(node))
             return;
         if (const std::int64_t more = widening(node, inputs); more > 0 && !widens_) {
             widened_ += more;
@@ -108,6 +121,7 @@ private:
     const Graph& graph_;
     const FoldOptions& options_;
     GraphBuilder builder_;
+    std::set<ValueId> kept_; // made of quantised weights that stay
     bool widens_ = false;      // the second time
     std::int64_t widened_ = 0; // what it would add
 };

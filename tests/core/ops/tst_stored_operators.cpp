@@ -192,6 +192,16 @@ private slots:
         QCOMPARE(countOf(*foldConstants(model, tight)), std::size_t(1));
         QCOMPARE(countOf(*foldConstants(model, FoldOptions::weights())), std::size_t(0));
     }
+
+    // However few they are: shape inference knows the values of small tensors, too.
+    void quantisedWeightsStay() {
+        for (const std::int64_t rows : {2, 4096}) {
+            const Graph model = *graphOf(dequantize(DType::i8, {rows, 8}, {}, false, {}));
+            for (const FoldOptions& options : {FoldOptions(), FoldOptions::rewriting()})
+                QCOMPARE(foldConstants(model, options)->nodeCount(), std::size_t(1));
+            QCOMPARE(foldConstants(model, FoldOptions::weights())->nodeCount(), std::size_t(0));
+        }
+    }
 };
 
 QTEST_GUILESS_MAIN(TestStoredOperators)
