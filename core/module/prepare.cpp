@@ -6,6 +6,7 @@
 #include "core/module/group_products.h"
 #include "core/module/line_conv.h"
 #include "core/module/map_norms.h"
+#include "core/module/quantised_products.h"
 #include "core/module/split_views.h"
 #include "core/module/sub_buffers.h"
 #include "core/module/transposed_conv.h"
@@ -31,7 +32,8 @@ Result<Graph> where(std::string_view op, Result<Graph> (*pass)(const Graph&), co
 
 Result<Graph> prepareGraph(const Graph& model, const DimBindings& dims) {
     TS_ASSIGN(const Graph bound, inferShapes(model, dims));
-    TS_ASSIGN(const Graph folded, settleChoices(bound, FoldOptions::weights()));
+    TS_ASSIGN(const Graph integer, where("DequantizeLinear", quantisedProductsAsIntegerOnes, bound));
+    TS_ASSIGN(const Graph folded, settleChoices(integer, FoldOptions::weights()));
     TS_ASSIGN(const Graph expanded, expandNodes(folded));
     TS_ASSIGN(const Graph convolved, where("ConvTranspose", transposedConvsAsConvs, expanded));
     TS_ASSIGN(const Graph merged, where("BatchNormalization", foldBatchNorms, convolved));
