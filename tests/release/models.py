@@ -90,7 +90,9 @@ class Failed(Exception):
 def run(command, seconds=600):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=seconds)
     if done.returncode != 0:
-        raise Failed(f"{' '.join(map(str, command))}: status {done.returncode}: {done.stderr.strip()[-400:]}")
+        failure = Failed(f"{' '.join(map(str, command))}: status {done.returncode}: {done.stderr.strip()[-400:]}")
+        failure.output = done.stdout
+        raise failure
     return done.stdout
 
 
