@@ -86,7 +86,7 @@ void addCompile(CLI::App& app, Session& session) {
     session.addDimensionRanges(command);
     session.addThreads(command);
     session.addBuilders(command);
-    session.addSeed(command);
+    session.addInputs(command);
     session.addStore(command);
     session.addSpace(command, kSpaceOfModule);
     session.addJson(command);
@@ -94,6 +94,8 @@ void addCompile(CLI::App& app, Session& session) {
         session.action = [&session, options]() -> Result<int> {
             CompileRequest request{options->folder,  session.store, session.threads, session.builders,
                                    options->untuned, session.seed,  session.work(),  session.space, options->prefix, options->accepted};
+            TS_ASSIGN(const InputChoice inputs, session.inputChoice());
+            request.inputs = inputs.files;
             if (session.dimensions.size() < session.ranges.size()) {
                 TS_ASSIGN(const FamilyResult family, compileFamily(options->model, session.ranges, request));
                 return session.print(familyJson(family), familyText(family));

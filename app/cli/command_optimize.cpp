@@ -136,7 +136,7 @@ void addOptimize(CLI::App& app, Session& session) {
     command.add_option("--without", request.without, "Rules that are not to be used, as `rules list` names them")->delimiter(',');
     session.addDimensions(command);
     session.addThreads(command);
-    session.addSeed(command);
+    session.addInputs(command);
     session.addStore(command);
     session.addJson(command);
     command.callback([&session, options] {
@@ -144,7 +144,9 @@ void addOptimize(CLI::App& app, Session& session) {
             OptimizeRequest& asked = options->request;
             asked.file = options->file;
             asked.threads = session.threads;
-            asked.seed = session.seed;
+            TS_ASSIGN(const InputChoice inputs, session.inputChoice());
+            asked.inputs = inputs.files;
+            asked.seed = inputs.seed;
             asked.store = session.store;
             asked.enough = session.stop;
             asked.atOnce = raceSource.token();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
+#include <map>
 
 #include "core/workbench/model.h"
 
@@ -17,6 +18,7 @@ struct CompileRequest {
     std::string space = {}; // key of tuneSpaces(): its schedules only; empty: our own, or another's where a record is faster than ours
     std::string prefix = {};     // of library, header and functions; empty: made of the model's name
     double acceptDifference = 0; // from the reference, of an output's scale, that is accepted where rounding does not explain it
+    std::map<std::string, std::filesystem::path> inputs = {}; // of the check: .npy files by name; the others are drawn
 };
 
 // How far the module's outputs are from the reference engine's on random inputs, and each kernel's alone on the reference's; also in

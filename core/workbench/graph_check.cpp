@@ -3,9 +3,9 @@
 
 #include <cstdio>
 
-#include "core/check/random_inputs.h"
 #include "core/check/sensitivity.h"
 #include "core/ops/interpreter.h"
+#include "core/workbench/taken_inputs.h"
 
 namespace tunesmith {
 namespace {
@@ -20,24 +20,25 @@ std::string shortNumber(double value) {
 
 class GraphComparison {
 public:
-    GraphComparison(const Graph& before, const Graph& after, std::uint64_t seed, const Work& work) : before_(before), after_(after), seed_(seed) { options_.stop = work.stop; }
+    GraphComparison(const Graph& before, const Graph& after, const InputChoice& inputs, const Work& work) : before_(before), after_(after), choice_(inputs) { options_.stop = work.stop; }
 
     Result<GraphCheck> run() {
-        TS_TRY(draw(seed_));
+        TS_TRY(draw(choice_.seed));
         if (!agreement_.plain())
             for (std::uint64_t i = 0; i < kGraphDraws; ++i) {
                 if (i > 0)
-                    TS_TRY(draw(seed_ + i));
+                    TS_TRY(draw(choice_.seed + i));
                 for (std::uint64_t nudge = 0; nudge < kGraphNudges; ++nudge)
-                    TS_TRY(addNudge(kGraphNudges * (seed_ + i) + nudge));
+                    TS_TRY(addNudge(kGraphNudges * (choice_.seed + i) + nudge));
             }
         return GraphCheck{agreement_.holds(), agreement_.difference(), sentence()};
     }
 
 private:
     Status draw(std::uint64_t seed) {
-        TS_ASSIGN(inputs_, randomInputs(before_, seed));
-        TS_ASSIGN(expected_, Interpreter(before_).run(inputs_, options_));
+        TS_ASSIGN(TakenInputs drawn, drawTakenInputs(before_, {choice_.files, seed}, options_.stop));
+        inputs_ = std::move(drawn.inputs);
+        expected_ = std::move(drawn.outputs);
         TS_ASSIGN(const std::vector<Tensor> got, Interpreter(after_).run(inputs_, options_));
         agreement_.addDraw(expected_, got);
         return {};
@@ -61,7 +62,7 @@ private:
 
     const Graph& before_;
     const Graph& after_;
-    const std::uint64_t seed_;
+    const InputChoice choice_;
     RunOptions options_;
     std::vector<Tensor> inputs_, expected_; // of the last draw
     Agreement agreement_;
@@ -69,9 +70,9 @@ private:
 
 } // namespace
 
-Result<GraphCheck> compareGraphs(const Graph& before, const Graph& after, std::uint64_t seed, const Work& work) {
+Result<GraphCheck> compareGraphs(const Graph& before, const Graph& after, const InputChoice& inputs, const Work& work) {
     work.report("checking against the original");
-    return GraphComparison(before, after, seed, work).run();
+    return GraphComparison(before, after, inputs, work).run();
 }
 
 } // namespace tunesmith

@@ -7,9 +7,9 @@
 #include "core/check/sensitivity.h"
 #include "core/module/worker_verbs.h"
 #include "core/ops/interpreter.h"
-#include "core/workbench/read_inputs.h"
 #include "core/workbench/session.h"
 #include "core/workbench/step_check.h"
+#include "core/workbench/taken_inputs.h"
 
 namespace tunesmith {
 namespace {
@@ -30,8 +30,7 @@ public:
 
     Result<ModuleCheck> run() {
         TS_ASSIGN(worker_, startWorker());
-        TS_ASSIGN(const std::vector<Tensor> inputs, drawn(request_.seed));
-        TS_TRY(compareWhole(inputs)); // first, for the steps' checks leave right values in the module's memory
+        TS_ASSIGN(const std::vector<Tensor> inputs, compareWhole(request_.seed)); // first, for the steps' checks leave right values in the module's memory
         TS_ASSIGN(steps_, checkSteps(planned_, folder_, inputs, *worker_, request_.work));
         if (!whole_.plain()) {
             TS_ASSIGN(wiring_, checkWiring(planned_, folder_, inputs, *worker_, request_.work.stop));
@@ -49,20 +48,20 @@ public:
     }
 
 private:
-    Result<std::vector<Tensor>> drawn(std::uint64_t seed) const { return readInputs(wantedInputs(model_.graph()), {{}, seed}); }
-
     Result<std::vector<Tensor>> reference(const Graph& graph, const std::vector<Tensor>& inputs) const {
         RunOptions options;
         options.stop = request_.work.stop;
         return Interpreter(graph).run(inputs, options);
     }
 
-    Status compareWhole(const std::vector<Tensor>& inputs) {
+    // Of a draw, which it hands out.
+    Result<std::vector<Tensor>> compareWhole(std::uint64_t seed) {
         request_.work.report("checking against the reference");
-        TS_ASSIGN(expected_, reference(model_.graph(), inputs));
-        TS_ASSIGN(const std::vector<Tensor> outputs, runModule(*worker_, {folder_, 0, inputs}, kPatience, request_.work.stop));
+        TS_ASSIGN(TakenInputs drawn, drawTakenInputs(model_.graph(), {request_.inputs, seed}, request_.work.stop));
+        TS_ASSIGN(const std::vector<Tensor> outputs, runModule(*worker_, {folder_, 0, drawn.inputs}, kPatience, request_.work.stop));
+        expected_ = std::move(drawn.outputs);
         whole_.addDraw(expected_, outputs);
-        return {};
+        return std::move(drawn.inputs);
     }
 
     Status askFurther(std::vector<Tensor> inputs) {
@@ -73,8 +72,7 @@ private:
                 TS_TRY(addNudge(inputs, kNudges * seed + nudge));
             if (draw + 1 == kDraws)
                 return {};
-            TS_ASSIGN(inputs, drawn(seed + 1));
-            TS_TRY(compareWhole(inputs));
+            TS_ASSIGN(inputs, compareWhole(seed + 1));
         }
     }
 
