@@ -230,6 +230,19 @@ def attention():
         yield gqa("not_causal", [2, 2], 3, causal=0)
 
 
+def embeddings():
+    draw = Draw("embeddings")
+    ids, segments, mask = draw.whole(i4, 2, 3, low=0, high=5), draw.whole(i4, 2, 3, low=0, high=2), numpy.array([[1, 1, 0], [1, 1, 1]], i4)
+    for kind in (u1, s1):
+        tables = [draw.whole(kind, rows, 8) for rows in (5, 4, 2)] + [draw.whole(kind, 8), draw.whole(kind, 8)]
+        scales = [f4(x) for x in (.1, .2, .3, .01, .02)]
+        zeros = [kind(x) for x in (28, 27, 20, 3, 30)]
+        word = numpy.dtype(kind).name
+        yield Made(word, "QEmbedLayerNormalization", [ids, segments, *tables, mask, *scales, *zeros], 2, range(2, 18), epsilon=1e-5)
+        pick = lambda values: [None if i == 2 else x for i, x in enumerate(values)]
+        yield Made(f"no_segments_{word}", "QEmbedLayerNormalization", [ids, None, *pick(tables), None, *pick(scales), *pick(zeros)], 2, range(2, 18))
+
+
 def cases():
-    for part in (recurrent, integers, shapes, images, linear, tables, attention):
+    for part in (recurrent, integers, shapes, images, linear, tables, attention, embeddings):
         yield from part()

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <cmath>
 
-#include "core/ops/contrib/contrib.h"
+#include "core/ops/contrib/qlinear.h"
 
 // EmbedLayerNormalization: the norm of word[id] + position[p] + segment[s]. Output 1 counts, for each row of
-// the mask, the ones before the first zero; output 2 is the sum.
+// the mask, the ones before the first zero; output 2 is the sum. The tables, gamma and beta of QEmbedLayerNormalization are
+// bytes with one scale and one zero point each.
 namespace tunesmith::ops {
 namespace {
 
@@ -19,6 +21,9 @@ enum EmbedInput : std::size_t {
     kMask,
     kPositionIds
 };
+constexpr std::size_t kQEmbedInputs = 8; // those that both have
+constexpr QuantisedInput kQEmbedTables[] = {
+    {kWords, 8, 13}, {kPositions, 9, 14}, {kSegments, 10, 15}, {kEmbedGamma, 11, 16}, {kEmbedBeta, 12, 17}};
 constexpr float kEmbedEpsilon = 1e-12F; // ONNX Runtime's where the attribute is missing
 
 bool isInt32(DType type) {
@@ -127,6 +132,51 @@ Status evalEmbedNorm(EvalContext& context) {
     return {};
 }
 
+Node withoutParameters(Node node) {
+    node.inputs.resize(std::min(node.inputs.size(), kQEmbedInputs));
+    return node;
+}
+
+Status inferQEmbedNorm(InferContext& in) {
+    TS_TRY(requireInputs(in, {kIds, kWords, kPositions, kEmbedGamma, kEmbedBeta}));
+    std::vector<TensorType> types;
+    std::vector<Tensor> constants(std::min(in.count(), kQEmbedInputs));
+    for (std::size_t i = 0; i < constants.size(); ++i)
+        types.push_back(in.has(i) ? in.type(i) : TensorType());
+    for (const QuantisedInput& table : kQEmbedTables)
+        if (in.has(table.value)) {
+            TS_TRY(checkQuantised(in, table));
+            types[table.value].dtype = in.type(table.scale).dtype;
+        }
+    const Node node = withoutParameters(in.node);
+    InferContext real(node, in.opset, std::move(types), std::move(constants));
+    real.outputs = in.outputs;
+    TS_TRY(inferEmbedNorm(real));
+    in.outputs = std::move(real.outputs);
+    return {};
+}
+
+Status evalQEmbedNorm(EvalContext& context) {
+    std::vector<Tensor> inputs(context.inputs.begin(),
+                               context.inputs.begin() + std::min<std::ptrdiff_t>(std::ssize(context.inputs), kQEmbedInputs));
+    for (const QuantisedInput& table : kQEmbedTables) {
+        if (!context.has(table.value))
+            continue;
+        const ScaleAndZero from = parametersOf(context, table);
+        const Tensor stored = inputs[table.value].cast(DType::i32);
+        Tensor real = Tensor::zeros(DType::f32, stored.shape());
+        std::ranges::transform(stored.data<std::int32_t>(), real.mutableData<float>().begin(),
+                               [&](std::int32_t code) { return static_cast<float>(code - from.zero) * from.scale; });
+        inputs[table.value] = real;
+    }
+    const Node node = withoutParameters(context.node);
+    EvalContext plain(node, context.opset, inputs);
+    plain.outputs = context.outputs;
+    TS_TRY(evalEmbedNorm(plain));
+    context.outputs = std::move(plain.outputs);
+    return {};
+}
+
 // Where the first zero is, if there is none behind the row.
 ValueId countedOnes(ExpandContext& context, const Shape& ids) {
     if (!context.has(kMask))
@@ -139,24 +189,31 @@ ValueId countedOnes(ExpandContext& context, const Shape& ids) {
     return context.cast(first, DType::i32);
 }
 
-Status expandEmbedNorm(ExpandContext& context) {
+Status expandEmbedNorm(ExpandContext& context, bool quantised) {
     const Shape ids = context.type(kIds).shape();
     const std::int64_t known = context.type(kPositions).shape()[0];
-    if (!context.has(kPositionIds) && known < ids[1])
+    if ((quantised || !context.has(kPositionIds)) && known < ids[1])
         return context.unsupported("there are " + std::to_string(known) + " positions for " +
                                    std::to_string(ids[1]) + " words");
-    const auto rows = [&](EmbedInput table, EmbedInput index) {
-        return context.add("Gather", {context.node.inputs[table], context.node.inputs[index]},
-                           {{"axis", std::int64_t{0}}});
+    const auto real = [&](EmbedInput table, ValueId stored) { // what is left of a table once rows are taken
+        for (const QuantisedInput& own : kQEmbedTables)
+            if (quantised && own.value == table)
+                return dequantized(context, own, stored);
+        return stored;
     };
-    const ValueId positions = context.has(kPositionIds)
+    const auto rows = [&](EmbedInput table, EmbedInput index) {
+        return real(table, context.add("Gather", {context.node.inputs[table], context.node.inputs[index]},
+                                       {{"axis", std::int64_t{0}}}));
+    };
+    const auto whole = [&](EmbedInput table) { return real(table, context.node.inputs[table]); };
+    const ValueId positions = context.has(kPositionIds) && !quantised
                                   ? rows(kPositions, kPositionIds)
-                                  : context.slice(context.node.inputs[kPositions], 0, 0, ids[1]);
+                                  : real(kPositions, context.slice(context.node.inputs[kPositions], 0, 0, ids[1]));
     ValueId sum = context.add("Add", rows(kWords, kIds), positions);
     if (context.has(kSegments))
         sum = context.add("Add", sum, rows(kSegments, kSegmentIds));
     context.outputs[0] = context.add(
-        "LayerNormalization", {sum, context.node.inputs[kEmbedGamma], context.node.inputs[kEmbedBeta]},
+        "LayerNormalization", {sum, whole(kEmbedGamma), whole(kEmbedBeta)},
         {{"axis", std::int64_t{-1}}, {"epsilon", context.node.floatAttr("epsilon", kEmbedEpsilon)}});
     if (context.wanted(1))
         context.outputs[1] = countedOnes(context, ids);
@@ -168,7 +225,10 @@ Status expandEmbedNorm(ExpandContext& context) {
 } // namespace
 
 void registerContribEmbedNorm(OperatorList& list) {
-    addExpanded(list, "EmbedLayerNormalization", {1, 9, 3}, inferEmbedNorm, evalEmbedNorm, expandEmbedNorm);
+    addExpanded(list, "EmbedLayerNormalization", {1, 9, 3}, inferEmbedNorm, evalEmbedNorm,
+                [](ExpandContext& context) { return expandEmbedNorm(context, false); });
+    addExpanded(list, "QEmbedLayerNormalization", {1, 18, 2}, inferQEmbedNorm, evalQEmbedNorm,
+                [](ExpandContext& context) { return expandEmbedNorm(context, true); });
 }
 
 } // namespace tunesmith::ops

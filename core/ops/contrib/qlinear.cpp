@@ -66,7 +66,11 @@ CentredBytes dynamicBytes(const Tensor& x) {
 }
 
 ValueId dequantized(ExpandContext& context, const QuantisedInput& x) {
-    std::vector<ValueId> inputs{context.node.inputs[x.value], context.node.inputs[x.scale]};
+    return dequantized(context, x, context.node.inputs[x.value]);
+}
+
+ValueId dequantized(ExpandContext& context, const QuantisedInput& x, ValueId stored) {
+    std::vector<ValueId> inputs{stored, context.node.inputs[x.scale]};
     if (context.has(x.zero))
         inputs.push_back(context.node.inputs[x.zero]);
     return context.add("DequantizeLinear", inputs);

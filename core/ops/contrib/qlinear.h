@@ -54,6 +54,7 @@ CentredBytes dynamicBytes(const Tensor& x); // of float32, as DynamicQuantizeLin
 
 // Nodes between stored and real numbers. Stored ones are of `type`, which a missing zero point does not tell.
 ValueId dequantized(ExpandContext& context, const QuantisedInput& x);
+ValueId dequantized(ExpandContext& context, const QuantisedInput& x, ValueId stored); // a part of it
 ValueId quantized(ExpandContext& context, ValueId real, DType type, const QuantisedInput& result);
 
 } // namespace tunesmith::ops
