@@ -75,12 +75,17 @@ public:
                           isOfBands(dots)};
         const TensorRef weights = dots.body->args[1]->tensor, left = dots.body->args[0]->tensor;
         lowered.argumentLayouts[argumentOf(lowered, weights)] = Layout({{0, tiles.channels, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}, {0, 1, tiles.channels}});
-        if (isFlat(dots)) // a tile of pixels reads all of its words side by side
-            schedule.setLayout(left, Layout({{0, 1, 0}, {2, tiles.width(), 0}, {1, 1, 0}, {2, 1, tiles.width()}}));
+        if (isFlat(dots))
+            padPixels(schedule, dots, tiles);
         scheduleSums(schedule, tiles.lanes);
         const OutputLoops out = scheduleOutput(schedule[schedule.program().outputs[0]], tiles);
         scheduleDots(schedule[dots.output], dots, tiles, schedule.program().outputs[0], out.tile);
-        scheduleWordsOf(schedule, left, tiles, target, out);
+        if (const Stage* columns = stageNamed(lowered.program, DotProgram::kColumns)) {
+            scheduleColumns(schedule[left], rowLength(columns->body->args.back()), target);
+            scheduleWordsOf(schedule, columns->body->tensor, tiles, target, out);
+        } else {
+            scheduleWordsOf(schedule, left, tiles, target, out);
+        }
     }
 
 private:
@@ -98,7 +103,7 @@ private:
 
     static bool isFlat(const Stage& dots) { return dots.axes.size() == 3; }
     // Words of rows that one output channel reads and no other.
-    static bool isOfBands(const Stage& dots) { return dots.body->args[0]->args.size() == 5 && loops::usesVar(dots.body->args[0], dots.axes[1].var); }
+    static bool isOfBands(const Stage& dots) { return !isFlat(dots) && dots.body->args[0]->args.size() == 5 && loops::usesVar(dots.body->args[0], dots.axes[1].var); }
 
     struct Sizes {
         std::int64_t lanes, columns, rows, outputs, kernel; // outputs: channels of a group
@@ -106,7 +111,7 @@ private:
         Sizes(const LoweredWorkload& lowered, const Target& target) {
             const IntegerProduct conv = *byteConvolution(lowered);
             const Stage& stage = *conv.stage;
-            const bool flat = isPointwise(conv);
+            const bool flat = isPointwise(conv) || readsColumns(conv);
             const std::int64_t groups = conv.left.read->tensor->shape[1] / stage.reduceAxes[0].extent;
             single = sumsOneChannel(conv) && groups > 1;
             columns = flat ? stage.axes[2].extent * stage.axes[3].extent : stage.axes[3].extent;
@@ -159,6 +164,37 @@ private:
         d.vectorize(lane);
         if (tiles.unrollsKernel)
             d.unroll(d.reduceAxes().back());
+    }
+
+    // Computes whole vectors of pixels, also at the end. A tile of a pointwise convolution reads all of its words side by side.
+    static void padPixels(loops::Schedule& schedule, const Stage& dots, const Tiles& tiles) {
+        const TensorRef left = dots.body->args[0]->tensor;
+        const std::int64_t width = tiles.width();
+        schedule.setLayout(left, left->shape.size() == 3 ? Layout({{0, 1, 0}, {2, width, 0}, {1, 1, 0}, {2, 1, width}})
+                                                         : Layout({{0, 1, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}, {4, width, 0}, {4, 1, width}}));
+        schedule.setLayout(dots.output, Layout({{0, 1, 0}, {1, 1, 0}, {2, tiles.lanes, 0}, {2, 1, tiles.lanes}}));
+        auto& d = schedule[dots.output];
+        d.roundUp(d.axes()[2], (dots.axes[2].extent + width - 1) / width * width);
+    }
+
+    // In pixel % length.
+    static std::int64_t rowLength(const Expr& e) {
+        if (e->op == loops::Op::mod)
+            return loops::constantValue(e->args[1]).value_or(1);
+        std::int64_t length = 1;
+        for (const Expr& arg : e->args)
+            length = std::max(length, rowLength(arg));
+        return length;
+    }
+
+    // Row by row of the output.
+    static void scheduleColumns(StageSchedule& c, std::int64_t width, const Target& target) {
+        const auto [row, column] = c.split(c.axes().back(), width);
+        const auto [step, lane] = c.split(column, target.floatLanes());
+        static_cast<void>(row);
+        static_cast<void>(step);
+        c.vectorize(lane);
+        c.parallel(c.fuse(c.axes()[0], c.axes()[1]));
     }
 
     // A phase of their own, or band by band where the output's rows are computed.

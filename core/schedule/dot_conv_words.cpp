@@ -61,7 +61,7 @@ public:
 
     void make() {
         made_.count = channels_ * stage_.reduceAxes[1].extent * stage_.reduceAxes[2].extent;
-        taps_ ? readRows() : isFlat() ? readPixels() : readChannels();
+        taps_ ? readRows() : !isFlat() ? readChannels() : stage_.reduceAxes[1].extent * stage_.reduceAxes[2].extent == 1 ? readPixels() : readColumns();
         readWeights();
         made_.finish();
     }
@@ -109,12 +109,31 @@ private:
 
     void readChannels() {
         made_.reduced = {{loops::makeVar("cw"), wordsPerGroup()}, stage_.reduceAxes[1], stage_.reduceAxes[2]};
+        made_.left = paddedRead(channelWords(), read_->args[0], channelRead());
+    }
+
+    // Words of the whole input with its border.
+    TensorRef channelWords() {
         const Span &rows = spans_[0], &columns = spans_[1];
-        const TensorRef words = addWords({input_->shape[0], groups_ * wordsPerGroup(), rows.extent, columns.extent}, [&](const Indices& i) {
+        return addWords({input_->shape[0], groups_ * wordsPerGroup(), rows.extent, columns.extent}, [&](const Indices& i) {
             const Expr y = i[2] - Expr(rows.before), x = i[3] - Expr(columns.before);
             return Bordered{channelWord(i[0], i[1], y, x), both(inside(y, rows, input_->shape[2]), inside(x, columns, input_->shape[3])), borderOfChannels(i[1])};
         });
-        made_.left = load(words, {read_->args[0], channelRead(), read_->args[2] + Expr(rows.before), read_->args[3] + Expr(columns.before)});
+    }
+
+    Expr paddedRead(const TensorRef& words, const Expr& image, const Expr& channel) const {
+        return load(words, {image, channel, read_->args[2] + Expr(spans_[0].before), read_->args[3] + Expr(spans_[1].before)});
+    }
+
+    // The words that each place of the kernel reads, pixel by pixel.
+    void readColumns() {
+        const TensorRef words = channelWords();
+        const Axis &row = stage_.reduceAxes[1], &column = stage_.reduceAxes[2], &pixel = stage_.axes[2];
+        made_.reduced = {{loops::makeVar("cw"), wordsPerGroup()}, row, column};
+        made_.wordStages.push_back(loops::compute(DotProgram::kColumns, DType::i32, {words->shape[0], words->shape[1], row.extent, column.extent, pixel.extent}, [&](const Indices& i) {
+            return with(with(with(paddedRead(words, i[0], i[1]), row.var, i[2]), column.var, i[3]), pixel.var, i[4]);
+        }));
+        made_.left = load(made_.wordStages.back().output, {read_->args[0], channelRead(), Expr(row.var), Expr(column.var), Expr(pixel.var)});
     }
 
     void readPixels() {
@@ -193,9 +212,9 @@ private:
         made_.replaceArgument(weights, words, taps_ ? WeightTransform::tapWords : WeightTransform::channelWords, Layout::rowMajor(4));
         Indices at = conv_.right.read->args, sum{at[0], Expr(0), Expr(0), Expr(0)};
         at[dim] = Expr(made_.reduced[0].var);
-        if (taps_ || isFlat())
-            at[1] = taps_ ? Expr(0) : at[1];
-        if (isFlat())
+        if (taps_)
+            at[1] = Expr(0);
+        if (made_.reduced.size() == 1)
             at[2] = at[3] = Expr(0);
         sum[dim] = Expr(words->shape[dim] - 1);
         made_.right = load(words, at);
@@ -272,8 +291,18 @@ bool isPointwise(const IntegerProduct& conv) {
            isVar(read->args[3], stage.axes[3].var) && in[2] == out[2] && in[3] == out[3];
 }
 
+bool readsColumns(const IntegerProduct& conv) {
+    constexpr std::int64_t kLanes = 16, kMostBytes = std::int64_t{512} << 10;
+    const Stage& stage = *conv.stage;
+    const auto filled = [](std::int64_t count) { return static_cast<double>(count) / static_cast<double>((count + kLanes - 1) / kLanes * kLanes); };
+    const std::int64_t width = stage.axes[3].extent, pixels = stage.axes[2].extent * width, places = stage.reduceAxes[1].extent * stage.reduceAxes[2].extent;
+    const std::int64_t words = elementCount(conv.left.read->tensor->shape) / (conv.left.read->tensor->shape[2] * conv.left.read->tensor->shape[3]) / kBytesInWord;
+    return !sumsOneChannel(conv) && places > 1 && filled(pixels) > 1.2 * filled(width) && words * places * pixels * 4 <= kMostBytes;
+}
+
 void makeConvolutionOfWords(LoweredWorkload& lowered) {
-    if (isPointwise(*byteConvolution(lowered)))
+    const IntegerProduct conv = *byteConvolution(lowered);
+    if (isPointwise(conv) || readsColumns(conv))
         flattenPixels(lowered.program);
     ConvWords(lowered).make();
 }

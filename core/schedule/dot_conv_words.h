@@ -11,8 +11,12 @@ bool sumsOneChannel(const IntegerProduct& conv);
 // Whether each output pixel reads the input pixel at the same place and no other.
 bool isPointwise(const IntegerProduct& conv);
 
+// Whether its pixels are better one dimension though they read neighbours: rows fill their last vector badly, as those of 7 and 20 pixels do, and a copy of
+// the words for each place of the kernel is small.
+bool readsColumns(const IntegerProduct& conv);
+
 // Rewrites it as dot products of words. The input is copied into words with its zero point around it, so that nothing is tested
-// for later. Of a pointwise convolution, the pixels of a map become one dimension.
+// for later. Of a pointwise convolution and of one that reads columns, the pixels of a map become one dimension.
 void makeConvolutionOfWords(LoweredWorkload& lowered);
 
 } // namespace tunesmith

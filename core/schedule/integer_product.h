@@ -28,7 +28,7 @@ std::optional<IntegerProduct> integerProduct(const loops::Program& program);
 class DotProgram {
 public:
     // Names of the stages that a schedule may find with stageNamed(); all but the dot products may be missing.
-    static constexpr const char *kLeft = "left.words", *kBorder = "left.border", *kRight = "right.words", *kDots = "dots", *kLeftSums = "left.sums", *kRightSums = "right.sums";
+    static constexpr const char *kLeft = "left.words", *kBorder = "left.border", *kColumns = "left.columns", *kRight = "right.words", *kDots = "dots", *kLeftSums = "left.sums", *kRightSums = "right.sums";
 
     DotProgram(LoweredWorkload& lowered, const IntegerProduct& product);
 

@@ -102,6 +102,8 @@ private slots:
         const auto row = [](const char* name, std::function<Graph()> make) { QTest::newRow(name) << std::move(make); };
         row("QLinearConv 3x3 64@56", [] { return Maker().convolution(false, 64, 56, 64, 3); });
         row("QLinearConv 3x3 256@14", [] { return Maker().convolution(false, 256, 14, 256, 3); });
+        row("QLinearConv 3x3 512@7", [] { return Maker().convolution(false, 512, 7, 512, 3); });
+        row("QLinearConv 1x1 960 to 160@7", [] { return Maker().convolution(false, 960, 7, 160, 1); });
         row("QLinearConv 1x1 256 to 64@56", [] { return Maker().convolution(false, 256, 56, 64, 1); });
         row("QLinearConv depthwise 144@56", [] { return Maker().convolution(false, 144, 56, 144, 3, 1, 144); });
         row("QLinearConv stem", [] { return Maker().convolution(false, 3, 224, 64, 7, 2); });

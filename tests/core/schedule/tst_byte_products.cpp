@@ -210,6 +210,11 @@ private slots:
         QTest::newRow("dilated") << QList<int>{4, 13, 19, 8, 3, 1, 2, 1, 2};
         QTest::newRow("groups") << QList<int>{12, 9, 17, 18, 3, 1, 1, 2, 1};
         QTest::newRow("groups of uneven channels") << QList<int>{9, 5, 8, 6, 3, 1, 1, 3, 1};
+        QTest::newRow("a map of short rows") << QList<int>{32, 7, 7, 24, 3, 1, 1, 1, 1};
+        QTest::newRow("short rows by stride 2") << QList<int>{6, 14, 13, 8, 3, 2, 1, 1, 1};
+        QTest::newRow("short rows, dilated in groups") << QList<int>{8, 10, 9, 12, 3, 1, 2, 2, 2};
+        QTest::newRow("rows of 20") << QList<int>{8, 20, 20, 8, 3, 1, 1, 1, 1};
+        QTest::newRow("one column") << QList<int>{8, 20, 1, 8, 3, 1, 1, 1, 1};
         QTest::newRow("pointwise") << QList<int>{20, 7, 9, 24, 1, 1, 0, 1, 1};
         QTest::newRow("pointwise in groups") << QList<int>{12, 6, 5, 8, 1, 1, 0, 2, 1};
         QTest::newRow("pointwise, stride 2") << QList<int>{8, 9, 9, 8, 1, 2, 0, 1, 1};
