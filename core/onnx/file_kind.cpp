@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace tunesmith {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::uint64_t kGraphField = 7; // of ModelProto
+constexpr std::size_t kDeepestMessages = 100; // within each other, as protobuf reads them
 constexpr std::uint64_t kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5;
 
 struct Magic {
@@ -72,6 +74,25 @@ std::optional<std::uint64_t> varint(std::span<const std::byte> bytes, std::size_
     return std::nullopt;
 }
 
+struct Field {
+    std::uint64_t number, length; // of what follows it
+    bool isMessage;               // or text
+};
+
+// Reads what stands before the content of a field of a message; none where that is no field.
+std::optional<Field> fieldAt(std::span<const std::byte> bytes, std::size_t& at) {
+    const auto tag = varint(bytes, at);
+    if (!tag || *tag >> 3 == 0)
+        return std::nullopt;
+    const std::uint64_t kind = *tag & 7;
+    if (kind == kFixed64 || kind == kFixed32)
+        return Field{*tag >> 3, kind == kFixed64 ? 8U : 4U, false};
+    const auto value = kind == kVarint || kind == kDelimited ? varint(bytes, at) : std::nullopt;
+    if (!value)
+        return std::nullopt;
+    return Field{*tag >> 3, kind == kDelimited ? *value : 0, kind == kDelimited};
+}
+
 } // namespace
 
 std::string foreignKind(std::span<const std::byte> begin) {
@@ -84,32 +105,43 @@ std::string foreignKind(std::span<const std::byte> begin) {
     return textKind(text);
 }
 
-// Walks along the fields of the message without looking into them.
 std::string damageOf(std::span<const std::byte> begin, std::size_t size) {
     int graphs = 0;
     for (std::size_t at = 0; at < begin.size();) {
-        const auto tag = varint(begin, at);
-        if (!tag || *tag >> 3 == 0)
+        const auto field = fieldAt(begin, at);
+        if (!field)
             return {};
-        const std::uint64_t kind = *tag & 7;
-        std::uint64_t length = kind == kFixed64 ? 8 : kind == kFixed32 ? 4 : 0;
-        if (kind == kVarint || kind == kDelimited) {
-            const auto value = varint(begin, at);
-            if (!value)
-                return {};
-            length = kind == kDelimited ? *value : 0;
-        } else if (kind != kFixed64 && kind != kFixed32) {
-            return {};
-        }
-        if (kind == kDelimited && *tag >> 3 == kGraphField)
-            ++graphs;
-        if (length > size - at)
+        graphs += field->isMessage && field->number == kGraphField;
+        if (field->length > size - at)
             return graphs == 0 ? std::string()
-                               : "it ends in the middle: of the " + std::to_string(length) + " bytes of its graph " +
+                               : "it ends in the middle: of the " + std::to_string(field->length) + " bytes of its graph " +
                                      std::to_string(size - at) + " are there; copy or download it again";
-        at += static_cast<std::size_t>(length);
+        at += static_cast<std::size_t>(field->length);
     }
     return graphs > 1 ? "it holds more than one model, one behind the other: take it apart, or copy or download it again" : std::string();
+}
+
+bool nestsTooDeep(std::span<const std::byte> bytes) {
+    constexpr std::uint64_t kWays[] = {kGraphField, 1, 5, 6}; // from a model to its graph, to a node, to an attribute, to a graph
+    std::vector<std::size_t> ends{bytes.size()};              // of the messages around the place
+    for (std::size_t at = 0; !ends.empty();) {
+        if (at >= ends.back()) {
+            ends.pop_back();
+            continue;
+        }
+        const auto field = fieldAt(bytes.first(ends.back()), at);
+        if (!field || field->length > ends.back() - at)
+            return false;
+        const std::size_t way = ends.size() == 1 ? 0 : (ends.size() - 2) % 3 + 1;
+        const std::size_t end = at + static_cast<std::size_t>(field->length);
+        if (field->isMessage && field->number == kWays[way])
+            ends.push_back(end);
+        else
+            at = end;
+        if (ends.size() > kDeepestMessages)
+            return true;
+    }
+    return false;
 }
 
 } // namespace tunesmith

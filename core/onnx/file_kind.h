@@ -11,5 +11,7 @@ namespace tunesmith {
 // `size` how long all of it is.
 std::string foreignKind(std::span<const std::byte> begin);
 std::string damageOf(std::span<const std::byte> begin, std::size_t size);
+// Whether a model holds bodies within bodies deeper than protobuf reads messages.
+bool nestsTooDeep(std::span<const std::byte> bytes);
 
 } // namespace tunesmith

@@ -7,54 +7,22 @@
 #include <string>
 #include <vector>
 
-#include <google/protobuf/unknown_field_set.h>
-
+#include "core/onnx/function_size.h"
 #include "core/onnx/proto.h"
-#include "core/onnx/utf8.h"
 
 namespace tunesmith {
 namespace {
 
 using Names = std::map<std::string, std::string>;
-constexpr int kMostNodes = 1'000'000;
-
-constexpr std::size_t kMostOpen = 256; // calls within calls
-std::string shown(const std::string& name) { return "'" + (isUtf8(name) ? name : "?") + "'"; }
-
-// A later field than those that Debian's classes know: all its values, as they are stored.
-template <class Message> std::vector<std::string> laterField(const Message& message, int number) {
-    std::vector<std::string> values;
-    const auto& unknown = message.GetReflection()->GetUnknownFields(message);
-    for (int i = 0; i < unknown.field_count(); ++i)
-        if (const auto& field = unknown.field(i);
-            field.number() == number && field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
-            values.push_back(field.length_delimited());
-    return values;
-}
 
 // Attributes with a default value.
 std::vector<onnx::AttributeProto> defaultsOf(const onnx::FunctionProto& function) {
     std::vector<onnx::AttributeProto> defaults;
     for (const std::string& stored : laterField(function, 11))
-        if (!defaults.emplace_back().ParseFromString(stored))
+        if (!defaults.emplace_back().ParseFromString(stored) || defaults.back().has_g())
             defaults.pop_back();
     return defaults;
 }
-
-// Functions of one name are told apart by their overload (since IR version 10), and a node says which it calls.
-struct FunctionKey {
-    std::string domain, name, overload;
-    auto operator<=>(const FunctionKey&) const = default;
-};
-
-std::string standardDomain(const std::string& domain) { return domain == "ai.onnx" ? std::string() : domain; }
-
-template <class Message> FunctionKey keyOf(const Message& message, const std::string& name, int overloadField) {
-    const std::vector<std::string> overloads = laterField(message, overloadField);
-    return {standardDomain(message.domain()), name, overloads.empty() ? std::string() : overloads.back()};
-}
-FunctionKey keyOf(const onnx::FunctionProto& function) { return keyOf(function, function.name(), 13); }
-FunctionKey keyOf(const onnx::NodeProto& node) { return keyOf(node, node.op_type(), 8); }
 
 // One call: the nodes of its function under names of their own.
 class Call {
@@ -67,7 +35,7 @@ public:
 
     Result<std::vector<onnx::NodeProto>> nodes() {
         if (node_.input_size() > function_.input_size() || node_.output_size() > function_.output_size())
-            return inputError("node " + shown(node_.name()) + " gives or takes more values than its function " + shown(function_.name()) + " has");
+            return inputError("node " + shownName(node_.name()) + " gives or takes more values than its function " + shownName(function_.name()) + " has");
         for (int i = 0; i < function_.input_size(); ++i)
             names_[function_.input(i)] = i < node_.input_size() ? node_.input(i) : "";
         for (int i = 0; i < function_.output_size(); ++i)
@@ -147,11 +115,17 @@ public:
     Status know(const onnx::ModelProto& model) {
         for (const auto& function : model.functions())
             if (!functions_.emplace(keyOf(function), &function).second)
-                return inputError("it has two functions " + shown(function.name()) + " that nothing tells apart");
+                return inputError("it has two functions " + shownName(function.name()) + " that nothing tells apart");
         return {};
     }
 
-    Status inlineAll(onnx::GraphProto& graph) {
+    Status inlineAll(onnx::ModelProto& model) {
+        TS_TRY(checkWrittenOut(model, functions_));
+        return inlineIn(*model.mutable_graph());
+    }
+
+private:
+    Status inlineIn(onnx::GraphProto& graph) {
         google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
         nodes.Swap(graph.mutable_node());
         for (onnx::NodeProto& node : nodes)
@@ -159,37 +133,32 @@ public:
         return {};
     }
 
-private:
     Status append(onnx::GraphProto& graph, onnx::NodeProto node) {
-        if (++count_ > kMostNodes)
-            return unsupportedError("its functions make more than " + std::to_string(kMostNodes) + " nodes");
         const auto found = functions_.find(keyOf(node));
         if (found == functions_.end()) {
             for (auto& attribute : *node.mutable_attribute())
                 if (attribute.has_g())
-                    TS_TRY(inlineAll(*attribute.mutable_g()));
+                    TS_TRY(inlineIn(*attribute.mutable_g()));
             *graph.add_node() = std::move(node);
             return {};
         }
-        const FunctionKey& key = found->first;
-        if (!open_.insert(key).second)
-            return inputError("the function " + shown(node.op_type()) + " calls itself");
-        if (open_.size() > kMostOpen)
-            return unsupportedError("its functions call each other more than " + std::to_string(kMostOpen) + " deep");
         TS_ASSIGN(std::vector<onnx::NodeProto> body, Call(*found->second, node, prefixFor(node)).nodes());
         for (onnx::NodeProto& each : body)
             TS_TRY(append(graph, std::move(each)));
-        open_.erase(key);
         return {};
     }
 
+    // Ends between two characters, for calls within calls would make it ever longer.
     std::string prefixFor(const onnx::NodeProto& node) {
-        return (node.name().empty() ? node.op_type() : node.name()) + "#" + std::to_string(calls_++) + "/";
+        const std::string& name = node.name().empty() ? node.op_type() : node.name();
+        std::size_t length = std::min(name.size(), kLongestPrefix);
+        while (length > 0 && length < name.size() && (static_cast<unsigned char>(name[length]) & 0xc0) == 0x80)
+            --length;
+        return name.substr(0, length) + "#" + std::to_string(calls_++) + "/";
     }
 
-    std::map<FunctionKey, const onnx::FunctionProto*> functions_;
-    std::set<FunctionKey> open_; // calls that are being written out
-    int count_ = 0, calls_ = 0;
+    FunctionTable functions_;
+    int calls_ = 0;
 };
 
 // A function may use domains that the model does not; where both use one, it must be in the same version.
@@ -203,7 +172,7 @@ Status mergeOpsets(onnx::ModelProto& model) {
             if (fresh)
                 *model.add_opset_import() = import;
             else if (place->second != import.version())
-                return unsupportedError("its function " + shown(function.name()) + " uses version " + std::to_string(import.version()) +
+                return unsupportedError("its function " + shownName(function.name()) + " uses version " + std::to_string(import.version()) +
                                         " of operators of which the model uses version " + std::to_string(place->second) +
                                         ": inline it with onnx.inliner first");
         }
@@ -218,7 +187,7 @@ Status inlineFunctions(onnx::ModelProto& model) {
     TS_TRY(mergeOpsets(model));
     Inliner inliner;
     TS_TRY(inliner.know(model));
-    TS_TRY(inliner.inlineAll(*model.mutable_graph()));
+    TS_TRY(inliner.inlineAll(model));
     model.clear_functions();
     return {};
 }

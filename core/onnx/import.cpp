@@ -50,6 +50,11 @@ Status checkSize(std::size_t size) {
     return {};
 }
 
+Error notAModel(std::span<const std::byte> bytes) {
+    return nestsTooDeep(bytes) ? unsupportedError("its bodies lie more than 32 deep within each other, as deep as the format can be read")
+                               : notA("an ONNX model");
+}
+
 template <class Message> Status parse(Message& message, std::span<const std::byte> bytes, const char* kind) {
     silenceProtobuf();
     TS_TRY(checkSize(bytes.size()));
@@ -111,6 +116,17 @@ Status checkVersions(const onnx::ModelProto& model) {
     return {};
 }
 
+// Some files leave domains out that their nodes are of: they have the first version, as in what is exported.
+void addDomains(const onnx::GraphProto& graph, std::map<std::string, std::int64_t>& opsets) {
+    for (const auto& node : graph.node()) {
+        if (!node.domain().empty() && node.domain() != "ai.onnx")
+            opsets.emplace(node.domain(), 1);
+        for (const auto& attribute : node.attribute())
+            if (attribute.has_g())
+                addDomains(attribute.g(), opsets);
+    }
+}
+
 Result<std::map<std::string, std::int64_t>> readOpsets(const onnx::ModelProto& model) {
     std::map<std::string, std::int64_t> opsets;
     for (const auto& import : model.opset_import())
@@ -121,6 +137,7 @@ Result<std::map<std::string, std::int64_t>> readOpsets(const onnx::ModelProto& m
                                 " of ONNX, but opsets " + std::to_string(kOldestOpset) + " to " +
                                 std::to_string(kNewestOpset) +
                                 " are supported: convert it with onnx.version_converter or export it again (" + newOperators(model) + ")");
+    addDomains(model.graph(), opsets);
     return opsets;
 }
 
@@ -215,7 +232,10 @@ Result<Graph> importOnnx(const std::filesystem::path& path, const ImportOptions&
         TS_ASSIGN(const InputFile file, InputFile::open(path));
         TS_TRY(checkKind(file, path));
         onnx::ModelProto model;
-        TS_TRY(parse(model, file, path, "an ONNX model"));
+        if (const Status parsed = parse(model, file, path, "an ONNX model"); !parsed.ok()) {
+            TS_ASSIGN(const MappedBytes mapped, mapFile(file, path));
+            return parsed.error().kind == ErrorKind::input && file.size() > 0 ? notAModel(mapped.bytes) : parsed.error();
+        }
         return readModel(model, folderOf(path), options);
     });
 }
@@ -224,7 +244,8 @@ Result<Graph> importOnnxBytes(std::span<const std::byte> bytes, const std::files
                               const ImportOptions& options) {
     return guarded("model", [&]() -> Result<Graph> {
         onnx::ModelProto model;
-        TS_TRY(parse(model, bytes, "an ONNX model"));
+        if (const Status parsed = parse(model, bytes, "an ONNX model"); !parsed.ok())
+            return parsed.error().kind == ErrorKind::input && !bytes.empty() ? notAModel(bytes) : parsed.error();
         return readModel(model, folder, options);
     });
 }

@@ -15,7 +15,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "raw_data is little endian and taken as it is");
 
 constexpr std::size_t kSmall = 4096; // below: copied, aligned, one block less to keep
-constexpr std::uint64_t kLargestDense = std::uint64_t{1} << 27; // bytes of a sparse tensor
+constexpr std::uint64_t kLargestDense = std::uint64_t{3} << 25; // bytes of all sparse tensors of a model
 constexpr std::uint64_t kDataAlignment = 64;
 
 Result<DType> readType(int number) {
@@ -236,9 +236,11 @@ Result<Tensor> TensorReader::readSparse(onnx::SparseTensorProto& proto, const st
         const std::size_t size = byteSize(values.type());
         if (size == 0 || values.rank() != 1)
             return unsupportedError("this kind of sparse tensor is not supported");
-        if (static_cast<std::uint64_t>(elementCount(shape)) * size > kLargestDense)
+        const std::uint64_t bytes = static_cast<std::uint64_t>(elementCount(shape)) * size;
+        if (bytes > kLargestDense - std::min(dense_, kLargestDense))
             return unsupportedError("as a dense tensor of shape " + shapeText(shape) +
-                                    " it would be too large");
+                                    " it would be too large" + (dense_ > 0 ? " together with the sparse tensors before it" : ""));
+        dense_ += bytes;
         TS_ASSIGN(const std::vector<std::int64_t> places, flatIndices(indices, values.count(), shape));
         Tensor dense = Tensor::zeros(values.type(), shape);
         for (std::size_t i = 0; i < places.size(); ++i)

@@ -27,6 +27,7 @@ public:
 private:
     Result<Tensor> readExternal(const onnx::TensorProto& proto, DType type, Shape shape);
     ExternalFiles files_;
+    std::uint64_t dense_ = 0; // bytes of the sparse tensors so far, as dense ones
 };
 
 // Tensor to TensorProto. With an ExternalSink, large tensors go to a data file: the message gets the place,

@@ -240,7 +240,7 @@ private slots:
             addTo(f, next.c_str(), {"a"}, "t").set_domain("own");
             addTo(f, next.c_str(), {"t"}, "b").set_domain("own");
         }
-        fails(model, "more than 1000000 nodes");
+        fails(model, "more than 200000 nodes");
     }
 };
 

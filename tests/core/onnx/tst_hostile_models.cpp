@@ -169,7 +169,7 @@ const std::vector<Case>& cases() {
              auto& indices = *sparse.mutable_indices();
              indices.set_data_type(7), indices.add_dims(0);
          }},
-        {"subgraphs nested too deep", "not an ONNX model", [](auto& m) { nestSubgraphs(m, 200); }},
+        {"subgraphs nested too deep", "deep within each other", [](auto& m) { nestSubgraphs(m, 200); }},
         {"subgraph reads nothing", "which nothing produces",
          [](auto& m) {
              auto& body = *addAttribute(addNode(graphOf(m), "If", {"x"}, {"i"}, "choice"), "then_branch",
