@@ -28,15 +28,15 @@ Status remember(const PlanRequest& request, const Graph& prepared, const LayoutV
 
 } // namespace
 
-Result<GraphRace> GraphRace::make(const Model& original, const PlanRequest& plan, std::uint64_t seed, StageTurns& turns, LayoutPlanner planner) {
-    GraphRace race(plan, seed, turns, std::move(planner));
+Result<GraphRace> GraphRace::make(const Model& original, const PlanRequest& plan, const InputChoice& inputs, StageTurns& turns, LayoutPlanner planner) {
+    GraphRace race(plan, inputs, turns, std::move(planner));
     TS_ASSIGN(race.original_, race.runnerOf(original));
     return race;
 }
 
 Result<Subject> GraphRace::compiled(const Model& model, const PlanRequest& plan) const {
     TS_TRY(turns_->enter("build", moduleNeed(model.graph(), plan.builders > 0 ? plan.builders : coreCount())));
-    return compiledSubject(model, plan, {{}, seed_});
+    return compiledSubject(model, plan, inputs_);
 }
 
 Status GraphRace::beginMeasuring(const Graph& graph) const { return turns_->enter("profile", moduleNeed(graph, plan_.threads)); }

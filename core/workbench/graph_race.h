@@ -16,7 +16,7 @@ public:
 
     // The plan says for which threads, and with which store's records kernels are compiled. With a planner every graph, the original as well, is first
     // compiled a second time, in its layouts; where that is certainly faster it runs so, and the store remembers them for whoever compiles that graph.
-    static Result<GraphRace> make(const Model& original, const PlanRequest& plan, std::uint64_t seed, StageTurns& turns, LayoutPlanner planner = {});
+    static Result<GraphRace> make(const Model& original, const PlanRequest& plan, const InputChoice& inputs, StageTurns& turns, LayoutPlanner planner = {});
 
     struct Times {
         double beforeMs = 0, afterMs = 0; // p5
@@ -26,14 +26,14 @@ public:
     Result<Times> time(const Graph& rewritten, double seconds) const;
 
 private:
-    GraphRace(PlanRequest plan, std::uint64_t seed, StageTurns& turns, LayoutPlanner planner) : plan_(std::move(plan)), seed_(seed), turns_(&turns), planner_(std::move(planner)) {}
+    GraphRace(PlanRequest plan, InputChoice inputs, StageTurns& turns, LayoutPlanner planner) : plan_(std::move(plan)), inputs_(std::move(inputs)), turns_(&turns), planner_(std::move(planner)) {}
     Result<Subject> compiled(const Model& model, const PlanRequest& plan) const;
     Status beginMeasuring(const Graph& graph) const;
     Result<Subject> runnerOf(const Model& model) const;
     Result<Subject> fasterOf(Subject usual, const Model& model, const Graph& prepared, const optimize::PlannedLayouts& planned) const;
 
     PlanRequest plan_;
-    std::uint64_t seed_;
+    InputChoice inputs_;
     StageTurns* turns_; // outlives this
     LayoutPlanner planner_;
     Subject original_;

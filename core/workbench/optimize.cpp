@@ -249,7 +249,7 @@ private:
 
     Status measure(bool judges) {
         const GraphRace::LayoutPlanner planner = interrupted_ ? GraphRace::LayoutPlanner() : judge_.planner;
-        const auto race = GraphRace::make(model_, {request_.store, threadsOf(request_), request_.builders, false, work_}, request_.seed, turns_, planner);
+        const auto race = GraphRace::make(model_, {request_.store, threadsOf(request_), request_.builders, false, work_}, {request_.inputs, request_.seed}, turns_, planner);
         if (!race.ok() && race.error().kind == ErrorKind::unsupported) {
             told_.notRaced = race.error().message; // there is no module of it
             return {};

@@ -20,7 +20,7 @@ struct OptimizeRequest {
     std::int64_t budget = 1000;          // expansions
     double seconds = 0;                  // 0: no limit of time
     std::uint64_t seed = 1;
-    std::map<std::string, std::filesystem::path> inputs; // of the check: .npy files by name; the others are drawn
+    std::map<std::string, std::filesystem::path> inputs; // .npy files by name, of check and race; the others are drawn
     int threads = 0;                     // of the target: 0: all cores
     std::string rules = "written";       // of graphRuleSets()
     std::string store;                   // empty: the default one
