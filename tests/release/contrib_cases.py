@@ -243,6 +243,93 @@ def embeddings():
         yield Made(f"no_segments_{word}", "QEmbedLayerNormalization", [ids, None, *pick(tables), None, *pick(scales), *pick(zeros)], 2, range(2, 18))
 
 
+def fused():
+    draw = Draw("fused")
+    x, w, b, z = draw.real(2, 4, 7, 6), draw.real(6, 2, 3, 3), draw.real(6), draw.real(2, 6, 5, 4)
+    for name, parameters in (("Relu", []), ("Tanh", []), ("Sigmoid", []), ("LeakyRelu", [.3]), ("Clip", [-.5, 1.5]), ("HardSigmoid", [.3, .4])):
+        extra = {"activation_params": [float(v) for v in parameters]} if parameters else {}
+        yield Made(name, "FusedConv", [x, w, b], constants=(1, 2), activation=name, group=2, **extra)
+        alphas = dict(zip(("activation_alpha", "activation_beta"), map(float, parameters))) if name in ("LeakyRelu", "HardSigmoid") else {}
+        if name != "Clip":
+            yield Made(name, "FusedGemm", [draw.real(3, 5), draw.real(4, 5), draw.real(4)], transB=1, alpha=.7, beta=1.3, activation=name, **alphas)
+    yield Made("sum", "FusedConv", [x, w, b, z], constants=(1, 2), activation="Relu", group=2)
+    yield Made("sum_no_bias", "FusedConv", [x, w, None, z], constants=(1,), activation="Relu", group=2)
+    for flags in range(16):
+        named = {name: flags >> i & 1 for i, name in enumerate(("transA", "transB", "transBatchA", "transBatchB"))}
+        batch, m, k, n = 3, 2, 4, 5
+        left, right = ((k, m) if named["transA"] else (m, k)), ((n, k) if named["transB"] else (k, n))
+        left = (left[0], batch, left[1]) if named["transBatchA"] else (batch, *left)
+        right = (right[0], batch, right[1]) if named["transBatchB"] else (batch, *right)
+        yield Made(f"{flags}", "FusedMatMul", [draw.real(*left), draw.real(*right)], alpha=.5, **named)
+    yield Made("vector", "FusedMatMul", [draw.real(3, 4), draw.real(4)], alpha=2.0)
+    yield Made("broadcast", "FusedMatMul", [draw.real(2, 1, 3, 4), draw.real(5, 4, 2)], transA=0)
+    h = draw.real(2, 3, 8)
+    for name, more in (("", []), ("_beta", [draw.real(8)]), ("_bias", [None, draw.real(8)]), ("_all", [draw.real(8), draw.real(8)])):
+        for skip in (draw.real(2, 3, 8), draw.real(3, 8), draw.real(1, 3, 8)):
+            yield Made(f"{skip.ndim}{skip.shape[0]}{name}", "SkipLayerNormalization", [h, skip, draw.real(8), *more], [1, 0, 0, 1], epsilon=1e-5)
+    yield Made("bias", "SkipSimplifiedLayerNormalization", [h, draw.real(2, 3, 8), draw.real(8), draw.real(8)], [1, 0, 0, 1])
+    yield Made("axis", "SimplifiedLayerNormalization", [h, draw.real(3, 8)], 1, domain="", axis=1, stash_type=1)
+    for op, more in (("Gelu", []), ("BiasGelu", [draw.real(8)]), ("FastGelu", []), ("FastGelu", [draw.real(8)]), ("QuickGelu", [])):
+        yield Made(f"{len(more)}", op, [h * 3, *more])
+    yield Made("alpha", "QuickGelu", [h], alpha=.4)
+
+
+def quantised():
+    draw = Draw("quantised")
+    for kind in (u1, s1):
+        word, zero = numpy.dtype(kind).name, lambda: draw.whole(kind)
+        a, b = draw.whole(kind, 3, 1, 7), draw.whole(kind, 5, 7)
+        for op in ("QLinearAdd", "QLinearMul"):
+            yield Made(f"{word}", op, [a, f4(.31), zero(), b, f4(.23), zero(), f4(.47), zero()])
+            yield Made(f"no_zeros_{word}", op, [a, f4(.31), None, b, f4(.23), None, f4(1.7), None])
+        image = draw.whole(kind, 2, 3, 6, 7)
+        tail = [f4(.3), zero(), f4(.21), zero()]
+        for name, more in (("", {}), ("_pads", {"pads": [1, 0, 1, 1], "strides": [2, 2]}), ("_counted", {"pads": [1, 1, 1, 1], "count_include_pad": 1}), ("_ceil", {"strides": [2, 3], "ceil_mode": 1})):
+            yield Made(word + name, "QLinearAveragePool", [image, *tail], kernel_shape=[3, 2], **more)
+        last = draw.whole(kind, 2, 6, 7, 3)
+        yield Made(f"last_{word}", "QLinearAveragePool", [last, *tail], kernel_shape=[3, 2], channels_last=1)
+        yield Made(f"{word}", "QLinearGlobalAveragePool", [image, *tail])
+        yield Made(f"last_{word}", "QLinearGlobalAveragePool", [last, *tail], channels_last=1)
+        flat = draw.whole(kind, 3, 40)
+        yield Made(f"{word}", "QLinearSigmoid", [flat, f4(.05), zero(), f4(1 / 256), kind(0 if kind == u1 else -128)], constants=(1, 2, 3, 4))
+        yield Made(f"{word}", "QLinearLeakyRelu", [flat, f4(.05), zero(), f4(.04), zero()], constants=(1, 2, 3, 4), alpha=.2)
+        yield Made(f"{word}", "QLinearConcat", [f4(.3), zero(), flat, f4(.2), zero(), draw.whole(kind, 2, 40), f4(.4), zero()], constants=(0, 1, 3, 4, 6, 7), axis=0)
+        yield Made(f"{word}", "QLinearWhere", [draw.whole(i4, 3, 1, low=0, high=2).astype(bool), flat, f4(.3), zero(), draw.whole(kind, 40), f4(.2), zero(), f4(.35), zero()])
+        for right in (u1, s1):
+            mixed = f"{word}_{numpy.dtype(right).name}"
+            weights = draw.whole(right, 5, 6)
+            for scale, at in ((f4(.03), right(0)), (draw.real(6, low=.01, high=.05), draw.whole(right, 6))):
+                kinds = f"{mixed}_{numpy.ndim(scale)}"
+                left = draw.whole(kind, 2, 4, 5)
+                if kind == u1 or right == s1:
+                    yield Made(kinds, "MatMulIntegerToFloat", [left, weights, f4(.1), scale, zero(), at, draw.real(6)], constants=(1, 3, 5))
+                    yield Made(kinds, "QGemm", [left[0].copy(), f4(.1), zero(), weights, scale, at, draw.whole(i4, 6, low=-999, high=999), f4(.7), zero()], constants=(3, 4, 5))
+                    yield Made("real_" + kinds, "QGemm", [left[0].copy(), f4(.1), zero(), weights, scale, at], constants=(3, 4, 5), alpha=.5)
+                yield Made(kinds, "DynamicQuantizeMatMul", [draw.real(2, 4, 5), weights, scale, at, draw.real(6)], constants=(1, 2, 3))
+
+
+def packed_weights():
+    draw = Draw("packed")
+    for bits in (2, 4, 8):
+        for width, block in ((48, 16), (40, 32)):
+            blocks, rows = -(-width // block), 5
+            b, scales = draw.whole(u1, rows, blocks, block * bits // 8), draw.real(rows * blocks, low=.01, high=.1)
+            zeros = draw.whole(u1, rows * -(-blocks * bits // 8))
+            sizes = {"K": width, "N": rows, "bits": bits, "block_size": block}
+            a = draw.real(2, 3, width)
+            yield Made(f"{bits}_{width}", "MatMulNBits", [a, b, scales], constants=(1, 2), **sizes)
+            yield Made(f"{bits}_{width}_zeros", "MatMulNBits", [a, b, scales, zeros], constants=(1, 2, 3), **sizes)
+            yield Made(f"{bits}_{width}_real_zeros", "MatMulNBits", [a, b, scales, draw.real(rows * blocks)], constants=(1, 2, 3), **sizes)
+            yield Made(f"{bits}_{width}_bias", "MatMulNBits", [a[0, :1].copy(), b, scales, zeros, None, draw.real(rows)], constants=(1, 2, 3, 5), **sizes)
+    for kind in (0, 1):
+        yield Made(f"{kind}", "MatMulBnb4", [draw.real(3, 32), draw.whole(u1, 80), draw.real(10, low=0, high=1)], constants=(1, 2), K=32, N=5, block_size=16, quant_type=kind, transB=1)
+    cos, sin = draw.real(9, 4), draw.real(9, 4)
+    for pairs in (0, 1):
+        yield Made(f"rows_{pairs}", "RotaryEmbedding", [draw.real(2, 3, 16), numpy.array([[0, 4, 8], [1, 2, 3]], i8), cos, sin], constants=(2, 3), interleaved=pairs)
+        yield Made(f"heads_{pairs}", "RotaryEmbedding", [draw.real(2, 5, 3, 8), numpy.array([2], i8), cos, sin], constants=(2, 3), interleaved=pairs)
+        yield Made(f"part_{pairs}", "RotaryEmbedding", [draw.real(2, 3, 24), numpy.array([1], i8), cos, sin], constants=(2, 3), interleaved=pairs, num_heads=2, rotary_embedding_dim=8)
+
+
 def cases():
-    for part in (recurrent, integers, shapes, images, linear, tables, attention, embeddings):
+    for part in (recurrent, integers, shapes, images, linear, tables, attention, embeddings, fused, quantised, packed_weights):
         yield from part()
