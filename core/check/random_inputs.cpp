@@ -23,13 +23,15 @@ bool passesValues(const Node& node) {
     return node.domain.empty() && std::find(kPassing.begin(), kPassing.end(), node.op) != kPassing.end();
 }
 
-// Operators with an input that counts along another one: along an axis, that which an attribute names, or each of them.
+// Operators with an input that counts along another one: along an axis, that which an attribute names, or each of them. What
+// another input adds from there on must have room, if that is stated.
 constexpr std::int64_t kEachAxis = -100;
 struct IndexInput {
     std::string_view op, domain;
     std::size_t index, data;
-    std::int64_t axis = 0;
+    std::int64_t axis = 0; // or the attribute's default
     const char* attribute = nullptr;
+    std::size_t added = 0;
 };
 constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr IndexInput kIndexInputs[] = {
@@ -38,6 +40,7 @@ constexpr IndexInput kIndexInputs[] = {
     {"ScatterElements", "", 1, 0, 0, "axis"},
     {"GatherND", "", 1, 0, kEachAxis},
     {"ScatterND", "", 1, 0, kEachAxis},
+    {"TensorScatter", "", 2, 0, -2, "axis", 1},
     {"RoiAlign", "", 2, 0},
     {"RotaryEmbedding", "", 3, 1},
     {"CropAndResize", kMicrosoft, 2, 0},
@@ -90,9 +93,17 @@ private:
             return;
         }
         const auto rank = static_cast<std::int64_t>(dims->size());
-        const std::int64_t axis = input.attribute ? node.intAttr(input.attribute, 0) : input.axis;
-        if (axis >= -rank && axis < rank)
-            take((*dims)[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)]);
+        const std::int64_t axis = input.attribute ? node.intAttr(input.attribute, input.axis) : input.axis;
+        if (axis < -rank || axis >= rank)
+            return;
+        const auto place = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+        const std::int64_t added = input.added && node.hasInput(input.added) ? extentOf(node.inputs[input.added], place) : 1;
+        const Dim& whole = (*dims)[place];
+        take(whole.known() ? Dim(std::max<std::int64_t>(whole.extent - added + 1, 1)) : whole);
+    }
+    std::int64_t extentOf(ValueId id, std::size_t axis) const {
+        const TensorType& type = graph_.value(id).type;
+        return type.dims && axis < type.dims->size() && (*type.dims)[axis].known() ? (*type.dims)[axis].extent : 1;
     }
     void take(const Dim& dim) {
         const std::int64_t extent = dim.known() ? dim.extent : 1; // unknown: only 0 is surely legal

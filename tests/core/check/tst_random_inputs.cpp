@@ -138,6 +138,16 @@ private slots:
         QCOMPARE(largest((*randomInputs(*builder.build(), 1))[0]), std::int64_t{2});
     }
 
+    // Two rows that are written into five begin at the last but one.
+    void writtenRowsHaveRoom() {
+        GraphBuilder builder;
+        const ValueId cache = builder.addConstant("cache", Tensor::zeros(DType::f32, {1000, 5, 1})),
+                      rows = builder.addConstant("rows", Tensor::zeros(DType::f32, {1000, 2, 1})),
+                      places = builder.addInput("places", TensorType(DType::i64, Shape{1000}));
+        builder.setOutputs({builder.add("TensorScatter", {cache, rows, places})});
+        QCOMPARE(largest((*randomInputs(*builder.build(), 1))[0]), std::int64_t{3});
+    }
+
     void refused_data() {
         QTest::addColumn<int>("kind");
         QTest::addColumn<QString>("expected");
