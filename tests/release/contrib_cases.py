@@ -127,6 +127,9 @@ def shapes():
         yield Made(f"{word}", "Range", [kind(1), kind(10), kind(3)])
         yield Made(f"no_step_{word}", "Range", [kind(2), kind(7)])
         yield Made(f"down_{word}", "Range", [kind(7), kind(-2), kind(-2)], constants=(0, 1, 2))
+    for axis in (-1, 0, 1):
+        for size, step in ((2, 1), (3, 2), (2, 3)):
+            yield Made(f"{axis}_{size}_{step}", "UnfoldTensor", [draw.real(3, 5, 4)], dim=axis, size=size, step=step)
     yield Made("floats", "Unique", [numpy.array([2, 1, 1, 3, 2.5, 2, 3], f4)], 3)
     yield Made("one", "Unique", [numpy.array([2], f4)], 3)
     yield Made("elements_only", "Unique", [numpy.array([5, 4, 5, 4], f4)], 1)

@@ -3,7 +3,8 @@
 #include "core/ops/movement.h"
 
 // Operators that ONNX has in another form: ExpandDims (Unsqueeze), Range, whose step may be left out, Unique,
-// which keeps the order of first occurrences, and ConvTransposeWithDynamicPads, whose pads are an input.
+// which keeps the order of first occurrences, UnfoldTensor, windows along an axis, and ConvTransposeWithDynamicPads, whose
+// pads are an input.
 namespace tunesmith::ops {
 namespace {
 
@@ -99,6 +100,58 @@ Status evalContribUnique(EvalContext& context, const std::vector<TensorType>&) {
     return {};
 }
 
+// UnfoldTensor: windows of `size` elements, `step` apart, whose elements are the last dimension.
+struct Windows {
+    std::int64_t size, step, count;
+    Windows(const Node& node, std::int64_t extent)
+        : size(node.intAttr("size", 0)), step(node.intAttr("step", 1)), count(step > 0 ? (extent - size) / step + 1 : 0) {}
+};
+
+Status inferUnfold(InferContext& in) {
+    in.outputs[0] = TensorType(in.type(0).dtype);
+    if (!in.type(0).dims)
+        return {};
+    Dims dims = *in.type(0).dims;
+    TS_ASSIGN(const std::size_t axis, frontAxis(in, in.node.intAttr("dim", -1), dims.size()));
+    const bool known = dims[axis].known();
+    const Windows windows(in.node, known ? dims[axis].extent : 0);
+    if (windows.size < 1 || windows.step < 1 || (known && dims[axis].extent < windows.size))
+        return in.error("windows of " + std::to_string(windows.size) + " elements, " + std::to_string(windows.step) +
+                        " apart, do not fit " + in.type(0).text());
+    dims[axis] = known ? Dim(windows.count) : Dim();
+    dims.push_back(Dim(windows.size));
+    in.outputs[0].dims = std::move(dims);
+    return {};
+}
+
+Status evalUnfold(EvalContext& context, const std::vector<TensorType>& types) {
+    const Tensor& x = context.input(0);
+    const std::size_t axis = frontAxis(context.node.intAttr("dim", -1), x.rank());
+    View view{types[0].shape(), rowMajorStrides(x.shape())};
+    view.strides.push_back(view.strides[axis]);
+    view.strides[axis] *= context.node.intAttr("step", 1);
+    context.outputs[0] = gatherView(x, view, view.shape);
+    return {};
+}
+
+Status expandUnfold(ExpandContext& context) {
+    if (!context.type(0).isStatic())
+        return context.unsupported("the shape of its input is known when it runs");
+    const Shape shape = context.type(0).shape();
+    const auto axis = static_cast<std::int64_t>(frontAxis(context.node.intAttr("dim", -1), shape.size()));
+    const Windows windows(context.node, shape[static_cast<std::size_t>(axis)]);
+    std::vector<std::int64_t> places, order;
+    for (std::int64_t i = 0; i < windows.count * windows.size; ++i)
+        places.push_back(i / windows.size * windows.step + i % windows.size);
+    for (std::int64_t d = 0; d <= std::ssize(shape); ++d)
+        if (d != axis + 1)
+            order.push_back(d);
+    order.push_back(axis + 1);
+    const ValueId indices = context.addConstant(Tensor::ofInts(places).reshaped({windows.count, windows.size}));
+    context.outputs[0] = context.transpose(context.add("Gather", {context.node.inputs[0], indices}, {{"axis", axis}}), order);
+    return {};
+}
+
 constexpr std::size_t kDynamicPads = 2, kTransposedBias = 3;
 
 // ConvTranspose with the pads as its attribute and the bias behind the weights.
@@ -162,6 +215,8 @@ void registerContribOlderForms(OperatorList& list) {
     list.back().expand = expandExpandDims;
     move("Range", {2, 3}, inferContribRange, evalContribRange);
     move("Unique", {1, 1, 3}, inferContribUnique, evalContribUnique);
+    move("UnfoldTensor", {1, 1}, inferUnfold, evalUnfold);
+    list.back().expand = expandUnfold;
     addExpanded(list, "ConvTransposeWithDynamicPads", {2, 4}, inferDynamicPads, evalDynamicPads, expandDynamicPads);
 }
 

@@ -69,6 +69,9 @@ ContribCases forms() {
         {"Range", {contrib("Range", {}, {number(7), number(-2), number(-4)}, 1, {0, 1, 2}), {i32s({7, 3, -1})}}},
         {"Range, no step", {contrib("Range", {}, {Tensor::scalar(1.5F), Tensor::scalar(4.0F)}, 1, {0, 1}), {floats({3}, {1.5F, 2.5F, 3.5F})}}},
         {"Range, nothing", {contrib("Range", {}, {number(3), number(3)}, 1, {0, 1}), {i32s({})}}},
+        {"UnfoldTensor", {contrib("UnfoldTensor", {{"dim", I{0}}, {"size", I{2}}, {"step", I{2}}}, {floats({5, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9})}),
+                          {floats({2, 2, 2}, {0, 2, 1, 3, 4, 6, 5, 7})}}},
+        {"UnfoldTensor, last", {contrib("UnfoldTensor", {{"size", I{2}}}, {floats({3}, {1, 2, 3})}), {floats({2, 2}, {1, 2, 2, 3})}}},
         {"ConvTransposeWithDynamicPads",
          {contrib("ConvTransposeWithDynamicPads", {}, {floats({1, 1, 2, 2}, {1, 2, 3, 4}), floats({1, 1, 2, 2}, {1, 10, 100, 1000}), Tensor::ofInts({1, 0, 0, 1}), floats({1}, {.5F})},
                   1, {2}),
@@ -242,6 +245,7 @@ private slots:
         add("pool without positions", contrib("NhwcMaxPool", {{"kernel_shape", Ints{1}}}, {bytes({1, 1}, {1})}), "must have batch, positions and channels");
         add("axis", contrib("ExpandDims", {}, {floats({1}, {1}), Tensor::scalar(std::int32_t{3})}), "axis");
         add("step of another type", contrib("Range", {}, {Tensor::scalar(1.0F), Tensor::scalar(2.0F), Tensor::scalar(std::int32_t{1})}), "must have the same element type");
+        add("wide windows", contrib("UnfoldTensor", {{"size", I{4}}}, {floats({3}, {1, 2, 3})}), "do not fit");
         add("unique matrix", contrib("Unique", {}, {floats({1, 1}, {1})}, 3), "must have 1 dimensions");
         add("metric", contrib("CDist", {{"metric", std::string("cosine")}}, {floats({1, 1}, {1}), floats({1, 1}, {1})}), "euclidean or sqeuclidean");
         add("coordinates", contrib("CDist", {}, {floats({1, 2}, {1, 2}), floats({1, 1}, {1})}), "as many coordinates");
