@@ -26,14 +26,16 @@ Tensor writtenCache(const Tensor& past, const Tensor& more, const std::vector<st
     return all;
 }
 
-ValueId writeCache(ExpandContext& c, const CacheBuffer& buffer, DType type, ValueId past, ValueId more, ValueId filled) {
+ValueId writeCache(ExpandContext& c, const CacheBuffer& buffer, DType type, ValueId past, ValueId more,
+                   ValueId filled) {
     const auto number = [&](std::int64_t value) { return c.addConstant(Tensor::scalar(value)); };
     std::vector<std::int64_t> places(static_cast<std::size_t>(buffer.length));
     std::iota(places.begin(), places.end(), 0);
     std::vector<ValueId> before;
     if (past.valid())
         before.push_back(past);
-    const Shape missing{buffer.batch, buffer.heads, buffer.length - (past.valid() ? buffer.pastRows : 0), buffer.size};
+    const Shape missing{buffer.batch, buffer.heads, buffer.length - (past.valid() ? buffer.pastRows : 0),
+                        buffer.size};
     if (missing[2] > 0)
         before.push_back(c.addConstant(Tensor::zeros(type, missing)));
     const ValueId row = c.addConstant(Tensor::ofInts(places).reshaped({1, 1, buffer.length, 1}));
@@ -41,11 +43,12 @@ ValueId writeCache(ExpandContext& c, const CacheBuffer& buffer, DType type, Valu
     ValueId fresh = more;
     if (buffer.newRows > 1) {
         const ValueId at = c.add("Min", c.add("Max", since, number(0)), number(buffer.newRows - 1));
-        const ValueId everywhere =
-            c.addConstant(Tensor::zeros(DType::i64, {buffer.batch, buffer.heads, buffer.length, buffer.size}));
+        const ValueId everywhere = c.addConstant(
+            Tensor::zeros(DType::i64, {buffer.batch, buffer.heads, buffer.length, buffer.size}));
         fresh = c.add("GatherElements", {more, c.add("Add", at, everywhere)}, {{"axis", std::int64_t{2}}});
     }
-    const ValueId kept = c.add("Where", {c.add("Less", since, number(buffer.newRows)), fresh, c.number(type, 0)});
+    const ValueId kept =
+        c.add("Where", {c.add("Less", since, number(buffer.newRows)), fresh, c.number(type, 0)});
     return c.add("Where", {c.add("Less", since, number(0)), c.concat(before, 2), kept});
 }
 

@@ -4,10 +4,11 @@
 
 namespace tunesmith::ops {
 
-// A cache of keys or values that is a buffer of a fixed length [batch, heads, length, size], of which some rows are
-// filled. New rows go behind those, and what lies behind them is zero. How many are filled may be known only when a model
-// runs, so that caches of decoders have static shapes.
-Tensor writtenCache(const Tensor& past, const Tensor& more, const std::vector<std::int64_t>& filled, // by batch
+// A cache of keys or values that is a buffer of a fixed length [batch, heads, length, size], of which some
+// rows are filled. New rows go behind those, and what lies behind them is zero. How many are filled may be
+// known only when a model runs, so that caches of decoders have static shapes.
+Tensor writtenCache(const Tensor& past, const Tensor& more,
+                    const std::vector<std::int64_t>& filled, // by batch
                     std::int64_t length);
 
 struct CacheBuffer {

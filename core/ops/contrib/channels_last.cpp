@@ -38,7 +38,8 @@ Status evalChannelsLast(EvalContext& context, const std::string& onnx) {
     return {};
 }
 
-ValueId addChannelsLast(ExpandContext& context, const std::string& onnx, const std::map<std::string, Attribute>& attributes) {
+ValueId addChannelsLast(ExpandContext& context, const std::string& onnx,
+                        const std::map<std::string, Attribute>& attributes) {
     const std::vector<std::int64_t> axes = countedAxes(context.type(0).dims->size());
     std::vector<ValueId> inputs = context.node.inputs;
     inputs[0] = context.transpose(inputs[0], channelsSecond(axes));
@@ -48,7 +49,8 @@ ValueId addChannelsLast(ExpandContext& context, const std::string& onnx, const s
 namespace {
 
 Status inferEitherConv(InferContext& in) {
-    return channelsLast(in.node) ? inferChannelsLast(in, "QLinearConv") : inferAs(in, "QLinearConv", in.count());
+    return channelsLast(in.node) ? inferChannelsLast(in, "QLinearConv")
+                                 : inferAs(in, "QLinearConv", in.count());
 }
 
 Status evalEitherConv(EvalContext& context) {
@@ -58,8 +60,9 @@ Status evalEitherConv(EvalContext& context) {
 
 Status expandEitherConv(ExpandContext& context) {
     const auto attributes = attributesWithout(context.node, {"channels_last"});
-    context.outputs[0] = channelsLast(context.node) ? addChannelsLast(context, "QLinearConv", attributes)
-                                                    : context.add("QLinearConv", context.node.inputs, attributes);
+    context.outputs[0] = channelsLast(context.node)
+                             ? addChannelsLast(context, "QLinearConv", attributes)
+                             : context.add("QLinearConv", context.node.inputs, attributes);
     return {};
 }
 

@@ -22,7 +22,8 @@ void addExpanded(OperatorList& list, const std::string& name, Arity arity, const
 void addLowered(OperatorList& list, const std::string& name, Fusion fusion, Arity arity,
                 const InferRule& infer, const Kernel& kernel, LowerRule lower, LowerableRule lowerable = {});
 // Runs with its reference kernel only.
-void addReference(OperatorList& list, const std::string& name, Arity arity, const InferRule& infer, const Kernel& kernel);
+void addReference(OperatorList& list, const std::string& name, Arity arity, const InferRule& infer,
+                  const Kernel& kernel);
 // Means what an operator of ONNX means in an opset.
 void addCopy(OperatorList& list, const std::string& name, Fusion fusion, const std::string& onnx,
              std::int64_t opset);

@@ -3,9 +3,9 @@
 
 #include "core/ops/contrib/contrib.h"
 
-// CropAndResize: boxes [y1, x1, y2, x2] of images [N, C, H, W] as pieces of one size. Boxes are shares of an image, 1
-// being the centre of its last row or column, and corners of boxes and pieces lie on each other. What lies outside of
-// an image is extrapolation_value.
+// CropAndResize: boxes [y1, x1, y2, x2] of images [N, C, H, W] as pieces of one size. Boxes are shares of an
+// image, 1 being the centre of its last row or column, and corners of boxes and pieces lie on each other.
+// What lies outside of an image is extrapolation_value.
 namespace tunesmith::ops {
 namespace {
 
@@ -79,14 +79,16 @@ public:
         if (!y_.inside(y) || !x_.inside(x))
             return outside_;
         const auto element = [&](float atY, float atX) {
-            return static_cast<double>(plane[static_cast<std::int64_t>(atY) * x_.extent + static_cast<std::int64_t>(atX)]);
+            return static_cast<double>(
+                plane[static_cast<std::int64_t>(atY) * x_.extent + static_cast<std::int64_t>(atX)]);
         };
         if (nearest_)
             return element(std::round(y), std::round(x));
         const float top = std::floor(y), left = std::floor(x), bottom = std::ceil(y), right = std::ceil(x);
         const double down = y - top, across = x - left;
         const double above = element(top, left) + (element(top, right) - element(top, left)) * across;
-        const double below = element(bottom, left) + (element(bottom, right) - element(bottom, left)) * across;
+        const double below =
+            element(bottom, left) + (element(bottom, right) - element(bottom, left)) * across;
         return above + (below - above) * down;
     }
 

@@ -25,12 +25,13 @@ bool masksNothing(const Shape& mask, const AttentionShape& s) {
 }
 
 // Whether a mask hides a key from a query.
-bool isMasked(const Tensor& mask, const DenseAttention& form, std::int64_t b, std::int64_t i, std::int64_t j) {
+bool isMasked(const Tensor& mask, const DenseAttention& form, std::int64_t b, std::int64_t i,
+              std::int64_t j) {
     const AttentionShape& s = form.shape;
     if (mask.rank() > 1) {
-        const std::int64_t width = mask.shape().back(), row = mask.rank() == 2 ? b
-                                                            : mask.rank() == 3 ? b * s.queries + i
-                                                                               : b * width + form.past + i;
+        const std::int64_t width = mask.shape().back(), row = mask.rank() == 2   ? b
+                                                              : mask.rank() == 3 ? b * s.queries + i
+                                                                                 : b * width + form.past + i;
         return !masksNothing(mask.shape(), s) && j < width && mask.asInt(row * width + j) == 0;
     }
     const bool starts = mask.count() == 2 * s.batch;
@@ -80,7 +81,9 @@ public:
         : c_(context), form_(form), s_(form.shape), type_(type) {}
 
     ValueId make() {
-        ValueId bias = c_.has(form_.bias) ? withAllKeys(given(form_.bias), type_, c_.type(form_.bias).shape(), 0) : ValueId();
+        ValueId bias = c_.has(form_.bias)
+                           ? withAllKeys(given(form_.bias), type_, c_.type(form_.bias).shape(), 0)
+                           : ValueId();
         if (c_.has(form_.mask) && !masksNothing(c_.type(form_.mask).shape(), s_)) {
             const ValueId added = c_.add("Where", {masked(), number(form_.filter), number(0)});
             bias = bias.valid() ? c_.add("Add", bias, added) : added;
@@ -97,7 +100,8 @@ private:
             return c_.add("Less", keys(0), past);
         };
         const std::int64_t past = form_.isBuffer() ? 0 : form_.past;
-        const ValueId behind = form_.ahead ? ValueId() : since(counted(s_.queries, past + 1, {s_.queries, 1}));
+        const ValueId behind =
+            form_.ahead ? ValueId() : since(counted(s_.queries, past + 1, {s_.queries, 1}));
         if (!form_.isBuffer())
             return behind;
         const ValueId filled = since(counted(1, form_.fresh, {1, 1}));
@@ -183,7 +187,8 @@ Status checkDenseMask(const OpInputs& in, std::size_t mask, const Dim& batch, co
     const auto hasKeys = [&](const Dim& own) {
         return mergeEqual(own, keys).has_value() || (buffer && own.extent < keys.extent);
     };
-    const bool nothing = dims.size() == 2 && dims[1] == Dim(1) && (dims[0] == Dim(1) || mergeEqual(dims[0], batch));
+    const bool nothing =
+        dims.size() == 2 && dims[1] == Dim(1) && (dims[0] == Dim(1) || mergeEqual(dims[0], batch));
     if (dims.size() == 2)
         fits = nothing || (mergeEqual(dims[0], batch) && hasKeys(dims[1]));
     if (dims.size() == 3)
@@ -192,7 +197,8 @@ Status checkDenseMask(const OpInputs& in, std::size_t mask, const Dim& batch, co
         fits = mergeEqual(dims[0], batch) && dims[1] == Dim(1) && mergeEqual(dims[2], dims[3]) &&
                !(dims[2].known() && keys.known() && dims[2].extent < keys.extent);
         if (fits && (buffer || in.node.intAttr("unidirectional", 0) != 0))
-            return in.unsupported("a mask of 4 dimensions is not supported with unidirectional or a buffer as cache");
+            return in.unsupported(
+                "a mask of 4 dimensions is not supported with unidirectional or a buffer as cache");
     }
     const std::string all = dimText(batch) + " x " + dimText(queries) + " x " + dimText(keys);
     return fits ? Status()
@@ -221,9 +227,8 @@ Tensor attendDensely(const EvalContext& context, const DenseAttention& form, con
     if (scores)
         show = [&](AttentionStep step, std::int64_t row, std::span<const double> values) {
             if (step == AttentionStep::biased)
-                std::ranges::transform(values, shown.mutableData<double>().begin() + row * s.keys, [](double value) {
-                    return value < kLowest ? kLowest : value;
-                });
+                std::ranges::transform(values, shown.mutableData<double>().begin() + row * s.keys,
+                                       [](double value) { return value < kLowest ? kLowest : value; });
         };
     attend(s, form.rule, q, k, v, denseBias(context, form), y, show);
     if (scores)
@@ -249,17 +254,20 @@ std::int64_t filledRows(const EvalContext& context, const DenseAttention& form) 
     return context.input(form.filled).asInt(0);
 }
 
-Result<Tensor> cachedRows(const EvalContext& context, const DenseAttention& form, const Tensor& past, const Tensor& more) {
+Result<Tensor> cachedRows(const EvalContext& context, const DenseAttention& form, const Tensor& past,
+                          const Tensor& more) {
     if (!form.isBuffer())
         return extendedCache(past, more);
     const std::int64_t rows = past.shape()[2];
     if (form.past < 0 || form.past + form.fresh > rows)
         return context.error("past_sequence_length is " + std::to_string(form.past) + ", but a cache of " +
                              std::to_string(rows) + " rows gets " + std::to_string(form.fresh));
-    return writtenCache(past, more, std::vector<std::int64_t>(static_cast<std::size_t>(form.shape.batch), form.past), rows);
+    return writtenCache(
+        past, more, std::vector<std::int64_t>(static_cast<std::size_t>(form.shape.batch), form.past), rows);
 }
 
-ValueId cachedRows(ExpandContext& context, const DenseAttention& form, ValueId past, ValueId more, std::int64_t size) {
+ValueId cachedRows(ExpandContext& context, const DenseAttention& form, ValueId past, ValueId more,
+                   std::int64_t size) {
     const AttentionShape& s = form.shape;
     if (!form.isBuffer())
         return past.valid() ? context.concat({past, more}, 2) : more;

@@ -13,9 +13,10 @@ inline constexpr std::size_t kNoPlace = static_cast<std::size_t>(-1);
 struct DenseAttention {
     AttentionShape shape;
     AttentionRule rule;
-    std::int64_t past = 0;          // rows of the cache before
-    std::int64_t fresh = 0;         // and those that are new
-    std::size_t filled = kNoPlace;  // place of the number of rows of a cache that is a buffer; `past` is that in kernels
+    std::int64_t past = 0;  // rows of the cache before
+    std::int64_t fresh = 0; // and those that are new
+    std::size_t filled =
+        kNoPlace; // place of the number of rows of a cache that is a buffer; `past` is that in kernels
     std::size_t mask = 0, bias = 0; // places of the inputs, which may be left out
     bool ahead = true;              // keys that lie ahead are seen
     double filter = -10000;
@@ -26,24 +27,27 @@ struct DenseAttention {
 };
 
 // The mask is int32 [batch] (keys from there on are masked), [2 * batch] (those before the second half as
-// well), [batch, keys], [batch, queries, keys]; [3 * batch + 2], of which only the first lengths count; [batch, 1, most,
-// most], whose rows are those of all keys; or [batch or 1, 1], which masks nothing. bias is [batch or 1, heads or 1,
-// queries, keys]. Of a buffer both may have fewer keys.
+// well), [batch, keys], [batch, queries, keys]; [3 * batch + 2], of which only the first lengths count;
+// [batch, 1, most, most], whose rows are those of all keys; or [batch or 1, 1], which masks nothing. bias is
+// [batch or 1, heads or 1, queries, keys]. Of a buffer both may have fewer keys.
 Status checkDenseMask(const OpInputs& in, std::size_t mask, const Dim& batch, const Dim& queries,
                       const Dim& keys, bool buffer = false);
 Status checkDenseBias(const OpInputs& in, std::size_t bias, const Dim& batch, const Dim& heads,
                       const Dim& queries, const Dim& keys, bool buffer = false);
 
 // q [batch, heads, queries, size]; k and v with the rows of the cache. The result is [batch, queries, heads *
-// value size]; `scores` [batch, heads, queries, keys] are those before the softmax, never below the lowest float.
+// value size]; `scores` [batch, heads, queries, keys] are those before the softmax, never below the lowest
+// float.
 Tensor attendDensely(const EvalContext& context, const DenseAttention& form, const Tensor& q, const Tensor& k,
                      const Tensor& v, Tensor* scores = nullptr);
 ValueId expandDenseAttention(ExpandContext& context, const DenseAttention& form, DType type, ValueId q,
                              ValueId k, ValueId v, ValueId* scores = nullptr);
 
 // Keys or values of a cache [batch, heads, rows, size], absent where there is none, and new ones behind them.
-Result<Tensor> cachedRows(const EvalContext& context, const DenseAttention& form, const Tensor& past, const Tensor& more);
-ValueId cachedRows(ExpandContext& context, const DenseAttention& form, ValueId past, ValueId more, std::int64_t size);
+Result<Tensor> cachedRows(const EvalContext& context, const DenseAttention& form, const Tensor& past,
+                          const Tensor& more);
+ValueId cachedRows(ExpandContext& context, const DenseAttention& form, ValueId past, ValueId more,
+                   std::int64_t size);
 std::int64_t filledRows(const EvalContext& context, const DenseAttention& form); // of a buffer
 
 // A value [batch, length, heads * size] as heads [batch, heads, length, size].

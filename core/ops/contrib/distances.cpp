@@ -39,7 +39,8 @@ Status evalDistances(EvalContext& context) {
     for (std::int64_t i = 0; i < y.count(); ++i) {
         double sum = 0;
         for (std::int64_t k = 0; k < size; ++k) {
-            const double apart = a.data<double>()[i / columns * size + k] - b.data<double>()[i % columns * size + k];
+            const double apart =
+                a.data<double>()[i / columns * size + k] - b.data<double>()[i % columns * size + k];
             sum += apart * apart;
         }
         y.mutableData<double>()[i] = isEuclidean(context.node) ? std::sqrt(sum) : sum;
@@ -50,12 +51,12 @@ Status evalDistances(EvalContext& context) {
 
 Status lowerDistances(LowerContext& context) {
     const Shape &a = context.inputShape(0), &b = context.inputShape(1);
-    const TensorRef sum = reduceOver(context, "reduce_squares", computeType(context.outputType()), Reduction::sum,
-                                     {a[0], b[0], a[1]}, {2}, [&](const Indices& i) {
-                                         const Expr apart = read(context.inputs[0], {i[0], i[2]}) -
-                                                            read(context.inputs[1], {i[1], i[2]});
-                                         return apart * apart;
-                                     });
+    const TensorRef sum = reduceOver(
+        context, "reduce_squares", computeType(context.outputType()), Reduction::sum, {a[0], b[0], a[1]}, {2},
+        [&](const Indices& i) {
+            const Expr apart = read(context.inputs[0], {i[0], i[2]}) - read(context.inputs[1], {i[1], i[2]});
+            return apart * apart;
+        });
     lowerElementwise(context, "distance", [&](const Indices& i) {
         const Expr square = load(sum, {i[0], i[1], Expr(0)});
         return isEuclidean(context.node) ? unary(Op::sqrt, square) : square;

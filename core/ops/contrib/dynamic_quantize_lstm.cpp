@@ -4,10 +4,10 @@
 #include "core/ops/contrib/qlinear.h"
 #include "core/ops/recurrent.h"
 
-// DynamicQuantizeLSTM: an LSTM whose weights are bytes. The inputs of all steps are quantised together and the
-// states of all sequences before each step, as DynamicQuantizeLinear does. Weights are transposed: [directions,
-// input, 4 * hidden]. Scales and zero points are [directions] or [directions, 4 * hidden]. Behind the step
-// after its end a sequence counts as zeros where states are quantised.
+// DynamicQuantizeLSTM: an LSTM whose weights are bytes. The inputs of all steps are quantised together and
+// the states of all sequences before each step, as DynamicQuantizeLinear does. Weights are transposed:
+// [directions, input, 4 * hidden]. Scales and zero points are [directions] or [directions, 4 * hidden].
+// Behind the step after its end a sequence counts as zeros where states are quantised.
 namespace tunesmith::ops {
 namespace {
 
@@ -29,10 +29,12 @@ Status checkWeights(const OpInputs& in, const QuantisedWeights& w, const Dim& ro
     TS_TRY(requireType(in, w.scale, isReal, "float32"));
     TS_TRY(requireSameType(in, w.value, w.zero));
     const Dim directions(in.node.stringAttr("direction", "forward") == "bidirectional" ? 2 : 1);
-    TS_TRY(requireDims(in, w.value, {directions, rows, columns}, "directions, rows and the columns of 4 gates"));
+    TS_TRY(
+        requireDims(in, w.value, {directions, rows, columns}, "directions, rows and the columns of 4 gates"));
     for (const std::size_t input : {w.scale, w.zero}) {
         const auto& dims = in.type(input).dims;
-        TS_TRY(requireDims(in, input, dims && dims->size() == 1 ? Dims{directions} : Dims{directions, columns},
+        TS_TRY(requireDims(in, input,
+                           dims && dims->size() == 1 ? Dims{directions} : Dims{directions, columns},
                            "one for each direction, or for each of its columns"));
     }
     return {};
@@ -79,12 +81,15 @@ Status inferDynamicLstm(InferContext& in) {
 
 // Weights as LSTM has them, float64.
 Tensor realWeights(const EvalContext& context, const QuantisedWeights& w) {
-    const Tensor &stored = context.input(w.value), &scale = context.input(w.scale), &zero = context.input(w.zero);
+    const Tensor &stored = context.input(w.value), &scale = context.input(w.scale),
+                 &zero = context.input(w.zero);
     const std::int64_t rows = stored.shape()[1], columns = stored.shape()[2];
     Tensor real = Tensor::zeros(DType::f64, stored.shape());
     for (std::int64_t i = 0; i < stored.count(); ++i) {
         const std::int64_t direction = i / (rows * columns), column = direction * columns + i % columns;
-        const auto parameter = [&](const Tensor& x) { return x.asDouble(x.rank() == 1 ? direction : column); };
+        const auto parameter = [&](const Tensor& x) {
+            return x.asDouble(x.rank() == 1 ? direction : column);
+        };
         real.mutableData<double>()[i] = (stored.asDouble(i) - parameter(zero)) * parameter(scale);
     }
     return permuted(real, {0, 2, 1});
@@ -128,7 +133,7 @@ Status evalDynamicLstm(EvalContext& context) {
     std::vector<Tensor> inputs(context.inputs.begin(), context.inputs.begin() + kLstmInputs);
     for (std::size_t i = 0; i < kLstmInputs; ++i)
         if (context.has(i) && i != In::lengths)
-            inputs[i] = i == In::x         ? inputThroughBytes(context)
+            inputs[i] = i == In::x          ? inputThroughBytes(context)
                         : i == kLstmW.value ? realWeights(context, kLstmW)
                         : i == kLstmR.value ? realWeights(context, kLstmR)
                                             : inputs[i].cast(DType::f64);
@@ -149,7 +154,8 @@ public:
     ByteProducts(ExpandContext& context, const QuantisedWeights& w, std::int64_t direction)
         : c_(context), hidden_(context.type(w.value).shape()[2] / 4), matrix_(own(w.value, direction)),
           scale_(own(w.scale, direction)), zero_(own(w.zero, direction)),
-          manyScales_(context.type(w.scale).shape().size() > 1), manyZeros_(context.type(w.zero).shape().size() > 1) {
+          manyScales_(context.type(w.scale).shape().size() > 1),
+          manyZeros_(context.type(w.zero).shape().size() > 1) {
         for (std::int64_t gate = 0; gate < 4; ++gate)
             gates_.push_back({columns(matrix_, 1, gate), manyScales_ ? columns(scale_, 0, gate) : scale_,
                               manyZeros_ ? columns(zero_, 0, gate) : zero_});
@@ -169,7 +175,9 @@ private:
     struct Gate {
         ValueId matrix, scale, zero;
     };
-    ValueId own(std::size_t input, std::int64_t direction) { return c_.pick(c_.node.inputs[input], direction); }
+    ValueId own(std::size_t input, std::int64_t direction) {
+        return c_.pick(c_.node.inputs[input], direction);
+    }
     ValueId columns(ValueId value, std::int64_t axis, std::int64_t gate) {
         return c_.slice(value, axis, gate * hidden_, (gate + 1) * hidden_);
     }
@@ -186,15 +194,17 @@ Status expandDynamicLstm(ExpandContext& context) {
     return expandRecurrent(context, lstmKind(), [&](std::int64_t direction, ValueId rows) {
         const auto ofInput = std::make_shared<ByteProducts>(context, kLstmW, direction);
         const auto ofState = std::make_shared<ByteProducts>(context, kLstmR, direction);
-        return RecurrentProducts{[ofInput, rows](std::int64_t gate) { return ofInput->product(gate, rows); },
-                                 [ofState](std::int64_t gate, ValueId state) { return ofState->product(gate, state); }};
+        return RecurrentProducts{
+            [ofInput, rows](std::int64_t gate) { return ofInput->product(gate, rows); },
+            [ofState](std::int64_t gate, ValueId state) { return ofState->product(gate, state); }};
     });
 }
 
 } // namespace
 
 void registerContribDynamicQuantizeLstm(OperatorList& list) {
-    addExpanded(list, "DynamicQuantizeLSTM", {3, 12, 3}, inferDynamicLstm, evalDynamicLstm, expandDynamicLstm);
+    addExpanded(list, "DynamicQuantizeLSTM", {3, 12, 3}, inferDynamicLstm, evalDynamicLstm,
+                expandDynamicLstm);
 }
 
 } // namespace tunesmith::ops

@@ -5,8 +5,8 @@
 #include "core/ops/contrib/qlinear.h"
 
 // EmbedLayerNormalization: the norm of word[id] + position[p] + segment[s]. Output 1 counts, for each row of
-// the mask, the ones before the first zero; output 2 is the sum. The tables, gamma and beta of QEmbedLayerNormalization are
-// bytes with one scale and one zero point each.
+// the mask, the ones before the first zero; output 2 is the sum. The tables, gamma and beta of
+// QEmbedLayerNormalization are bytes with one scale and one zero point each.
 namespace tunesmith::ops {
 namespace {
 
@@ -158,15 +158,17 @@ Status inferQEmbedNorm(InferContext& in) {
 
 Status evalQEmbedNorm(EvalContext& context) {
     std::vector<Tensor> inputs(context.inputs.begin(),
-                               context.inputs.begin() + std::min<std::ptrdiff_t>(std::ssize(context.inputs), kQEmbedInputs));
+                               context.inputs.begin() +
+                                   std::min<std::ptrdiff_t>(std::ssize(context.inputs), kQEmbedInputs));
     for (const QuantisedInput& table : kQEmbedTables) {
         if (!context.has(table.value))
             continue;
         const ScaleAndZero from = parametersOf(context, table);
         const Tensor stored = inputs[table.value].cast(DType::i32);
         Tensor real = Tensor::zeros(DType::f32, stored.shape());
-        std::ranges::transform(stored.data<std::int32_t>(), real.mutableData<float>().begin(),
-                               [&](std::int32_t code) { return static_cast<float>(code - from.zero) * from.scale; });
+        std::ranges::transform(
+            stored.data<std::int32_t>(), real.mutableData<float>().begin(),
+            [&](std::int32_t code) { return static_cast<float>(code - from.zero) * from.scale; });
         inputs[table.value] = real;
     }
     const Node node = withoutParameters(context.node);
@@ -206,9 +208,10 @@ Status expandEmbedNorm(ExpandContext& context, bool quantised) {
                                        {{"axis", std::int64_t{0}}}));
     };
     const auto whole = [&](EmbedInput table) { return real(table, context.node.inputs[table]); };
-    const ValueId positions = context.has(kPositionIds) && !quantised
-                                  ? rows(kPositions, kPositionIds)
-                                  : real(kPositions, context.slice(context.node.inputs[kPositions], 0, 0, ids[1]));
+    const ValueId positions =
+        context.has(kPositionIds) && !quantised
+            ? rows(kPositions, kPositionIds)
+            : real(kPositions, context.slice(context.node.inputs[kPositions], 0, 0, ids[1]));
     ValueId sum = context.add("Add", rows(kWords, kIds), positions);
     if (context.has(kSegments))
         sum = context.add("Add", sum, rows(kSegments, kSegmentIds));

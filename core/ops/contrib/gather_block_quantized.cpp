@@ -8,8 +8,8 @@
 
 // GatherBlockQuantized: rows of a table in blocks of small numbers with a scale and a zero point each, as
 // (stored - zero) * scale. uint8 tables hold `bits` for each element, the first in the lowest bits, along the
-// last dimension; so do their zero points, and each row of those starts on a byte of its own. Tables of int4 and uint4
-// compile as such bytes.
+// last dimension; so do their zero points, and each row of those starts on a byte of its own. Tables of int4
+// and uint4 compile as such bytes.
 namespace tunesmith::ops {
 namespace {
 
@@ -139,7 +139,8 @@ Status evalGatherBlocks(EvalContext& context) {
 
 Status blocksLowerable(const OpInputs& in) {
     return isPacked(in.type(kTable).dtype)
-               ? Status(in.unsupported("a table of 4-bit elements compiles where it is constant and has even rows"))
+               ? Status(in.unsupported(
+                     "a table of 4-bit elements compiles where it is constant and has even rows"))
                : Status();
 }
 
@@ -164,7 +165,8 @@ Tensor raised(const Tensor& bytes) {
     return above;
 }
 
-// The table's bytes as a table of uint8, and zero points as they have them; where int4 has none, 8 is uint8's.
+// The table's bytes as a table of uint8, and zero points as they have them; where int4 has none, 8 is
+// uint8's.
 Status expandGatherBlocks(ExpandContext& context) {
     const DType type = context.type(kTable).dtype;
     if (!isPacked(type))

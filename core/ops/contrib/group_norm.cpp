@@ -5,9 +5,10 @@
 #include "core/ops/broadcast.h"
 #include "core/ops/contrib/channels_last.h"
 
-// GroupNorm and SkipGroupNorm: a norm over the positions and channels of each group, a factor and a bias for each
-// channel, and SiLU behind them if activation is 1. Images have their channels last unless channels_last is 0.
-// SkipGroupNorm first adds skip [N, C], [N, 1, 1, C] or like x, and a bias [C]; output 1 is that sum. BiasAdd is x + bias
+// GroupNorm and SkipGroupNorm: a norm over the positions and channels of each group, a factor and a bias for
+// each channel, and SiLU behind them if activation is 1. Images have their channels last unless channels_last
+// is 0. SkipGroupNorm first adds skip [N, C], [N, 1, 1, C] or like x, and a bias [C]; output 1 is that sum.
+// BiasAdd is x + bias
 // + skip.
 namespace tunesmith::ops {
 namespace {
@@ -45,7 +46,8 @@ Status checkSkip(const OpInputs& in, const Dims& x, const Dim& channels) {
     bool one = skip.size() == x.size();
     for (std::size_t d = 0; one && d < x.size(); ++d)
         one = mergeEqual(skip[d], single[d]).has_value();
-    return one ? Status() : requireDims(in, kGroupSkip, x, "like the images, or one number for each of their channels");
+    return one ? Status()
+               : requireDims(in, kGroupSkip, x, "like the images, or one number for each of their channels");
 }
 
 Status inferGroupNorm(InferContext& in) {
@@ -59,7 +61,8 @@ Status inferGroupNorm(InferContext& in) {
         return {};
     const Dims& x = *in.type(kNormed).dims;
     if (x.size() < 3)
-        return in.error("input 0 is " + in.type(kNormed).text() + " but must have batch, positions and channels");
+        return in.error("input 0 is " + in.type(kNormed).text() +
+                        " but must have batch, positions and channels");
     const Dim channels = x[channelAxis(in.node, x.size())];
     TS_TRY(checkGroups(in, channels));
     return checkSkip(in, x, channels);
@@ -70,7 +73,8 @@ struct Images {
     std::int64_t batch, channels, positions;
     bool last;
     Images(const Node& node, const Shape& x)
-        : batch(x[0]), channels(x[channelAxis(node, x.size())]), positions(0), last(imagesHaveChannelsLast(node)) {
+        : batch(x[0]), channels(x[channelAxis(node, x.size())]), positions(0),
+          last(imagesHaveChannelsLast(node)) {
         positions = elementCount(std::span(x).subspan(1)) / std::max<std::int64_t>(channels, 1);
     }
     std::int64_t at(std::int64_t n, std::int64_t c, std::int64_t p) const {
@@ -89,8 +93,10 @@ Tensor withSkip(const EvalContext& context, const Images& images) {
         for (std::int64_t c = 0; c < images.channels; ++c)
             for (std::int64_t p = 0; p < images.positions; ++p) {
                 const std::int64_t at = images.at(n, c, p);
-                const double bias = context.has(kGroupSkipBias) ? context.input(kGroupSkipBias).asDouble(c) : 0;
-                x.mutableData<double>()[at] = given.data<double>()[at] + skip.asDouble(whole ? at : n * images.channels + c) + bias;
+                const double bias =
+                    context.has(kGroupSkipBias) ? context.input(kGroupSkipBias).asDouble(c) : 0;
+                x.mutableData<double>()[at] =
+                    given.data<double>()[at] + skip.asDouble(whole ? at : n * images.channels + c) + bias;
             }
     return x;
 }
@@ -111,7 +117,8 @@ void normalizeGroup(const EvalContext& context, const Images& images, std::int64
     const double epsilon = context.node.floatAttr("epsilon", 1e-5F);
     each([&](std::int64_t at, std::int64_t c) {
         const double normal = (x.data<double>()[at] - mean) / std::sqrt(variance + epsilon);
-        const double value = normal * context.input(kGroupGamma).asDouble(c) + context.input(kGroupBeta).asDouble(c);
+        const double value =
+            normal * context.input(kGroupGamma).asDouble(c) + context.input(kGroupBeta).asDouble(c);
         y.mutableData<double>()[at] =
             context.node.intAttr("activation", 0) == 1 ? value / (1 + std::exp(-value)) : value;
     });
@@ -176,9 +183,12 @@ private:
         const std::int64_t groups = c_.node.intAttr("groups", 1);
         const Shape second = images_.last ? channelsSecond(shape_) : shape_;
         const ValueId apart = images_.last ? c_.transpose(x, channelsSecond(axes)) : x;
-        const ValueId rows = c_.reshape(apart, {images_.batch, groups, images_.channels / groups * images_.positions});
-        const ValueId made = c_.add("InstanceNormalization", {rows, c_.addConstant(filled(1, groups)), c_.addConstant(filled(0, groups))},
-                                    {{"epsilon", c_.node.floatAttr("epsilon", 1e-5F)}});
+        const ValueId rows =
+            c_.reshape(apart, {images_.batch, groups, images_.channels / groups * images_.positions});
+        const ValueId made =
+            c_.add("InstanceNormalization",
+                   {rows, c_.addConstant(filled(1, groups)), c_.addConstant(filled(0, groups))},
+                   {{"epsilon", c_.node.floatAttr("epsilon", 1e-5F)}});
         const ValueId back = c_.reshape(made, second);
         return images_.last ? c_.transpose(back, channelsBehind(axes)) : back;
     }

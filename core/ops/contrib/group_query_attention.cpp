@@ -117,7 +117,8 @@ Status inferGroupAttention(InferContext& in) {
         in.outputs[i].dims = Dims{query[0], Dim(h.kvHeads), presentLength(in), Dim(*size)};
     if (in.outputs.size() > kGroupScores)
         in.outputs[kGroupScores].dims =
-            Dims{query[0], Dim(h.heads), query[1], in.isConstant(kTotal) ? Dim(in.constant(kTotal).asInt(0)) : Dim()};
+            Dims{query[0], Dim(h.heads), query[1],
+                 in.isConstant(kTotal) ? Dim(in.constant(kTotal).asInt(0)) : Dim()};
     return {};
 }
 
@@ -209,7 +210,8 @@ ShowScores scoresShown(EvalContext& context, const GroupForm& form, const std::v
         return {};
     const AttentionStep wanted =
         context.node.intAttr("qk_output", 0) == 1 ? AttentionStep::biased : AttentionStep::probabilities;
-    return [&context, &form, &past, wanted](AttentionStep step, std::int64_t row, std::span<const double> scores) {
+    return [&context, &form, &past, wanted](AttentionStep step, std::int64_t row,
+                                            std::span<const double> scores) {
         const AttentionShape& s = form.shape;
         const std::int64_t total = context.outputs[kGroupScores].shape()[3], b = row / s.queries / s.heads;
         visitFloat(context.outputs[kGroupScores].type(), [&](auto tag) {

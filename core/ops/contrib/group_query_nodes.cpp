@@ -5,8 +5,8 @@
 #include "core/ops/contrib/cache_buffer.h"
 #include "core/ops/contrib/group_query.h"
 
-// GroupQueryAttention as other nodes. How far a cache is filled is a comparison of places with seqlens_k, so that shapes
-// are static.
+// GroupQueryAttention as other nodes. How far a cache is filled is a comparison of places with seqlens_k, so
+// that shapes are static.
 namespace tunesmith::ops {
 namespace {
 

@@ -5,8 +5,8 @@
 #include "core/ops/broadcast.h"
 #include "core/ops/contrib/qlinear.h"
 
-// Integers that become int32: MulInteger, MatMulInteger16 and ReduceSumInteger; and QLinearReduceMean, the mean of
-// real numbers as bytes. int32 wraps around.
+// Integers that become int32: MulInteger, MatMulInteger16 and ReduceSumInteger; and QLinearReduceMean, the
+// mean of real numbers as bytes. int32 wraps around.
 namespace tunesmith::ops {
 namespace {
 
@@ -44,8 +44,8 @@ Tensor centredFactor(const EvalContext& context, const IntegerFactor& f) {
 }
 
 Status evalMulInteger(EvalContext& context) {
-    mapBroadcast<std::int32_t, std::int32_t>(centredFactor(context, kFactorA), centredFactor(context, kFactorB),
-                                             context.outputs[0],
+    mapBroadcast<std::int32_t, std::int32_t>(centredFactor(context, kFactorA),
+                                             centredFactor(context, kFactorB), context.outputs[0],
                                              [](std::int32_t a, std::int32_t b) { return a * b; });
     return {};
 }
@@ -167,9 +167,10 @@ Status evalQLinearReduceMean(EvalContext& context) {
     TS_ASSIGN(const Tensor mean, reduced(context, "ReduceMean", x));
     visitQuantised(context.outputs[0].type(), [&](auto tag) {
         using T = decltype(tag);
-        std::ranges::transform(mean.data<float>(), context.outputs[0].mutableData<T>().begin(), [&](float value) {
-            return saturated<T>(std::nearbyint(value / to.scale) + static_cast<float>(to.zero));
-        });
+        std::ranges::transform(
+            mean.data<float>(), context.outputs[0].mutableData<T>().begin(), [&](float value) {
+                return saturated<T>(std::nearbyint(value / to.scale) + static_cast<float>(to.zero));
+            });
     });
     return {};
 }

@@ -4,8 +4,8 @@
 
 #include "core/ops/contrib/contrib.h"
 
-// Inverse: the inverses of the matrices [..., M, M], by elimination with partial pivoting. That of a matrix that has
-// none holds what is no number.
+// Inverse: the inverses of the matrices [..., M, M], by elimination with partial pivoting. That of a matrix
+// that has none holds what is no number.
 namespace tunesmith::ops {
 namespace {
 
@@ -22,8 +22,7 @@ Status inferInverse(InferContext& in) {
 // Rows of a matrix and of what becomes its inverse.
 class Elimination {
 public:
-    Elimination(const double* matrix, std::size_t size)
-        : size_(size), rows_(size * 2 * size) {
+    Elimination(const double* matrix, std::size_t size) : size_(size), rows_(size * 2 * size) {
         for (std::size_t row = 0; row < size; ++row) {
             std::copy_n(matrix + row * size, size, this->row(row));
             this->row(row)[size + row] = 1;

@@ -6,9 +6,10 @@
 #include "core/ops/movement.h"
 
 // MultiHeadAttention: query [batch, queries, hidden]; keys and values as the query or as heads [batch, heads,
-// length, size]; or packed, queries, keys and values as one input [batch, length, heads, 3, size], or keys and values as
-// one with 2. A bias for each of the three, one after the other, which heads do not get. A cache that grows, or a buffer
-// of which past_sequence_length says how many rows are filled. Output 3 are the scores before the softmax.
+// length, size]; or packed, queries, keys and values as one input [batch, length, heads, 3, size], or keys
+// and values as one with 2. A bias for each of the three, one after the other, which heads do not get. A
+// cache that grows, or a buffer of which past_sequence_length says how many rows are filled. Output 3 are the
+// scores before the softmax.
 namespace tunesmith::ops {
 namespace {
 
@@ -58,8 +59,8 @@ Result<std::optional<HeadsOf>> multiHeads(const OpInputs& in, MultiHeadInput whi
         return std::optional(HeadsOf{dims[0], dims[1], dims[4]});
     }
     if (input != which)
-        return in.error("input " + std::to_string(which) + " is missing, and input " + std::to_string(input) + " is " +
-                        in.type(input).text() + ", which is not packed");
+        return in.error("input " + std::to_string(which) + " is missing, and input " + std::to_string(input) +
+                        " is " + in.type(input).text() + ", which is not packed");
     if (dims.size() == 4 && input != kMhaQuery) {
         TS_TRY(requireEqual(in, dims[1], Dim(heads),
                             "input " + std::to_string(input) + " is " + in.type(input).text() +
@@ -107,8 +108,8 @@ Dim presentKeys(const OpInputs& in, const Dim& more) {
 
 Status checkMultiHeadFit(const OpInputs& in, const HeadsOf& q, const HeadsOf& k, const HeadsOf& v) {
     const auto text = [&](MultiHeadInput input) { return in.type(holderOf(in.node, input)).text(); };
-    const std::string three = "query " + text(kMhaQuery) + ", key " + text(kMhaKey) + " and value " + text(kMhaValue) +
-                              " do not fit: ";
+    const std::string three = "query " + text(kMhaQuery) + ", key " + text(kMhaKey) + " and value " +
+                              text(kMhaValue) + " do not fit: ";
     TS_TRY(requireEqual(in, q.size, k.size, three + "heads of queries and keys must be of one size"));
     TS_TRY(requireEqual(in, k.length, v.length, three + "there must be a value for each key"));
     for (const HeadsOf& other : {k, v})
@@ -158,8 +159,11 @@ std::pair<std::int64_t, std::int64_t> lengthAndSize(const Shape& shape, std::int
 
 template <class ShapeOf> DenseAttention multiHeadForm(const Node& node, const ShapeOf& shapeOf) {
     DenseAttention form;
-    const std::int64_t heads = headCount(node), past = node.hasInput(kMhaPastKey) ? shapeOf(kMhaPastKey)[2] : 0;
-    const auto held = [&](MultiHeadInput input) { return lengthAndSize(shapeOf(holderOf(node, input)), heads); };
+    const std::int64_t heads = headCount(node),
+                       past = node.hasInput(kMhaPastKey) ? shapeOf(kMhaPastKey)[2] : 0;
+    const auto held = [&](MultiHeadInput input) {
+        return lengthAndSize(shapeOf(holderOf(node, input)), heads);
+    };
     const auto [queries, size] = held(kMhaQuery);
     const auto [more, keySize] = held(kMhaKey);
     form.shape = {shapeOf(kMhaQuery)[0], heads, heads, queries, hasBuffer(node) ? past : past + more, size,
@@ -186,7 +190,10 @@ Tensor unpacked(const EvalContext& context, MultiHeadInput input) {
         return x;
     const Shape& s = x.shape();
     const Shape part{s[0] * s[1], s[2], s[4]};
-    return gatherView(x, {part, {s[2] * s[3] * s[4], s[3] * s[4], 1}, static_cast<std::int64_t>(input - holder) * s[4]}, part)
+    return gatherView(
+               x,
+               {part, {s[2] * s[3] * s[4], s[3] * s[4], 1}, static_cast<std::int64_t>(input - holder) * s[4]},
+               part)
         .reshaped({s[0], s[1], s[2] * s[4]});
 }
 
@@ -234,7 +241,8 @@ ValueId biasedHeads(ExpandContext& context, const DenseAttention& form, MultiHea
     const auto [length, size] = lengthAndSize(shape, form.shape.heads);
     const std::int64_t hidden = form.shape.heads * size;
     if (shape.size() == 5)
-        x = context.reshape(context.pick(x, static_cast<std::int64_t>(input - holder), 3), {shape[0], length, hidden});
+        x = context.reshape(context.pick(x, static_cast<std::int64_t>(input - holder), 3),
+                            {shape[0], length, hidden});
     if (context.has(kMhaBias))
         x = context.add("Add", x,
                         context.slice(context.node.inputs[kMhaBias], 0, biasStart(form, input),

@@ -3,8 +3,8 @@
 #include "core/ops/movement.h"
 
 // Operators that ONNX has in another form: ExpandDims (Unsqueeze), Range, whose step may be left out, Unique,
-// which keeps the order of first occurrences, UnfoldTensor, windows along an axis, and ConvTransposeWithDynamicPads, whose
-// pads are an input.
+// which keeps the order of first occurrences, UnfoldTensor, windows along an axis, and
+// ConvTransposeWithDynamicPads, whose pads are an input.
 namespace tunesmith::ops {
 namespace {
 
@@ -87,7 +87,8 @@ Status inferContribUnique(InferContext& in) {
     return {};
 }
 
-// ONNX's outputs are the elements, where they stand first, which one each element is, and how often they occur.
+// ONNX's outputs are the elements, where they stand first, which one each element is, and how often they
+// occur.
 Status evalContribUnique(EvalContext& context, const std::vector<TensorType>&) {
     Node node = context.node;
     node.attributes = {{"sorted", std::int64_t{0}}};
@@ -104,7 +105,8 @@ Status evalContribUnique(EvalContext& context, const std::vector<TensorType>&) {
 struct Windows {
     std::int64_t size, step, count;
     Windows(const Node& node, std::int64_t extent)
-        : size(node.intAttr("size", 0)), step(node.intAttr("step", 1)), count(step > 0 ? (extent - size) / step + 1 : 0) {}
+        : size(node.intAttr("size", 0)), step(node.intAttr("step", 1)),
+          count(step > 0 ? (extent - size) / step + 1 : 0) {}
 };
 
 Status inferUnfold(InferContext& in) {
@@ -116,8 +118,8 @@ Status inferUnfold(InferContext& in) {
     const bool known = dims[axis].known();
     const Windows windows(in.node, known ? dims[axis].extent : 0);
     if (windows.size < 1 || windows.step < 1 || (known && dims[axis].extent < windows.size))
-        return in.error("windows of " + std::to_string(windows.size) + " elements, " + std::to_string(windows.step) +
-                        " apart, do not fit " + in.type(0).text());
+        return in.error("windows of " + std::to_string(windows.size) + " elements, " +
+                        std::to_string(windows.step) + " apart, do not fit " + in.type(0).text());
     dims[axis] = known ? Dim(windows.count) : Dim();
     dims.push_back(Dim(windows.size));
     in.outputs[0].dims = std::move(dims);
@@ -147,8 +149,10 @@ Status expandUnfold(ExpandContext& context) {
         if (d != axis + 1)
             order.push_back(d);
     order.push_back(axis + 1);
-    const ValueId indices = context.addConstant(Tensor::ofInts(places).reshaped({windows.count, windows.size}));
-    context.outputs[0] = context.transpose(context.add("Gather", {context.node.inputs[0], indices}, {{"axis", axis}}), order);
+    const ValueId indices =
+        context.addConstant(Tensor::ofInts(places).reshaped({windows.count, windows.size}));
+    context.outputs[0] =
+        context.transpose(context.add("Gather", {context.node.inputs[0], indices}, {{"axis", axis}}), order);
     return {};
 }
 
@@ -160,7 +164,8 @@ Node paddedNode(const Node& own, const Tensor& pads) {
     if (!pads.absent())
         node.attributes["pads"] = pads.asInts();
     node.inputs.erase(node.inputs.begin() + std::min<std::ptrdiff_t>(kDynamicPads, std::ssize(node.inputs)),
-                      node.inputs.begin() + std::min<std::ptrdiff_t>(kTransposedBias, std::ssize(node.inputs)));
+                      node.inputs.begin() +
+                          std::min<std::ptrdiff_t>(kTransposedBias, std::ssize(node.inputs)));
     return node;
 }
 
@@ -185,7 +190,8 @@ Status inferDynamicPads(InferContext& in) {
 }
 
 Status evalDynamicPads(EvalContext& context) {
-    const Node node = paddedNode(context.node, context.has(kDynamicPads) ? context.input(kDynamicPads) : Tensor());
+    const Node node =
+        paddedNode(context.node, context.has(kDynamicPads) ? context.input(kDynamicPads) : Tensor());
     std::vector<Tensor> inputs{context.input(0), context.input(1)};
     if (context.has(kTransposedBias))
         inputs.push_back(context.input(kTransposedBias));
@@ -207,7 +213,8 @@ Status expandDynamicPads(ExpandContext& context) {
 } // namespace
 
 void registerContribOlderForms(OperatorList& list) {
-    const auto move = [&list](const char* name, const Arity& arity, const InferRule& infer, const MoveKernel& kernel) {
+    const auto move = [&list](const char* name, const Arity& arity, const InferRule& infer,
+                              const MoveKernel& kernel) {
         addMovement(list, name, Fusion::opaque, 1, arity, infer, kernel);
         list.back().domain = kMicrosoft;
     };
@@ -217,7 +224,8 @@ void registerContribOlderForms(OperatorList& list) {
     move("Unique", {1, 1, 3}, inferContribUnique, evalContribUnique);
     move("UnfoldTensor", {1, 1}, inferUnfold, evalUnfold);
     list.back().expand = expandUnfold;
-    addExpanded(list, "ConvTransposeWithDynamicPads", {2, 4}, inferDynamicPads, evalDynamicPads, expandDynamicPads);
+    addExpanded(list, "ConvTransposeWithDynamicPads", {2, 4}, inferDynamicPads, evalDynamicPads,
+                expandDynamicPads);
 }
 
 } // namespace tunesmith::ops

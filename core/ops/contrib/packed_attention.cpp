@@ -24,7 +24,8 @@ constexpr std::size_t kXScale = 3, kWScale = 4, kXZero = 6, kWZero = 7;
 
 // Whether the cache is a buffer of which past_sequence_length says how many rows are filled.
 bool isPackedBuffer(const Node& node, const PackedLayout& layout) {
-    return !layout.quantised && node.intAttr("past_present_share_buffer", 0) != 0 && node.hasInput(layout.past);
+    return !layout.quantised && node.intAttr("past_present_share_buffer", 0) != 0 &&
+           node.hasInput(layout.past);
 }
 
 // Widths of queries, keys and values.
@@ -176,8 +177,8 @@ Tensor projected(const EvalContext& context, const PackedLayout& layout, std::in
             w.mutableData<double>()[i] -= number(kWZero, i % columns, 0);
     }
     Tensor y = Tensor::zeros(DType::f64, {x.shape()[0], x.shape()[1], columns});
-    multiplyAccumulate<double>(rows, columns, inner, x.data<double>().data(), inner, 1, w.data<double>().data(),
-                               columns, y.mutableData<double>().data(), columns);
+    multiplyAccumulate<double>(rows, columns, inner, x.data<double>().data(), inner, 1,
+                               w.data<double>().data(), columns, y.mutableData<double>().data(), columns);
     for (std::int64_t i = 0; i < rows * columns; ++i) {
         double& value = y.mutableData<double>()[i];
         if (layout.quantised)
@@ -210,8 +211,8 @@ Status evalPackedAttention(EvalContext& context, const PackedLayout& layout) {
     };
     TS_ASSIGN(const Tensor k,
               cachedRows(context, form, cached(0), headsOfColumns(y, widths.q, widths.k, widths.heads)));
-    TS_ASSIGN(const Tensor v,
-              cachedRows(context, form, cached(1), headsOfColumns(y, widths.q + widths.k, widths.v, widths.heads)));
+    TS_ASSIGN(const Tensor v, cachedRows(context, form, cached(1),
+                                         headsOfColumns(y, widths.q + widths.k, widths.v, widths.heads)));
     context.outputs[0] = attendDensely(context, form, headsOfColumns(y, 0, widths.q, widths.heads), k, v)
                              .cast(context.outputs[0].type());
     if (context.wanted(1)) {
@@ -248,7 +249,8 @@ Status expandPackedAttention(ExpandContext& context, const PackedLayout& layout)
                           width / widths.heads);
     };
     const auto extended = [&](std::int64_t index, ValueId more) {
-        const ValueId cache = context.has(layout.past) ? context.pick(context.node.inputs[layout.past], index) : ValueId();
+        const ValueId cache =
+            context.has(layout.past) ? context.pick(context.node.inputs[layout.past], index) : ValueId();
         return cachedRows(context, form, cache, more, widths.k / widths.heads);
     };
     const ValueId k = extended(0, heads(widths.q, widths.k)),

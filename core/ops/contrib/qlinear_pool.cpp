@@ -96,7 +96,8 @@ Status evalQLinearAverage(EvalContext& context) {
 }
 
 Expr requantizedMean(const LowerContext& context, const Expr& mean) {
-    const Expr shifted = roundedQuotient(mean, scaleExpr(context, kPool)) + cast(DType::f32, zeroExpr(context, kPool));
+    const Expr shifted =
+        roundedQuotient(mean, scaleExpr(context, kPool)) + cast(DType::f32, zeroExpr(context, kPool));
     return saturated(context.outputType(), unary(Op::round, shifted));
 }
 

@@ -112,13 +112,20 @@ private slots:
         QTest::addColumn<QString>("domain");
         QTest::addColumn<int>("index");
         QTest::addColumn<int>("data");
-        QTest::newRow("images of regions") << "RoiAlign" << "" << 2 << 0;
-        QTest::newRow("images of boxes") << "CropAndResize" << "com.microsoft" << 2 << 0;
-        QTest::newRow("words") << "EmbedLayerNormalization" << "com.microsoft" << 0 << 2;
-        QTest::newRow("segments") << "EmbedLayerNormalization" << "com.microsoft" << 1 << 4;
-        QTest::newRow("packed rows") << "GatherBlockQuantized" << "com.microsoft" << 1 << 0;
-        QTest::newRow("filled rows") << "GroupQueryAttention" << "com.microsoft" << 5 << 3;
-        QTest::newRow("positions") << "RotaryEmbedding" << "com.microsoft" << 1 << 2;
+        QTest::newRow("images of regions") << "RoiAlign"
+                                           << "" << 2 << 0;
+        QTest::newRow("images of boxes") << "CropAndResize"
+                                         << "com.microsoft" << 2 << 0;
+        QTest::newRow("words") << "EmbedLayerNormalization"
+                               << "com.microsoft" << 0 << 2;
+        QTest::newRow("segments") << "EmbedLayerNormalization"
+                                  << "com.microsoft" << 1 << 4;
+        QTest::newRow("packed rows") << "GatherBlockQuantized"
+                                     << "com.microsoft" << 1 << 0;
+        QTest::newRow("filled rows") << "GroupQueryAttention"
+                                     << "com.microsoft" << 5 << 3;
+        QTest::newRow("positions") << "RotaryEmbedding"
+                                   << "com.microsoft" << 1 << 2;
     }
     void indicesStayBelowTheirExtent() {
         QFETCH(QString, op);
@@ -130,8 +137,10 @@ private slots:
         node.op = op.toStdString();
         node.domain = domain.toStdString();
         node.inputs.resize(6);
-        node.inputs[static_cast<std::size_t>(index)] = builder.addInput("ids", TensorType(DType::i64, Shape{1000}));
-        node.inputs[static_cast<std::size_t>(data)] = builder.addConstant("rows", Tensor::zeros(DType::f32, {3, 77, 3, 1}));
+        node.inputs[static_cast<std::size_t>(index)] =
+            builder.addInput("ids", TensorType(DType::i64, Shape{1000}));
+        node.inputs[static_cast<std::size_t>(data)] =
+            builder.addConstant("rows", Tensor::zeros(DType::f32, {3, 77, 3, 1}));
         node.outputs = {builder.addValue("y")};
         builder.setOutputs(node.outputs);
         builder.addNode(std::move(node));

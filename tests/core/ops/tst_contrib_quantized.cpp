@@ -181,9 +181,11 @@ ContribCases tables() {
           {floats({1, 32}, {0,  .5F, 1,  1.5F, 2,  2.5F, 3,  3.5F, 4,  4.5F, 5,  5.5F, 6,  6.5F, 7,  -.5F,
                             -2, -4,  -2, -4,   -2, -4,   -2, -4,   -2, -4,   -2, -4,   -2, -4,   -2, -4})}}},
         {"GatherBlockQuantized, int4",
-         {contrib("GatherBlockQuantized", {{"block_size", I{16}}, {"gather_axis", I{1}}, {"quantize_axis", I{0}}},
-                  {floats({2, 2}, {-8, 7, 3, -1}).cast(DType::i4), Tensor::ofInts({1, 0}), floats({1, 2}, {.5F, 2}),
-                   floats({1, 2}, {-1, 2}).cast(DType::i4)}, 1, {0, 3}),
+         {contrib("GatherBlockQuantized",
+                  {{"block_size", I{16}}, {"gather_axis", I{1}}, {"quantize_axis", I{0}}},
+                  {floats({2, 2}, {-8, 7, 3, -1}).cast(DType::i4), Tensor::ofInts({1, 0}),
+                   floats({1, 2}, {.5F, 2}), floats({1, 2}, {-1, 2}).cast(DType::i4)},
+                  1, {0, 3}),
           {floats({2, 2}, {10, -3.5F, -6, 2})}}},
         {"MatMulBnb4, NF4",
          {coded(floats({2, 3}, {0, 1, 2, 3, 4, 5}), {0x12, 0x34, 0x5f}, floats({1}, {2}), 2, 1),
@@ -212,7 +214,8 @@ std::vector<std::pair<const char*, OpCase>> randomCases() {
         return randomTensor(rng, type, shape, type == DType::i8 ? -128 : 0, type == DType::i8 ? 128 : 256);
     };
     const auto q4 = [&](const Shape& shape, DType type) {
-        return randomTensor(rng, DType::f32, shape, type == DType::i4 ? -8 : 0, type == DType::i4 ? 7 : 15).cast(type);
+        return randomTensor(rng, DType::f32, shape, type == DType::i4 ? -8 : 0, type == DType::i4 ? 7 : 15)
+            .cast(type);
     };
     const auto x = [&](const Shape& shape, double low = -2, double high = 2) {
         return randomTensor(rng, DType::f32, shape, low, high);
@@ -264,9 +267,11 @@ std::vector<std::pair<const char*, OpCase>> randomCases() {
                  {q({2, 3, 10}, DType::u8), Tensor::of<std::int32_t>({}, {1}), x({2, 3, 3})})},
         {"GatherBlockQuantized, int4 with zero points",
          contrib("GatherBlockQuantized", {{"block_size", I{16}}},
-                 {q4({5, 40}, DType::i4), Tensor::ofInts({4, 0, -1}), x({5, 3}), q4({5, 3}, DType::i4)}, 1, {0, 3})},
+                 {q4({5, 40}, DType::i4), Tensor::ofInts({4, 0, -1}), x({5, 3}), q4({5, 3}, DType::i4)}, 1,
+                 {0, 3})},
         {"GatherBlockQuantized, uint4 without zero points",
-         contrib("GatherBlockQuantized", {{"block_size", I{16}}, {"gather_axis", I{-1}}, {"quantize_axis", I{0}}},
+         contrib("GatherBlockQuantized",
+                 {{"block_size", I{16}}, {"gather_axis", I{-1}}, {"quantize_axis", I{0}}},
                  {q4({20, 6}, DType::u4), Tensor::ofInts({5, 0}), x({2, 6})}, 1, {0})},
         {"MatMulBnb4, odd rows, half",
          contrib("MatMulBnb4", {{"K", I{19}}, {"N", I{5}}, {"block_size", I{32}}},
@@ -280,8 +285,16 @@ std::vector<std::pair<const char*, OpCase>> randomCases() {
                                               q({4}, DType::i8),
                                               q({4}, DType::i8),
                                               randomTensor(rng, DType::i32, {2, 3}, 0, 2),
-                                              real(.1F), real(.2F), real(.3F), real(.01F), real(.02F),
-                                              u8(100), u8(3), {}, i8(5), i8(-6)},
+                                              real(.1F),
+                                              real(.2F),
+                                              real(.3F),
+                                              real(.01F),
+                                              real(.02F),
+                                              u8(100),
+                                              u8(3),
+                                              {},
+                                              i8(5),
+                                              i8(-6)},
                                              2)},
         {"EmbedLayerNormalization, ids of positions", contrib("EmbedLayerNormalization", {},
                                                               {randomTensor(rng, DType::i32, {2, 3}, 0, 5),
@@ -397,7 +410,13 @@ private slots:
             "index 2 is out of range");
         add("scale of a table",
             contrib("QEmbedLayerNormalization", {},
-                    {Tensor::of<std::int32_t>({1, 1}, {0}), {}, mixed({2, 2}, 1), mixed({2, 2}, 1), {}, mixed({2}, 1), mixed({2}, 1)}),
+                    {Tensor::of<std::int32_t>({1, 1}, {0}),
+                     {},
+                     mixed({2, 2}, 1),
+                     mixed({2, 2}, 1),
+                     {},
+                     mixed({2}, 1),
+                     mixed({2}, 1)}),
             "input 8 is missing");
         add("bits of a table",
             contrib("GatherBlockQuantized", {{"block_size", I{16}}, {"bits", I{8}}},
