@@ -349,6 +349,8 @@ private:
             value = loadFrom(e, vectorOf(element, lanes_), firstLane_);
         } else if (stride == 2 && !mask_ && lanes_ > 2) {
             value = loadEverySecond(e, element);
+        } else if (const auto places = mask_ ? std::nullopt : neighbouringReads(e->args[0], vectorVar_, firstLane_, lanes_)) {
+            value = loadNeighbours(e, element, *places);
         } else {
             value = llvm::PoisonValue::get(vectorOf(element, lanes_));
             for (int lane = 0; lane < lanes_; ++lane)
@@ -357,6 +359,11 @@ private:
         if (isSmallFloat(e->type))
             return widenSmallFloat(builder_, value, e->type);
         return e->type == DType::boolean ? builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())) : value;
+    }
+
+    Value* loadNeighbours(const Expr& e, llvm::Type* element, const NeighbouringReads& from) {
+        const int count = std::ranges::max(from.places) + 1;
+        return builder_.CreateShuffleVector(loadFrom(e, vectorOf(element, count), from.first), from.places);
     }
 
     // Two vectors that share an element hold all of them.

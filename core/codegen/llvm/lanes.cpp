@@ -89,6 +89,28 @@ llvm::Value* foldLanes(llvm::IRBuilder<>& builder, llvm::Value* vector, const st
     return builder.CreateExtractElement(vector, std::uint64_t(0));
 }
 
+std::optional<NeighbouringReads> neighbouringReads(const Expr& offset, const Var& var, std::int64_t firstLane, int lanes) {
+    std::vector<std::int64_t> at(static_cast<std::size_t>(lanes), 0);
+    for (const auto& [atom, factor] : loops::toLinear(offset, {}).terms) {
+        if (!loops::usesVar(atom, var))
+            continue;
+        for (std::size_t lane = 0; lane < at.size(); ++lane) {
+            const Expr number(firstLane + static_cast<std::int64_t>(lane));
+            const loops::LinearForm value = loops::toLinear(loops::substitute(atom, [&](const Var& other) { return other == var ? number : Expr(); }), {});
+            if (!value.isConstant())
+                return std::nullopt;
+            at[lane] += factor * value.constant;
+        }
+    }
+    const auto [least, most] = std::ranges::minmax_element(at);
+    if (*most - *least >= lanes)
+        return std::nullopt;
+    NeighbouringReads reads{firstLane + (least - at.begin()), {}};
+    for (const std::int64_t place : at)
+        reads.places.push_back(static_cast<int>(place - *least));
+    return reads;
+}
+
 llvm::Value* everySecond(llvm::IRBuilder<>& builder, llvm::Value* first, llvm::Value* second) {
     const auto lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(first->getType())->getNumElements());
     llvm::SmallVector<int, 64> from;
