@@ -91,8 +91,9 @@ private:
 
 Q_DECLARE_METATYPE(std::function<Graph()>)
 
-// Quantised products, and encoders of them, with their default schedules on one thread beside ONNX Runtime, p5 of alternating blocks: none takes more than
-// 1.5 times as long. TUNESMITH_BENCH_NODE_MODULES is a folder with onnxruntime-node.
+// Quantised products, encoders of them, and quantised models of files, with their default schedules on one thread beside ONNX Runtime, p5 of
+// alternating blocks: none takes more than 1.5 times as long. TUNESMITH_BENCH_NODE_MODULES is a folder with onnxruntime-node, TUNESMITH_BENCH_MODELS
+// lists ONNX files (model_subjects.h).
 class BenchBytes : public QObject {
     Q_OBJECT
 
@@ -117,7 +118,7 @@ private slots:
     }
     void products() {
         QFETCH(std::function<Graph()>, make);
-        compare(make());
+        compareGraph(make());
     }
 
     void encoders_data() {
@@ -130,17 +131,30 @@ private slots:
     void encoders() {
         QFETCH(std::int64_t, width);
         QFETCH(bool, fused);
-        compare(bench::Int8Encoder{4, width, width / 64, 128, fused}.make());
+        compareGraph(bench::Int8Encoder{4, width, width / 64, 128, fused}.make());
+    }
+
+    // Models of files, as tests/release/quantized.py --keep writes them.
+    void models_data() { bench::addModelRows(); }
+    void models() {
+        if (qEnvironmentVariableIsEmpty("TUNESMITH_BENCH_MODELS"))
+            QSKIP("needs TUNESMITH_BENCH_MODELS");
+        QFETCH(QString, dimensions);
+        compare(take(openModel(QTest::currentDataTag(), take(parseDimensions(dimensions.toStdString())))));
     }
 
 private:
-    static void compare(const Graph& graph) {
-        if (!RuntimeSubject::isThere())
-            QSKIP("needs node and TUNESMITH_BENCH_NODE_MODULES with onnxruntime-node");
+    static void compareGraph(const Graph& graph) {
         const QTemporaryDir folder;
         const std::string file = folder.filePath("model.onnx").toStdString();
         QVERIFY(exportOnnx(graph, file).ok());
-        const Model model = take(openModel(file, {}));
+        compare(take(openModel(file, {})));
+    }
+
+    static void compare(const Model& model) {
+        if (!RuntimeSubject::isThere())
+            QSKIP("needs node and TUNESMITH_BENCH_NODE_MODULES with onnxruntime-node");
+        const QTemporaryDir folder;
         const std::vector<Tensor> inputs = take(randomInputs(model.graph(), 1));
         CompileRequest request;
         request.folder = folder.filePath("module").toStdString();
@@ -148,7 +162,7 @@ private:
         request.threads = 1;
         request.untuned = true;
         ModuleSubject module(take(compileModel(model, request)).folder, 1, inputs);
-        RuntimeSubject runtime(QString::fromStdString(file), 1, bench::writeInputs(model, inputs, folder.path()));
+        RuntimeSubject runtime(QString::fromStdString(model.source()), 1, bench::writeInputs(model, inputs, folder.path()));
         QVERIFY2(runtime.isReady(), "ONNX Runtime does not run this model");
         const std::vector<double> lows = bench::lowTimes({&module, &runtime});
         qInfo("%s: %.3f ms, ONNX Runtime %.3f ms: %.2f times its time", QTest::currentDataTag(), lows[0], lows[1], lows[0] / lows[1]);

@@ -137,8 +137,10 @@ def compare(options, name, model, work, limit):
 
 def main():
     options = arguments(__doc__.splitlines()[0], ("--ort", dict(required=True, help="folder with ort.js and node_modules")),
+                        ("--keep", dict(help="folder for the models, to be timed with bench_bytes")),
                         ("--limit", dict(type=float, default=600, help="the largest share that is right in quantised models: ONNX Runtime's own ways to compute mobilenet_v2 differ by 570")))
-    work, bad = Path(tempfile.mkdtemp()), []
+    work, bad = Path(options.keep or tempfile.mkdtemp()), []
+    work.mkdir(parents=True, exist_ok=True)
     print("| model | fused operators | " + " | ".join(WAYS) + " |\n|" + "---|" * (2 + len(WAYS)), flush=True)
     for sample in (options.only.split(",") if options.only else ["encoder", "resnet18", "mobilenet_v2"]):
         path = work / (sample + ".float.onnx")
