@@ -57,6 +57,14 @@ Tensor nudgedTensor(const Tensor& tensor, Rng& rng, double relative) {
 
 // Both, or the same without a distance between them.
 bool haveDistance(double a, double b) { return std::isfinite(a) && std::isfinite(b); }
+// A whole number in exact models: beside it, powers of negative numbers are none.
+bool isExponent(const Graph& graph, ValueId id) {
+    return std::ranges::any_of(graph.consumers(id), [&](NodeId reader) {
+        const Node& node = graph.node(reader);
+        return node.op == "Pow" && node.inputs.size() == 2 && node.inputs[1] == id;
+    });
+}
+
 bool sameUnbounded(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 template <class T> Deviation floatDeviation(std::span<const T> reference, std::span<const T> other) {
@@ -111,7 +119,7 @@ Result<Graph> nudgedWeights(const Graph& graph, std::uint64_t seed, double relat
     Rng rng(seed);
     GraphBuilder builder(graph);
     for (std::size_t i = 0; i < graph.valueCount(); ++i)
-        if (const ValueId id(static_cast<std::int64_t>(i)); graph.value(id).isConstant())
+        if (const ValueId id(static_cast<std::int64_t>(i)); graph.value(id).isConstant() && !isExponent(graph, id))
             builder.setConstant(id, nudgedTensor(graph.value(id).constant, rng, relative));
     return builder.build();
 }

@@ -17,7 +17,7 @@ inline constexpr double kNudge = 1e-6; // relative; of the shorter types half of
 
 // The same tensors, each float moved by up to `relative`, or what its type rounds by; others stay. The seed decides which way.
 std::vector<Tensor> nudgedInputs(std::span<const Tensor> inputs, std::uint64_t seed, double relative = kNudge);
-// Likewise the constants of a model.
+// Likewise the constants of a model, but for exponents.
 Result<Graph> nudgedWeights(const Graph& graph, std::uint64_t seed, double relative = kNudge);
 
 // How far one tensor is from another.

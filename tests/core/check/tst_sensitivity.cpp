@@ -75,6 +75,17 @@ private slots:
         QCOMPARE(moved.nodeCount(), graph.nodeCount());
     }
 
+    // (-1)^2.000001 is no number.
+    void exponentsStay() {
+        GraphBuilder builder("g");
+        builder.setOpset("", 17);
+        const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2}));
+        builder.setOutputs({builder.add("Mul", {builder.add("Pow", {x, builder.addConstant("two", floats({2, 2}))}), builder.addConstant("w", floats({1, 2}))})});
+        const Graph moved = *nudgedWeights(*builder.build(), 3);
+        QCOMPARE(moved.value(moved.findValue("two")).constant.asDouble(0), 2.0);
+        QVERIFY(moved.value(moved.findValue("w")).constant.asDouble(0) != 1);
+    }
+
     void deviationsHaveADistanceOrAShare_data() {
         QTest::addColumn<Tensor>("reference");
         QTest::addColumn<Tensor>("other");
