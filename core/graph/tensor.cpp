@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/base/hash.h"
+#include "core/base/mapped_ranges.h"
 #include "core/graph/float_to_int.h"
 #include "core/graph/stored_types.h"
 
@@ -223,6 +224,7 @@ std::uint64_t Tensor::hash() const {
             hasher.add(std::string_view(text));
     else
         hasher.bytes(bytes_, byteCount());
+    dropMappedPages(bytes());
     return hasher.value();
 }
 

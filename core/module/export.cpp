@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "core/base/hash.h"
+#include "core/base/mapped_ranges.h"
 #include "core/module/link.h"
 #include "core/module/module_info.h"
 #include "core/module/plan_object.h"
@@ -89,11 +90,15 @@ private:
     Status writeWeights() {
         const std::vector<std::span<const std::byte>> pieces = weightPieces(plan_);
         TsContentHash state = ts_hash_begin();
-        for (const std::span<const std::byte> piece : pieces)
+        for (const std::span<const std::byte> piece : pieces) {
             ts_hash_add(&state, piece.data(), piece.size());
+            dropMappedPages(piece);
+        }
         const std::uint64_t hash = ts_hash_end(&state);
         files_.push_back({{"name", "weights.bin"}, {"bytes", plan_.weightBytes}, {"hash", hexHash(hash)}});
         TS_TRY(folder_.write("weights.bin", pieces));
+        for (const std::span<const std::byte> piece : pieces)
+            dropMappedPages(piece);
         return link(hash);
     }
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "core/base/atomic_file.h"
+#include "core/base/mapped_ranges.h"
 #include "core/onnx/utf8.h"
 
 namespace tunesmith {
@@ -56,9 +57,13 @@ Result<MappedBytes> mapFile(const InputFile& file, const std::filesystem::path& 
     void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.descriptor(), 0);
     if (memory == MAP_FAILED)
         return readFailure(path, errno);
-    std::shared_ptr<const void> owner(
-        memory, [size](const void* mapped) { ::munmap(const_cast<void*>(mapped), size); });
-    return MappedBytes{{static_cast<const std::byte*>(memory), size}, std::move(owner)};
+    const std::span<const std::byte> bytes(static_cast<const std::byte*>(memory), size);
+    addMappedRange(bytes);
+    std::shared_ptr<const void> owner(memory, [bytes](const void* mapped) {
+        removeMappedRange(bytes);
+        ::munmap(const_cast<void*>(mapped), bytes.size());
+    });
+    return MappedBytes{bytes, std::move(owner)};
 }
 
 Result<MappedBytes> ExternalFiles::open(const std::string& location) {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstddef>
+#include <span>
+
+namespace tunesmith {
+
+// Memory that is a file mapped for reading. Its pages count as this process's once they are touched, and come back from the file when
+// they are touched again: whoever has gone through large weights drops them. Safe to call from any thread.
+void addMappedRange(std::span<const std::byte> bytes);
+void removeMappedRange(std::span<const std::byte> bytes);
+// Gives the pages of `bytes` back where they lie in such a range, and does nothing where they do not, or where they are few.
+void dropMappedPages(std::span<const std::byte> bytes);
+
+} // namespace tunesmith
