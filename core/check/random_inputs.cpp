@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "core/base/available_memory.h"
 #include "core/base/hash.h"
 #include "core/base/rng.h"
 
@@ -15,7 +16,7 @@ namespace tunesmith {
 namespace {
 
 constexpr std::int64_t kIntegerBound = 10;
-constexpr std::int64_t kLargestCount = std::int64_t{1} << 33;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 56; // so that their bytes can be counted
 
 bool passesValues(const Node& node) {
     constexpr std::array<std::string_view, 9> kPassing{
@@ -149,7 +150,8 @@ Status requireDrawable(const std::string& inputName, const TensorType& type) {
         return unsupportedError(name + " is of type " + std::string(dtypeName(type.dtype)) +
                                 ", which cannot be drawn");
     const auto count = checkedElementCount(type.shape());
-    if (!count || *count > kLargestCount)
+    const DType drawn = widenedType(type.dtype);
+    if (!count || *count > kMostElements || !fitsInMemory(static_cast<std::int64_t>(storedBytes(drawn, *count))))
         return inputError(name + " of type " + type.text() + " is too large");
     return {};
 }

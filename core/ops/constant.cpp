@@ -70,8 +70,9 @@ Status inferConstantOfShape(InferContext& in) {
         if (!checkedElementCount(shape))
             return in.error("cannot make a tensor of shape " + shapeText(shape));
         in.outputs[0].dims = knownDims(shape);
-    } else if (in.type(0).dims && in.type(0).dims->size() == 1 && in.type(0).dims->front().known())
-        in.outputs[0].dims = Dims(static_cast<std::size_t>(in.type(0).dims->front().extent));
+    } else if (in.type(0).dims && in.type(0).dims->size() == 1 && in.type(0).dims->front().known()) {
+        TS_ASSIGN(in.outputs[0].dims, openDims(in, 0));
+    }
     return {};
 }
 
@@ -142,7 +143,10 @@ Result<std::int64_t> rangeLength(const OpInputs& in) {
         return in.error("its step is 0");
     double length = std::ceil((limit.asDouble(0) - start.asDouble(0)) / delta.asDouble(0));
     if (isInteger(start.type())) {
-        const std::int64_t span = limit.asInt(0) - start.asInt(0), step = delta.asInt(0);
+        const std::int64_t step = delta.asInt(0);
+        std::int64_t span = 0, negated = 0;
+        if (__builtin_sub_overflow(limit.asInt(0), start.asInt(0), &span) || __builtin_sub_overflow(std::int64_t{0}, span, &negated))
+            return in.error("its result is too large"); // by a step of -1 there is no quotient
         length = static_cast<double>(span / step + (span % step != 0 && (span < 0) == (step < 0)));
     }
     if (!(length < 1e12))

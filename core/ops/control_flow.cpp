@@ -2,8 +2,10 @@
 // If, Loop, Scan: their bodies are graphs, run by whoever evaluates the node (EvalContext::runBody).
 #include <algorithm>
 
+#include "core/base/available_memory.h"
 #include "core/ops/body_types.h"
 #include "core/ops/expand_control_flow.h"
+#include "core/ops/interpreter.h"
 #include "core/ops/movement.h"
 #include "core/ops/rules.h"
 
@@ -89,8 +91,12 @@ public:
                                  " to " + TensorType(part.type(), part.shape()).text());
         if (part.type() == DType::string)
             return context.error("scan outputs of strings are not supported");
+        bytes_ += static_cast<std::int64_t>(sizeof(Tensor) + part.byteCount());
         parts_.push_back(std::move(part));
-        return {};
+        if (bytes_ < asked_)
+            return {};
+        asked_ = bytes_ + kOftenEnough;
+        return fitsInMemory(bytes_) ? Status() : Status(context.error("what its turns give does not fit into memory"));
     }
     Tensor joined(const TensorType& declared, std::size_t axis, bool backwards) {
         if (backwards)
@@ -100,7 +106,9 @@ public:
     std::size_t rank() const { return parts_.empty() ? 0 : parts_[0].rank() + 1; }
 
 private:
+    static constexpr std::int64_t kOftenEnough = std::int64_t{64} << 20;
     std::vector<Tensor> parts_;
+    std::int64_t bytes_ = 0, asked_ = kOftenEnough; // as many again are needed to join them
 };
 
 TensorType withLeadingDim(TensorType type, const Dim& dim) {
@@ -153,6 +161,9 @@ Status evalLoop(EvalContext& context, const std::vector<TensorType>&) {
     const bool counted = context.has(0);
     if ((counted && context.input(0).count() != 1) || (context.has(1) && context.input(1).count() != 1))
         return context.error("its trip count and condition must be single values");
+    if (counted && context.input(0).asInt(0) > kMostBodyRuns && goesOn(*body))
+        return context.error("would turn " + std::to_string(context.input(0).asInt(0)) + " times, and at most " +
+                             std::to_string(kMostBodyRuns) + " turns are run");
     bool goOn = !context.has(1) || context.input(1).asInt(0) != 0;
     std::vector<ScanOutput> scans(context.outputs.size() - std::min(states, context.outputs.size()));
     for (std::int64_t i = 0; goOn && (!counted || i < context.input(0).asInt(0)); ++i) {
@@ -276,6 +287,8 @@ struct ScanRun {
 // `length` steps of the body.
 Result<ScanRun> runScan(EvalContext& context, const ScanPlan& plan, const Graph& body, std::vector<Tensor> state,
                         const std::vector<Tensor>& scanned, std::int64_t length) {
+    if (length > kMostBodyRuns)
+        return context.error("would turn " + std::to_string(length) + " times, and at most " + std::to_string(kMostBodyRuns) + " turns are run");
     ScanRun run{std::move(state), std::vector<ScanOutput>(context.outputs.size() - plan.states)};
     for (std::int64_t step = 0; step < length; ++step) {
         std::vector<Tensor> arguments = run.state;

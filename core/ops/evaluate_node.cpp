@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/evaluate_node.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <new>
 #include <stdexcept>
 
+#include "core/base/available_memory.h"
 #include "core/ops/containers.h"
 
 namespace tunesmith {
 namespace {
 
-std::int64_t machineMemory() {
-    static const std::int64_t bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-    return bytes;
-}
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
 
 std::string where(const Node& node) { return "node '" + node.name + "' (" + node.op + ")"; }
 
@@ -26,7 +22,7 @@ Status checkMemory(const Node& node, const std::vector<TensorType>& outputs, std
         if (!type.isStatic())
             continue;
         const auto bytes = byteSizeOf(type);
-        if (!bytes || *bytes > limit - total)
+        if (!bytes || *bytes > kMostBytes - total || (limit > 0 ? *bytes > limit - total : !fitsInMemory(total + *bytes)))
             return inputError(where(node) + ": a result of type " + type.text() + " does not fit into memory");
         total += *bytes;
     }
@@ -68,7 +64,7 @@ Result<std::vector<Tensor>> evaluateUnguarded(const Node& node, std::int64_t ops
         if (node.hasInput(i) && (i >= inputs.size() || inputs[i].absent()))
             return inputError(where(node) + ": input " + std::to_string(i) + " has no value");
     TS_ASSIGN(const std::vector<TensorType> types, concreteTypes(*op, node, opset, inputs));
-    TS_TRY(checkMemory(node, types, options.memoryLimit > 0 ? options.memoryLimit : machineMemory()));
+    TS_TRY(checkMemory(node, types, options.memoryLimit));
     EvalContext context(node, opset, inputs);
     context.runBody = options.runBody;
     TS_TRY(op->eval(context));

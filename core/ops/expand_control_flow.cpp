@@ -73,22 +73,6 @@ ValueId joined(ExpandContext& context, const std::vector<ValueId>& parts, std::i
     return context.concat(slices, axis);
 }
 
-// Whether the condition that a body yields is true whenever it is entered: a constant, or what it was given.
-bool goesOn(const Graph& body) {
-    ValueId id = body.outputs()[0];
-    for (;;) {
-        const Value& value = body.value(id);
-        if (value.isConstant())
-            return value.constant.count() == 1 && value.constant.asInt(0) != 0;
-        if (!value.producer.valid())
-            return id == body.inputs()[1];
-        const Node& node = body.node(value.producer);
-        if ((node.op != "Identity" && node.op != "Cast") || !node.hasInput(0))
-            return false;
-        id = node.inputs[0];
-    }
-}
-
 Result<std::int64_t> loopTurns(const ExpandContext& context, const Graph& body) {
     const bool starts = !context.has(1) || (context.isConstant(1) && context.constant(1).count() == 1);
     if (starts && context.has(1) && context.constant(1).asInt(0) == 0)
@@ -193,6 +177,21 @@ Status expandScan(ExpandContext& context) {
                                  : length.extent == 0 ? nothingGathered(context, i)
                                                       : joined(context, gathered[i - states], outputAxes[i - states]);
     return {};
+}
+
+bool goesOn(const Graph& body) {
+    ValueId id = body.outputs()[0];
+    for (;;) {
+        const Value& value = body.value(id);
+        if (value.isConstant())
+            return value.constant.count() == 1 && value.constant.asInt(0) != 0;
+        if (!value.producer.valid())
+            return id == body.inputs()[1];
+        const Node& node = body.node(value.producer);
+        if ((node.op != "Identity" && node.op != "Cast") || !node.hasInput(0))
+            return false;
+        id = node.inputs[0];
+    }
 }
 
 bool hasBody(const Node& node) {

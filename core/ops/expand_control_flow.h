@@ -10,6 +10,8 @@ Status expandIf(ExpandContext& context);
 Status expandLoop(ExpandContext& context);
 Status expandScan(ExpandContext& context); // since opset 9
 
+// Whether the condition that the body of a Loop yields is true whenever it is entered: a constant, or what it was given.
+bool goesOn(const Graph& body);
 bool hasBody(const Node& node); // If, Loop, Scan and what else has a graph as attribute
 
 } // namespace tunesmith::ops

@@ -13,8 +13,11 @@ Status inferExpand(InferContext& in) {
     if (!in.isConstant(1)) {
         const auto& data = in.type(0).dims;
         const auto& wanted = in.type(1).dims;
-        if (data && wanted && wanted->size() == 1 && wanted->front().known())
-            in.outputs[0].dims = Dims(std::max(data->size(), static_cast<std::size_t>(wanted->front().extent)));
+        if (data && wanted && wanted->size() == 1 && wanted->front().known()) {
+            TS_ASSIGN(Dims dims, openDims(in, 1));
+            dims.resize(std::max(data->size(), dims.size()));
+            in.outputs[0].dims = std::move(dims);
+        }
         return {};
     }
     if (!in.type(0).dims)

@@ -7,6 +7,7 @@
 #include "core/graph/graph_builder.h"
 #include "core/ops/body_types.h"
 #include "core/ops/evaluate_node.h"
+#include "core/ops/rules.h"
 
 namespace tunesmith {
 namespace {
@@ -18,6 +19,8 @@ constexpr int kMostAttempts = 3, kDeepestTurns = 4; // for types that hold on ev
 constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40; // the rules add extents to attributes without fear
 
 bool isTooLarge(const TensorType& type) {
+    if (type.dims && type.dims->size() > ops::kMostDimensions)
+        return true;
     return type.dims && std::ranges::any_of(*type.dims, [](const Dim& dim) { return dim.extent > kLargestExtent; });
 }
 
@@ -301,10 +304,19 @@ private:
         return status.ok() ? status : Status(status.error().within("in the body of node '" + node.name + "' (" + node.op + ")"));
     }
 
+    // What only shares its bytes has as many elements as its input, also where the rule does not know the shape.
+    bool keepsElements(const Node& node, const TensorType& output) const {
+        if (findOperator(node.op, node.domain)->fusion != Fusion::alias || !node.hasInput(0))
+            return true;
+        const TensorType& input = types_[node.inputs[0].index()];
+        return !input.isStatic() || !output.isStatic() || input.dtype != output.dtype ||
+               checkedElementCount(input.shape()) == checkedElementCount(output.shape());
+    }
+
     // What the rule says of one output and what the model declares, together.
     Result<TensorType> merged(const Node& node, ValueId id, const TensorType& inferred) const {
         const TensorType& declared = types_[id.index()];
-        if (auto both = mergeTypes(inferred, declared); both.ok())
+        if (auto both = mergeTypes(inferred, declared); both.ok() && keepsElements(node, *both))
             return both;
         const std::string sentence = "node '" + node.name + "' (" + node.op + "): its output '" + graph_.value(id).name + "' is " +
                                      inferred.text() + " but the model declares " + declared.text();

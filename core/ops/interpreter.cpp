@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/base/mapped_ranges.h"
 #include "core/ops/containers.h"
 #include "core/ops/evaluate_node.h"
 
@@ -17,8 +18,8 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
 // One run of a graph or of a body; a body sees the values of the frames around it by name.
 class Frame {
 public:
-    Frame(const Graph& graph, const RunOptions& options, const Frame* outer)
-        : graph_(graph), options_(options), outer_(outer), values_(graph.valueCount()) {}
+    Frame(const Graph& graph, const RunOptions& options, const Frame* outer, std::int64_t& bodyRuns)
+        : graph_(graph), options_(options), outer_(outer), bodyRuns_(bodyRuns), values_(graph.valueCount()) {}
 
     Result<std::vector<Tensor>> run(const std::vector<Tensor>& inputs) {
         for (std::size_t i = 0; i < graph_.valueCount(); ++i)
@@ -76,11 +77,16 @@ private:
                 inputs[i] = values_[node.inputs[i].index()];
         EvaluateOptions options;
         options.memoryLimit = options_.memoryLimit;
-        options.runBody = [this](const Graph& body, std::vector<Tensor> arguments) {
+        options.runBody = [&](const Graph& body, std::vector<Tensor> arguments) -> Result<std::vector<Tensor>> {
+            if (++bodyRuns_ > options_.mostBodyRuns)
+                return inputError("node '" + node.name + "' (" + node.op + ") does not end: bodies of the model ran " +
+                                  std::to_string(options_.mostBodyRuns) + " times");
             return runBody(body, std::move(arguments));
         };
         const auto start = std::chrono::steady_clock::now();
         TS_ASSIGN(std::vector<Tensor> outputs, evaluateNode(node, effectiveOpset(graph_, node.domain), inputs, options));
+        for (const Tensor& input : inputs)
+            dropMappedPages(input.bytes());
         if (!outer_ && options_.observer)
             options_.observer(node, outputs, secondsSince(start));
         for (std::size_t i = 0; i < node.outputs.size(); ++i)
@@ -93,12 +99,13 @@ private:
         if (inputs.size() != body.inputs().size())
             return inputError("the body '" + body.name() + "' has " + std::to_string(body.inputs().size()) +
                               " inputs and is given " + std::to_string(inputs.size()));
-        return Frame(body, options_, this).run(inputs);
+        return Frame(body, options_, this, bodyRuns_).run(inputs);
     }
 
     const Graph& graph_;
     const RunOptions& options_;
     const Frame* outer_;
+    std::int64_t& bodyRuns_; // of all frames of the run
     std::vector<Tensor> values_;
     std::vector<std::vector<ValueId>> dead_;
 };
@@ -179,7 +186,8 @@ Result<std::vector<Tensor>> orderInputs(const Graph& graph, const std::map<std::
 Result<std::vector<Tensor>> Interpreter::run(const std::vector<Tensor>& inputs, const RunOptions& options) const {
     const std::vector<Tensor> all = withDefaults(graph_, inputs);
     TS_TRY(checkInputs(graph_, all));
-    return Frame(graph_, options, nullptr).run(all);
+    std::int64_t bodyRuns = 0;
+    return Frame(graph_, options, nullptr, bodyRuns).run(all);
 }
 
 Result<std::vector<Tensor>> Interpreter::run(const std::map<std::string, Tensor>& inputs, const RunOptions& options) const {

@@ -10,12 +10,18 @@
 
 namespace tunesmith {
 
+// Bodies of Loop, Scan and If may run so many times in one run of a graph, all of them together: a loop whose condition stays true
+// ends with an Error.
+inline constexpr std::int64_t kMostBodyRuns = std::int64_t{1} << 23;
+
 struct RunOptions {
     StopToken stop;
     // Called after each node of the graph (not of bodies) with its outputs and the seconds that it took.
     std::function<void(const Node& node, const std::vector<Tensor>& outputs, double seconds)> observer;
-    std::int64_t memoryLimit = 0; // bytes of one node's results; 0: the machine's memory
+    std::int64_t memoryLimit = 0; // bytes of one node's results; 0: the memory that is available
+    std::int64_t mostBodyRuns = kMostBodyRuns;
 };
+
 
 // The reference engine: runs a graph node by node with the reference kernels, freeing each value after its last use.
 // Slow and exact: the oracle for every rewrite, schedule and module. Const and safe to share between threads.

@@ -122,6 +122,9 @@ Status checkHeads(const OpInputs& in) {
         if (in.type(input).dims->size() != 3 || (in.type(input).dims->back().known() && in.type(input).dims->back().extent % count != 0))
             return in.error("input " + in.type(input).text() + " must be [batch, time, " + std::to_string(count) + " heads * size]");
     }
+    for (const std::size_t input : {kLinearDecay, kLinearBeta})
+        if (in.has(input) && in.type(input).dims && in.type(input).dims->size() != 3)
+            return in.error("input " + in.type(input).text() + " must have 3 dimensions");
     return {};
 }
 

@@ -101,8 +101,9 @@ Status inferReshape(InferContext& in) {
         return in.error("the shape must be a list, not " + in.type(1).text());
     if (wanted.known)
         return reshapeTo(in, wanted.values);
-    if (in.type(1).dims && in.type(1).dims->front().known())
-        in.outputs[0].dims = Dims(static_cast<std::size_t>(in.type(1).dims->front().extent));
+    if (in.type(1).dims && in.type(1).dims->front().known()) {
+        TS_ASSIGN(in.outputs[0].dims, openDims(in, 1));
+    }
     return {};
 }
 
@@ -152,6 +153,8 @@ Status inferUnsqueeze(InferContext& in) {
     if (!in.type(0).dims || !axes.known)
         return {};
     const std::size_t rank = in.type(0).dims->size() + axes.values.size();
+    if (rank > kMostDimensions)
+        return in.error("would make a tensor of " + std::to_string(rank) + " dimensions");
     TS_ASSIGN(const std::vector<std::size_t> added, frontAxes(in, axes.values, rank));
     Dims dims;
     std::size_t next = 0;

@@ -9,6 +9,9 @@
 namespace tunesmith::ops {
 namespace {
 
+constexpr std::int64_t kLongestAxis = std::int64_t{1} << 24; // each element has a place in a table
+constexpr std::int64_t kMostBiases = std::int64_t{1} << 16;  // tried for one slope
+
 bool isLegacy(const OpInputs& in) { return in.node.op == "Upsample" || in.opset < 11; }
 
 // The factors or extents that a node asks for, one per axis that it names.
@@ -279,6 +282,9 @@ Result<ResizePlan> resizePlan(const OpInputs& in, const Shape& shape) {
         ResizeAxis& axis = plan.axes[request.axes[i]];
         const Scaled scaled = scaledTo(in, request, i, extents);
         axis.to = scaled.extent;
+        if (axis.to > kLongestAxis && axis.to != axis.from)
+            return in.error("makes an axis of " + std::to_string(axis.to) + " elements, and at most " + std::to_string(kLongestAxis) +
+                            " are computed");
         axis.stretch = std::max(1 / scaled.scale, 1.0);
         if (plan.crops)
             cropAxis(request.roi[i], request.roi[i + request.axes.size()], axis);
@@ -327,6 +333,8 @@ std::optional<NearestFormula> nearestFormula(const std::vector<std::int64_t>& ma
         if (std::fabs(exact - static_cast<double>(numerator)) > 1e-6 * std::max(exact, 1.0))
             continue;
         std::optional<NearestFormula> found;
+        if (numerator > kMostBiases)
+            return std::nullopt;
         const std::int64_t reach = 2 * (denominator + numerator);
         for (std::int64_t bias = -reach; bias <= reach; ++bias) {
             NearestFormula formula{numerator, denominator, bias, false};

@@ -50,6 +50,14 @@ std::optional<Dim> mergeEqual(const Dim& a, const Dim& b) {
     return a.symbol.empty() ? b : a;
 }
 
+Result<Dims> openDims(const OpInputs& in, std::size_t index) {
+    const auto count = static_cast<std::size_t>(in.type(index).dims->front().extent);
+    if (count > kMostDimensions)
+        return in.error("would make a tensor of " + std::to_string(count) + " dimensions, and at most " + std::to_string(kMostDimensions) +
+                        " are possible");
+    return Dims(count);
+}
+
 Status inferSameAsFirst(InferContext& in) {
     in.outputs[0] = in.type(0);
     return {};

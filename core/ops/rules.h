@@ -22,6 +22,11 @@ inline std::size_t frontAxis(std::int64_t axis, std::size_t rank) { // of an axi
     return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
 }
 
+inline constexpr std::size_t kMostDimensions = 255; // of a tensor
+
+// The dimensions of a result whose shape stands in input `index`, a list of known length, as long as its numbers are not known.
+Result<Dims> openDims(const OpInputs& in, std::size_t index);
+
 // What two dimensions that must be equal are: the known or named one. nullopt when they cannot be equal.
 std::optional<Dim> mergeEqual(const Dim& a, const Dim& b);
 

@@ -17,6 +17,10 @@ private slots:
     void contradictionsAreErrors();
     void staleShapesAreToldAndGivenUp_data();
     void staleShapesAreToldAndGivenUp();
+    void whatSharesItsBytesKeepsItsElements_data();
+    void whatSharesItsBytesKeepsItsElements();
+    void shapesOfTooManyNumbersAreRefused_data();
+    void shapesOfTooManyNumbersAreRefused();
     void whatALoopCarriesHasTheTypeOfEveryTurn_data();
     void whatALoopCarriesHasTheTypeOfEveryTurn();
     void slicesOfAScanHaveTheirType();
@@ -125,6 +129,50 @@ void InferShapesTest::staleShapesAreToldAndGivenUp() {
     QVERIFY(inferShapes(*graph).ok()); // nothing is stale any more
     builder.setType(turned, TensorType(DType::i32, Shape{3, 2}));
     QVERIFY(!inferShapes(*builder.build(), {}, &stale).ok()); // element types are never given up
+}
+
+void InferShapesTest::whatSharesItsBytesKeepsItsElements_data() {
+    QTest::addColumn<std::string>("op");
+    for (const char* op : {"Reshape", "Squeeze", "Unsqueeze"})
+        QTest::newRow(op) << std::string(op);
+}
+
+// Where the shape is known only when the model runs, a declaration is all there is: it must fit the elements.
+void InferShapesTest::whatSharesItsBytesKeepsItsElements() {
+    QFETCH(std::string, op);
+    GraphBuilder builder("m");
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2, 1, 3}));
+    const ValueId list = builder.addInput("list", TensorType(DType::i64, op == "Reshape" ? Shape{4} : Shape{1}));
+    const ValueId y = builder.add(op, {x, list}, {}, 1, "same");
+    builder.setOutputs({builder.add("Neg", {y})});
+    builder.setType(y, TensorType(DType::f32, Shape{1, 2, 1, 3}));
+    StaleShapes stale;
+    QVERIFY(op == "Squeeze" || inferShapes(*builder.build(), {}, &stale).ok());
+    QVERIFY(stale.empty());
+    builder.setType(y, TensorType(DType::f32, Shape{1, 2, 1, 4}));
+    QVERIFY(!inferShapes(*builder.build()).ok());
+    const auto given = inferShapes(*builder.build(), {}, &stale);
+    QVERIFY2(given.ok(), given.ok() ? "" : given.error().message.c_str());
+    QCOMPARE(stale.size(), std::size_t{1});
+    QVERIFY(!given->value(given->outputs()[0]).type.isStatic());
+}
+
+void InferShapesTest::shapesOfTooManyNumbersAreRefused_data() {
+    QTest::addColumn<std::string>("op");
+    for (const char* op : {"Reshape", "Expand", "ConstantOfShape"})
+        QTest::newRow(op) << std::string(op);
+}
+
+void InferShapesTest::shapesOfTooManyNumbersAreRefused() {
+    QFETCH(std::string, op);
+    GraphBuilder builder("m");
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2}));
+    const ValueId list = builder.addInput("list", TensorType(DType::i64, Shape{std::int64_t{1} << 34}));
+    builder.setOutputs({builder.add(op, op == "ConstantOfShape" ? std::vector<ValueId>{list} : std::vector<ValueId>{x, list}, {}, 1, "many")});
+    const auto refused = inferShapes(*builder.build());
+    QVERIFY(!refused.ok());
+    QVERIFY2(refused.error().message.find("'many'") != std::string::npos && refused.error().message.find("dimensions") != std::string::npos,
+             refused.error().message.c_str());
 }
 
 namespace {

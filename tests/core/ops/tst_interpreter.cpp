@@ -149,10 +149,19 @@ void InterpreterTest::loopsUntilTheConditionFails() {
     const ValueId start = builder.addConstant("start", Tensor::scalar(1.0f));
     const ValueId last = builder.add("Loop", {ValueId(), ValueId(), start}, {{"body", shared(body)}}, 2);
     builder.setOutputs({last, builder.node(NodeId(0)).outputs[1]});
-    const auto result = Interpreter(*builder.build()).run(std::vector<Tensor>{Tensor::scalar(10.0f)});
+    const Interpreter interpreter(*builder.build());
+    const auto result = interpreter.run(std::vector<Tensor>{Tensor::scalar(10.0f)});
     QVERIFY2(result.ok(), result.ok() ? "" : result.error().message.c_str());
     QCOMPARE(valuesOf((*result)[0]), (std::vector<float>{16}));
     QCOMPARE(valuesOf((*result)[1]), (std::vector<float>{2, 4, 8, 16}));
+    // Four turns end it; three are not enough.
+    RunOptions options;
+    options.mostBodyRuns = 4;
+    QVERIFY(interpreter.run(std::vector<Tensor>{Tensor::scalar(10.0f)}, options).ok());
+    options.mostBodyRuns = 3;
+    const auto refused = interpreter.run(std::vector<Tensor>{Tensor::scalar(10.0f)}, options);
+    QVERIFY(!refused.ok());
+    QVERIFY2(refused.error().message.find("(Loop) does not end") != std::string::npos, refused.error().message.c_str());
 }
 
 void InterpreterTest::scansBackwards() { // running sums from the end
