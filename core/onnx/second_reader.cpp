@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/onnx/proto.h"
+#include "core/ops/operator.h"
 #include <onnx/checker.h>
 #include <onnx/common/version.h>
 #include <onnx/shape_inference/implementation.h>
@@ -29,6 +30,8 @@ bool isKnown(const onnx::NodeProto& node, std::int64_t opset) {
     if (attributes([](const auto& attribute) { return (attribute.name() == "to" || attribute.name() == "dtype") && attribute.i() > kLastKnownType; }))
         return false;
     const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), static_cast<int>(newestKnownOpset()), "");
+    if (!schema && findOperator(node.op_type()))
+        return false; // of this domain only in ONNX Runtime: SimplifiedLayerNormalization
     if (opset <= newestKnownOpset())
         return true;
     static const std::set<std::string> changed = {"DFT",           "DequantizeLinear",   "GridSample",
