@@ -1,38 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/fuzz/seeds.h"
 
-#include "tests/core/onnx/model_bytes.h"
+#include "tests/fuzz/seed_parts.h"
 
 namespace tunesmith::fuzz {
 namespace {
-
-using namespace tunesmith::testing;
-using A = onnx::AttributeProto;
-
-void setInts(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values) {
-    auto& attribute = addAttribute(node, name, A::INTS);
-    for (const std::int64_t value : values)
-        attribute.add_ints(value);
-}
-
-void setInt(onnx::NodeProto& node, const char* name, std::int64_t value) { addAttribute(node, name, A::INT).set_i(value); }
-
-onnx::ModelProto emptyModel(int opset = 13) {
-    auto model = smallModel();
-    model.mutable_opset_import(0)->set_version(opset);
-    model.mutable_graph()->clear_node();
-    model.mutable_graph()->clear_initializer();
-    return model;
-}
-
-void addInts(onnx::GraphProto& graph, const char* name, const std::vector<std::int64_t>& values) {
-    auto& tensor = *graph.add_initializer();
-    tensor.set_name(name);
-    tensor.set_data_type(7);
-    tensor.add_dims(static_cast<std::int64_t>(values.size()));
-    for (const std::int64_t value : values)
-        tensor.add_int64_data(value);
-}
 
 onnx::ModelProto image() {
     auto model = emptyModel();
@@ -63,8 +35,6 @@ onnx::ModelProto shapes() {
     setInts(addNode(graph, "Transpose", {"r"}, {"y"}), "perm", {1, 0});
     return model;
 }
-
-onnx::GraphProto& bodyOf(onnx::NodeProto& node, const char* name) { return *addAttribute(node, name, A::GRAPH).mutable_g(); }
 
 onnx::ModelProto choice() {
     auto model = emptyModel();
@@ -185,6 +155,8 @@ std::vector<std::pair<std::string, std::string>> seeds() {
     add("types", types());
     add("old", old());
     add("outside", outside());
+    for (const auto& [name, model] : seedsOfToday())
+        add(name, model);
     return list;
 }
 

@@ -4,10 +4,15 @@
 #include <utility>
 #include <vector>
 
+namespace onnx {
+class ModelProto;
+}
+
 namespace tunesmith::fuzz {
 
 // Small models of every kind that the reader knows, as bytes: where fuzzing starts.
 std::vector<std::pair<std::string, std::string>> seeds();
+std::vector<std::pair<const char*, onnx::ModelProto>> seedsOfToday(); // those of opsets 18 to 28 among them
 // The same of text tensor expressions.
 std::vector<std::pair<std::string, std::string>> textSeeds();
 

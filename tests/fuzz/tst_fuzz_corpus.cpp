@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QDir>
+#include <QDirIterator>
 #include <QTest>
 
 #include "core/base/rng.h"
+#include "core/check/random_inputs.h"
 #include "core/onnx/import.h"
+#include "core/ops/infer_shapes.h"
+#include "core/ops/interpreter.h"
 #include "tests/fuzz/seeds.h"
 #include "tests/fuzz/targets.h"
 
@@ -33,6 +37,37 @@ private slots:
             QVERIFY2(graph.ok() != lacksFile, (name + ": " + (graph.ok() ? "" : graph.error().message)).c_str());
             runBoth(bytes);
         }
+    }
+
+    // A seed that nothing computes would lead nowhere.
+    void seedsRun() {
+        for (const auto& [name, bytes] : fuzz::seeds()) {
+            const auto graph = importOnnxBytes(std::as_bytes(std::span(bytes)));
+            if (!graph.ok())
+                continue;
+            const auto typed = inferShapes(*graph, name == "shapes" ? DimBindings{{"n", 2}} : DimBindings());
+            QVERIFY2(typed.ok(), (name + ": " + (typed.ok() ? "" : typed.error().message)).c_str());
+            const auto inputs = randomInputs(*typed, 1);
+            QVERIFY2(inputs.ok(), (name + ": " + (inputs.ok() ? "" : inputs.error().message)).c_str());
+            const auto outputs = Interpreter(*typed).run(*inputs);
+            QVERIFY2(outputs.ok(), (name + ": " + (outputs.ok() ? "" : outputs.error().message)).c_str());
+        }
+    }
+
+    void smallModelsOfOthers() {
+        const QString root = qEnvironmentVariable("TUNESMITH_TEST_DATA", QStringLiteral(TUNESMITH_SOURCE_DIR "/../shared"));
+        constexpr qint64 kSmall = 8192;
+        int count = 0;
+        for (QDirIterator files(root + "/data", {"*.onnx"}, QDir::Files, QDirIterator::Subdirectories); files.hasNext();) {
+            QFile file(files.next());
+            if (file.size() > kSmall)
+                continue;
+            QVERIFY(file.open(QIODevice::ReadOnly));
+            runBoth(file.readAll().toStdString());
+            ++count;
+        }
+        if (count == 0)
+            QSKIP("TUNESMITH_TEST_DATA names no folder with models below data");
     }
 
     void bentSeeds() {

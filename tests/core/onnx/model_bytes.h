@@ -17,7 +17,7 @@ inline void tensorType(onnx::ValueInfoProto& info, const std::string& name,
     info.set_name(name);
     auto* tensor = info.mutable_type()->mutable_tensor_type();
     tensor->set_elem_type(element);
-    tensor->mutable_shape();
+    tensor->mutable_shape()->clear_dim();
     for (const std::int64_t dim : dims)
         tensor->mutable_shape()->add_dim()->set_dim_value(dim);
 }
