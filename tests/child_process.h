@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,6 +83,13 @@ public:
         return !ended_ ? -1 : WIFEXITED(status_) ? WEXITSTATUS(status_) : -2;
     }
 
+    // What it took until it ended, with the programs that it started and waited for: the largest of all resident sizes in MB, and seconds of processors.
+    double peakMegabytes() const { return static_cast<double>(usage_.ru_maxrss) / 1024; }
+    double processorSeconds() const {
+        const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+        return seconds(usage_.ru_utime) + seconds(usage_.ru_stime);
+    }
+
     QByteArray takeOutput() { return take(streams_[0]); }
     QByteArray takeErrors() { return take(streams_[1]); }
 
@@ -104,7 +112,7 @@ private:
     };
 
     bool reap(int flags) {
-        if (pid_ > 0 && ::waitpid(pid_, &status_, flags) == pid_) {
+        if (pid_ > 0 && ::wait4(pid_, &status_, flags, &usage_) == pid_) {
             pid_ = -1;
             ended_ = true;
         }
@@ -136,6 +144,7 @@ private:
     pid_t pid_ = -1;
     bool ended_ = false;
     int status_ = 0;
+    rusage usage_{};
     std::array<Stream, 2> streams_;
 };
 
