@@ -59,6 +59,17 @@ private slots:
         QVERIFY(std::filesystem::exists(file("good.onnx")));
     }
 
+    // Of ONNX's domain, and of ONNX Runtime alone.
+    void whatOnlyOnnxRuntimeKnowsIsPassedOver() {
+        GraphBuilder builder;
+        builder.setOpset("", 17);
+        const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2, 3}));
+        const ValueId gain = builder.addConstant("gain", Tensor::of<float>({3}, {1, 2, 3}));
+        builder.setOutputs({builder.add("SimplifiedLayerNormalization", {x, gain})});
+        const std::string said = take(exportCheckedOnnx(take(inferShapes(take(builder.build()))), file("norm.onnx")));
+        QVERIFY2(said.find("SimplifiedLayerNormalization") != std::string::npos, said.c_str());
+    }
+
     void whatIsWrongIsNotLeftBehind() {
         const auto refused = exportCheckedOnnx(contradictory(), file("bad.onnx"));
         QVERIFY(!refused.ok());
