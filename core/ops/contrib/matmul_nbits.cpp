@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/contrib/matmul_nbits.h"
 
+#include <algorithm>
+
 #include "core/ops/contrib/contrib.h"
 #include "core/ops/lowering.h"
 
@@ -82,27 +84,28 @@ Status inferMatMulNBits(InferContext& in) {
     return {};
 }
 
-// Column n of the product's right operand.
-std::vector<double> weightsOf(const EvalContext& context, const BlockedWeights& w, std::int64_t n) {
-    const auto packed = context.input(kWeights).data<std::uint8_t>();
-    const auto field = [&](std::int64_t byte, std::int64_t part) {
-        return byte >> part * w.bits & ((1 << w.bits) - 1);
-    };
-    std::vector<double> column(static_cast<std::size_t>(w.k));
-    for (std::int64_t k = 0; k < w.k; ++k) {
-        const std::int64_t block = k / w.block;
-        double zero = static_cast<double>(std::int64_t{1} << (w.bits - 1));
-        if (context.has(kZeros) && context.input(kZeros).type() == DType::u8)
-            zero = static_cast<double>(
-                field(context.input(kZeros).asInt(n * w.zeroBytes + block / w.perByte), block % w.perByte));
-        else if (context.has(kZeros))
-            zero = context.input(kZeros).asDouble(n * w.blocks + block);
-        const std::int64_t place =
-            n * w.blocks * w.blockBytes + k / w.perByte; // blocks lie one after the other
-        column[k] = (static_cast<double>(field(packed[place], k % w.perByte)) - zero) *
-                    context.input(kScales).asDouble(n * w.blocks + block);
+// The bits of one number, the first of which lies lowest in its byte.
+int packedNumber(const BlockedWeights& w, std::int64_t byte, std::int64_t part) {
+    return static_cast<int>(byte >> part * w.bits & ((1 << w.bits) - 1));
+}
+
+double blockZero(const EvalContext& context, const BlockedWeights& w, std::int64_t n, std::int64_t block) {
+    if (!context.has(kZeros))
+        return static_cast<double>(std::int64_t{1} << (w.bits - 1));
+    const Tensor& zeros = context.input(kZeros);
+    return zeros.type() == DType::u8 ? packedNumber(w, zeros.asInt(n * w.zeroBytes + block / w.perByte), block % w.perByte)
+                                     : zeros.asDouble(n * w.blocks + block);
+}
+
+// Column n of the product's right operand, block by block as they lie one after the other.
+void readColumn(const EvalContext& context, const BlockedWeights& w, std::int64_t n, std::vector<double>& column) {
+    const std::uint8_t* const packed = context.input(kWeights).data<std::uint8_t>().data() + n * w.blocks * w.blockBytes;
+    for (std::int64_t block = 0; block < w.blocks; ++block) {
+        const double zero = blockZero(context, w, n, block), scale = context.input(kScales).asDouble(n * w.blocks + block);
+        const std::int64_t first = block * w.block, last = std::min(first + w.block, w.k);
+        for (std::int64_t k = first; k < last; ++k)
+            column[static_cast<std::size_t>(k)] = (packedNumber(w, packed[k / w.perByte], k % w.perByte) - zero) * scale;
     }
-    return column;
 }
 
 Status evalMatMulNBits(EvalContext& context) {
@@ -113,8 +116,9 @@ Status evalMatMulNBits(EvalContext& context) {
         using T = decltype(tag);
         const auto x = a.data<T>();
         const auto y = context.outputs[0].mutableData<T>();
+        std::vector<double> column(static_cast<std::size_t>(w.k));
         for (std::int64_t n = 0; n < w.n; ++n) {
-            const std::vector<double> column = weightsOf(context, w, n);
+            readColumn(context, w, n, column);
             for (std::int64_t m = 0; m < rows; ++m) {
                 double sum = context.has(kBias) ? context.input(kBias).asDouble(n) : 0;
                 for (std::int64_t k = 0; k < w.k; ++k)
