@@ -2,10 +2,13 @@
 #include "core/base/mapped_ranges.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <mutex>
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace tunesmith {
 namespace {
@@ -37,16 +40,37 @@ void removeMappedRange(std::span<const std::byte> bytes) {
     ranges().ends.erase(beginOf(bytes));
 }
 
-void dropMappedPages(std::span<const std::byte> bytes) {
+bool dropMappedPages(std::span<const std::byte> bytes) {
     if (bytes.size() < kFew)
-        return;
+        return false;
     const std::uintptr_t begin = beginOf(bytes), end = begin + bytes.size();
     const std::lock_guard lock(ranges().mutex); // held, so that nobody maps other things there meanwhile
     const auto after = ranges().ends.upper_bound(begin);
     if (after == ranges().ends.begin() || std::prev(after)->second < end)
-        return;
+        return false;
     const std::uintptr_t first = (begin + kPage - 1) / kPage * kPage, last = end / kPage * kPage;
-    ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+    return ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) == 0;
+}
+
+std::shared_ptr<const std::byte> movedToFile(std::span<const std::byte> bytes) {
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    const int file = error ? -1 : ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (file < 0)
+        return nullptr;
+    std::size_t written = 0;
+    for (ssize_t count = 1; count > 0 && written < bytes.size(); written += count > 0 ? static_cast<std::size_t>(count) : 0)
+        count = ::write(file, bytes.data() + written, bytes.size() - written);
+    void* const memory = written == bytes.size() ? ::mmap(nullptr, written, PROT_READ, MAP_SHARED, file, 0) : MAP_FAILED;
+    ::close(file);
+    if (memory == MAP_FAILED)
+        return nullptr;
+    const std::span<const std::byte> moved(static_cast<const std::byte*>(memory), bytes.size());
+    addMappedRange(moved);
+    return {moved.data(), [moved](const std::byte* begin) {
+                removeMappedRange(moved);
+                ::munmap(const_cast<std::byte*>(begin), moved.size());
+            }};
 }
 
 } // namespace tunesmith

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <span>
 
 namespace tunesmith {
@@ -9,7 +10,11 @@ namespace tunesmith {
 // they are touched again: whoever has gone through large weights drops them. Safe to call from any thread.
 void addMappedRange(std::span<const std::byte> bytes);
 void removeMappedRange(std::span<const std::byte> bytes);
-// Gives the pages of `bytes` back where they lie in such a range, and does nothing where they do not, or where they are few.
-void dropMappedPages(std::span<const std::byte> bytes);
+// Gives the pages of `bytes` back where they lie in such a range, and does nothing where they do not, or where they are few. Whether
+// it did.
+bool dropMappedPages(std::span<const std::byte> bytes);
+// The same bytes in a file that has no name and is mapped; none where it cannot be made. What is made of a mapped weight goes there,
+// so that it need not stay in memory either.
+std::shared_ptr<const std::byte> movedToFile(std::span<const std::byte> bytes);
 
 } // namespace tunesmith

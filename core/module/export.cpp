@@ -97,8 +97,6 @@ private:
         const std::uint64_t hash = ts_hash_end(&state);
         files_.push_back({{"name", "weights.bin"}, {"bytes", plan_.weightBytes}, {"hash", hexHash(hash)}});
         TS_TRY(folder_.write("weights.bin", pieces));
-        for (const std::span<const std::byte> piece : pieces)
-            dropMappedPages(piece);
         return link(hash);
     }
 

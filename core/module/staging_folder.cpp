@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "core/base/mapped_ranges.h"
 
 namespace tunesmith {
 namespace {
@@ -120,8 +121,10 @@ Status StagingFolder::write(const std::string& name, const std::vector<std::span
     if (descriptor < 0)
         return writeFailure(target_ / name, errno);
     int failure = 0;
-    for (std::size_t i = 0; i < pieces.size() && failure == 0; ++i)
+    for (std::size_t i = 0; i < pieces.size() && failure == 0; ++i) {
         failure = writeAll(descriptor, pieces[i]);
+        dropMappedPages(pieces[i]);
+    }
     if (failure == 0 && ::fsync(descriptor) != 0 && errno != EINVAL)
         failure = errno;
     if (::close(descriptor) != 0 && failure == 0)

@@ -8,6 +8,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include "core/base/atomic_file.h"
+#include "core/base/mapped_ranges.h"
 #include "core/onnx/graph_writer.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/second_reader.h"
@@ -85,6 +86,7 @@ Status writeExternal(AtomicFile& file, const ExternalSink& sink) {
     for (const auto& entry : sink.entries()) {
         TS_TRY(file.write(std::span(kPadding).first(entry.offset - position)));
         TS_TRY(file.write(entry.tensor.bytes()));
+        dropMappedPages(entry.tensor.bytes());
         position = entry.offset + entry.tensor.byteCount();
     }
     return {};

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/base/mapped_ranges.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/utf8.h"
 
@@ -273,6 +274,7 @@ void writeTensorProto(const Tensor& tensor, const std::string& name, onnx::Tenso
     }
     if (!sink || !sink->wants(tensor)) {
         proto.set_raw_data(tensor.bytes().data(), tensor.byteCount());
+        dropMappedPages(tensor.bytes());
         return;
     }
     proto.set_data_location(onnx::TensorProto::EXTERNAL);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/schedule/weight_transform.h"
 
+#include <malloc.h>
+
 #include "core/base/mapped_ranges.h"
 #include "core/schedule/byte_words.h"
 #include "core/schedule/winograd.h"
@@ -26,7 +28,14 @@ Tensor transformed(const Tensor& constant, WeightTransform transform) {
 
 Tensor packConstant(const Tensor& constant, WeightTransform transform, const loops::Layout& layout) {
     Tensor packed = loops::pack(transformed(constant, transform), layout);
-    dropMappedPages(constant.bytes());
+    const bool sameBytes = packed.bytes().data() == constant.bytes().data();
+    if (!dropMappedPages(constant.bytes()) || sameBytes)
+        return packed;
+    const auto moved = movedToFile(packed.bytes());
+    if (!moved)
+        return packed;
+    packed = Tensor::wrap(packed.type(), packed.shape(), moved.get(), moved);
+    ::malloc_trim(0); // or the heap keeps what it held
     return packed;
 }
 

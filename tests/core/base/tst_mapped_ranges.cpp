@@ -50,10 +50,10 @@ private slots:
         const std::span<const std::byte> bytes(static_cast<const std::byte*>(memory), kSize);
         QCOMPARE(sum(bytes), 3 * kSize);
         QVERIFY(resident(memory) > 0);
-        dropMappedPages(bytes); // nobody said that it is one
+        QVERIFY(!dropMappedPages(bytes)); // nobody said that it is one
         QVERIFY(resident(memory) > 0);
         addMappedRange(bytes);
-        dropMappedPages(bytes.subspan(100, kSize - 200));
+        QVERIFY(dropMappedPages(bytes.subspan(100, kSize - 200)));
         QVERIFY(resident(memory) <= 2);
         QCOMPARE(sum(bytes), 3 * kSize);
         removeMappedRange(bytes);
@@ -64,8 +64,22 @@ private slots:
 
     void otherMemoryStaysAsItIs() {
         const std::vector<std::byte> own(kSize, std::byte{5});
-        dropMappedPages(own);
+        QVERIFY(!dropMappedPages(own));
         QCOMPARE(sum(own), 5 * kSize);
+    }
+
+    void whatIsMovedToAFileIsDroppedToo() {
+        const std::vector<std::byte> own(kSize, std::byte{7});
+        auto moved = movedToFile(own);
+        if (!moved)
+            QSKIP("the folder of temporary files takes none without a name");
+        const std::span<const std::byte> bytes(moved.get(), kSize);
+        QCOMPARE(sum(bytes), 7 * kSize);
+        QVERIFY(dropMappedPages(bytes));
+        QCOMPARE(resident(bytes.data()), std::size_t{0});
+        QCOMPARE(sum(bytes), 7 * kSize);
+        moved.reset();
+        QVERIFY(!dropMappedPages(bytes)); // the range went with it
     }
 
     void memoryThatIsThereFits() {
