@@ -161,10 +161,10 @@ Status evalLoop(EvalContext& context, const std::vector<TensorType>&) {
     const bool counted = context.has(0);
     if ((counted && context.input(0).count() != 1) || (context.has(1) && context.input(1).count() != 1))
         return context.error("its trip count and condition must be single values");
-    if (counted && context.input(0).asInt(0) > kMostBodyRuns && goesOn(*body))
-        return context.error("would turn " + std::to_string(context.input(0).asInt(0)) + " times, and at most " +
-                             std::to_string(kMostBodyRuns) + " turns are run");
     bool goOn = !context.has(1) || context.input(1).asInt(0) != 0;
+    if (goOn && goesOn(*body) && (!counted || context.input(0).asInt(0) > kMostBodyRuns))
+        return context.error((counted ? "would turn " + std::to_string(context.input(0).asInt(0)) + " times" : "would never end") +
+                             ", and at most " + std::to_string(kMostBodyRuns) + " turns are run");
     std::vector<ScanOutput> scans(context.outputs.size() - std::min(states, context.outputs.size()));
     for (std::int64_t i = 0; goOn && (!counted || i < context.input(0).asInt(0)); ++i) {
         std::vector<Tensor> arguments{Tensor::scalar(i), Tensor::scalar(goOn)};

@@ -109,7 +109,7 @@ Make range(std::int64_t from, std::int64_t to) {
     };
 }
 
-// A loop that adds x to its state for ever: `turns` below 0 counts none.
+// A loop that adds x to its state as often as it may; `turns` below 0: without a number.
 Make loop(std::int64_t turns, bool gathers) {
     return [=] {
         auto model = smallModel();
@@ -124,7 +124,7 @@ Make loop(std::int64_t turns, bool gathers) {
         std::vector<std::string> outputs{gathers ? "" : "y"};
         if (gathers)
             outputs.push_back("y");
-        auto& made = addNode(graph, "Loop", {"n", "", "x"}, outputs, "grows");
+        auto& made = addNode(graph, "Loop", {turns < 0 ? "" : "n", "", "x"}, outputs, "grows");
         auto& body = *addAttribute(made, "body", A::GRAPH).mutable_g();
         tensorType(*body.add_input(), "i", {}, kI64);
         tensorType(*body.add_input(), "on", {}, kBool);
@@ -351,6 +351,7 @@ const std::vector<Claim>& claims() {
         {"MaxPool", "'grows'",
          node("MaxPool", {"x"}, {1, 1, 4, 4}, {}, {{"kernel_shape", {kHalf, kHalf}}, {"pads", {kHalf - 1, kHalf - 1, kHalf - 1, kHalf - 1}}})},
         {"Loop", "'grows'", loop(kHalf, false), true},
+        {"Loop without an end", "never end", loop(-1, false), true},
         {"Loop that gathers", "'grows'", loop(kHalf, true), true},
     };
     return list;
