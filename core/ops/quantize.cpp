@@ -203,7 +203,7 @@ private:
                : precision_ == DType::bf16 ? bfloatToFloat(floatToBfloat(x))
                                            : x;
     }
-    Expr rounded(const Expr& x) const {
+    Expr rounded(const Expr& x) const { // code generation rounds at such a cast, the evaluator of loops does not
         const bool rounds = precision_ == DType::f16 || precision_ == DType::bf16;
         return rounds ? cast(DType::f32, cast(precision_, x)) : x;
     }

@@ -121,6 +121,13 @@ SpecialCases quantisations(DType type) {
                                        {{everySpecial(type, {53}), half, tensorOf(to, {}, {zero})}, {}, {1, 2}, 1, 21},
                                        {{everySpecial(type, {0}), half, tensorOf(to, {}, {zero})}, {}, {}, 1, 21}});
     cases.push_back({{everySpecial(type, {3, 17}), half}});
+    std::vector<double> many; // quotients between numbers of 16 bits
+    for (int i = 0; i < 400; ++i)
+        many.push_back(1000 + 17.5 * i);
+    const Tensor ramp = tensorOf(isFloat(type) ? type : DType::f32, {400}, many), step = tensorOf(ramp.type(), {}, {1.0009765625});
+    for (const std::int64_t opset : {21, 23})
+        cases.push_back({{ramp, step}, {{"output_dtype", std::int64_t{4}}}, {}, 1, opset});
+    cases.push_back({{ramp, step}, {{"output_dtype", std::int64_t{4}}, {"precision", std::int64_t{10}}}, {1}, 1, 23});
     return cases;
 }
 
