@@ -5,6 +5,7 @@
 
 #include "core/codegen/llvm/alias_scopes.h"
 #include "core/codegen/llvm/byte_dots.h"
+#include "core/codegen/llvm/casts.h"
 #include "core/codegen/llvm/float_math.h"
 #include "core/codegen/llvm/integer_math.h"
 #include "core/codegen/llvm/kernel_function.h"
@@ -448,29 +449,8 @@ private:
     }
 
     Value* emitCast(const Expr& e) {
-        Value* value = emitPlainCast(e);
-        return isSmallFloat(e->type) ? widenSmallFloat(builder_, roundToSmallFloat(builder_, value, e->type), e->type) : value;
-    }
-
-    Value* emitPlainCast(const Expr& e) {
-        Value* value = emitExpr(e->args[0]);
-        const DType from = e->args[0]->type, to = e->type;
-        llvm::Type* type = valueType(to);
-        if (isVector(value))
-            type = vectorOf(type, lanes_);
-        if (to == DType::boolean)
-            return isFloat(from) ? builder_.CreateFCmpUNE(value, llvm::Constant::getNullValue(value->getType()))
-                                 : builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
-        if (isFloat(from) && isFloat(to))
-            return builder_.CreateFPCast(value, type);
-        if (isFloat(from) && byteSize(to) < 4 && isSaturated(e->args[0]))
-            return builder_.CreateIntCast(builder_.CreateFPToSI(value, likeLanesOf(value, builder_.getInt32Ty())), type, true);
-        if (isFloat(from))
-            return emitFloatToInt(builder_, value, to);
-        const bool isSignedSource = isSigned(from);
-        if (isFloat(to))
-            return isSignedSource ? builder_.CreateSIToFP(value, type) : builder_.CreateUIToFP(value, type);
-        return builder_.CreateIntCast(value, type, isSignedSource);
+        const Expr& from = e->args[0];
+        return castValue(builder_, emitExpr(from), {from->type, isSaturated(from)}, e->type);
     }
 
     llvm::LLVMContext& context_;

@@ -92,7 +92,7 @@ private slots:
         const DraftAgrees agrees = [&](const Draft& draft) -> Result<bool> {
             ++asked;
             TS_ASSIGN(const Graph graph, graphOf(model, draft));
-            TS_ASSIGN(const GraphCheck check, compareGraphs(model.source, graph, 1, {}));
+            TS_ASSIGN(const GraphCheck check, compareGraphs(model.source, graph, {}, {}));
             return check.same;
         };
         QVERIFY(!take(agrees(found.best->draft)));
@@ -114,9 +114,9 @@ private slots:
         for (const char* op : {"Relu", "Neg", "Sigmoid"})
             value = builder.add(op, {value});
         builder.setOutputs({value});
-        const GraphCheck same = take(compareGraphs(graph, graph, 1, {}));
+        const GraphCheck same = take(compareGraphs(graph, graph, {}, {}));
         QVERIFY(same.same && same.difference == 0 && same.text.starts_with("outputs agree with the original's"));
-        const GraphCheck other = take(compareGraphs(graph, take(builder.build()), 1, {}));
+        const GraphCheck other = take(compareGraphs(graph, take(builder.build()), {}, {}));
         QVERIFY(!other.same && other.difference > 0.01);
         QVERIFY2(QString::fromStdString(other.text).contains("more than rounding explains"), other.text.c_str());
     }
