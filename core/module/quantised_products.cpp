@@ -10,6 +10,7 @@
 #include "core/module/quantised_values.h"
 #include "core/ops/dead_code.h"
 #include "core/ops/fold_constants.h"
+#include "core/ops/quantize.h"
 
 namespace tunesmith {
 namespace {
@@ -36,7 +37,7 @@ public:
 private:
     static constexpr std::int64_t kPoolsBytes = 12; // opset of MaxPool
 
-    // What is between a product and its result in bytes: the QuantizeLinear first, the pool among them if any.
+    // Nodes between a product and its result in bytes: the QuantizeLinear first, the pool among them if any.
     struct Behind {
         std::vector<NodeId> nodes;
         NodeId pool;
@@ -56,7 +57,7 @@ private:
     void quantise(NodeId id) {
         const Node& last = graph_.node(id);
         const auto result = reader_.parameters(last, last.outputs[0]);
-        if (!result || result->axis >= 0 || !isByte(result->type) || typeOf(last.inputs[0]).dtype != DType::f32)
+        if (!result || result->axis >= 0 || !ops::isByte(result->type) || typeOf(last.inputs[0]).dtype != DType::f32)
             return;
         Behind behind{{id}, {}};
         for (ValueId real = last.inputs[0]; readOnce(real) && graph_.value(real).producer.valid(); real = graph_.node(behind.nodes.back()).inputs[0]) {
@@ -90,7 +91,7 @@ private:
         return stored(low) <= first && stored(high) >= first + 255;
     }
 
-    // In the place of the product and of what is behind it.
+    // Puts a product of bytes in the place of the product and of what is behind it.
     void replace(NodeId id, const Behind& behind, const std::optional<QuantisedValue>& result) {
         const Node& product = graph_.node(id);
         const bool gemm = isPlain(product, "Gemm");

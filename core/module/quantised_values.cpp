@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/ops/quantize.h"
+
 namespace tunesmith {
 namespace {
 
@@ -18,10 +20,6 @@ bool fits(const QuantisedOperands& operands, std::int64_t products) {
 }
 
 } // namespace
-
-bool isByte(DType type) {
-    return type == DType::u8 || type == DType::i8;
-}
 
 bool isPlain(const Node& node, const char* op) {
     return node.op == op && node.domain.empty();
@@ -58,7 +56,7 @@ float QuantisedReader::scaleOf(const QuantisedValue& value, std::int64_t i) cons
 
 std::optional<QuantisedOperands> QuantisedReader::operandsOf(const Node& product) const {
     const auto x = dequantised(product.inputs[0]), w = dequantised(product.inputs[1]);
-    if (!x || !w || x->axis >= 0 || !isByte(x->type) || !isByte(w->type) || !graph_.value(w->stored).isConstant())
+    if (!x || !w || x->axis >= 0 || !ops::isByte(x->type) || !ops::isByte(w->type) || !graph_.value(w->stored).isConstant())
         return std::nullopt;
     const Tensor& weights = constant(w->stored);
     const bool conv = isPlain(product, "Conv"), turned = conv || product.intAttr("transB", 0) != 0;

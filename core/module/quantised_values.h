@@ -48,7 +48,6 @@ private:
     const Graph& graph_;
 };
 
-bool isByte(DType type);
 bool isPlain(const Node& node, const char* op); // an operator of ONNX itself
 
 } // namespace tunesmith

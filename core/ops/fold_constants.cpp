@@ -40,11 +40,11 @@ private:
         return {};
     }
 
-    // What shape inference knows of a node's results, but for quantised weights that stay and what is made of them.
+    // Takes a node's results that shape inference knows, but for quantised weights that stay and what is made of them alone.
     void takeKnown(NodeId id, const InferredGraph& inferred) {
         const Node& node = graph_.node(id);
         const Operator* op = findOperator(node.op, node.domain);
-        const bool stays = isKept(node) || std::ranges::any_of(node.inputs, [&](ValueId input) { return kept_.contains(input); });
+        const bool stays = isOfKept(node);
         for (const ValueId output : node.outputs) {
             const auto known = inferred.known.find(output);
             if (stays)
@@ -55,6 +55,15 @@ private:
     }
 
     bool isKept(const Node& node) const { return options_.keepQuantised && node.op == "DequantizeLinear"; }
+
+    // A node of no other elements than those of quantised weights and constants. Shapes have none of their elements.
+    bool isOfKept(const Node& node) const {
+        const auto kept = [&](ValueId input) { return kept_.contains(input); };
+        const auto fixed = [&](ValueId input) { return !input.valid() || kept(input) || builder_.value(input).isConstant(); };
+        if (node.op == "Shape" || node.op == "Size" || !std::ranges::all_of(node.inputs, fixed))
+            return false;
+        return isKept(node) || std::ranges::any_of(node.inputs, kept);
+    }
 
     void fold(const Node& node) {
         const Operator* op = findOperator(node.op, node.domain);

@@ -304,7 +304,7 @@ private:
         return status.ok() ? status : Status(status.error().within("in the body of node '" + node.name + "' (" + node.op + ")"));
     }
 
-    // What only shares its bytes has as many elements as its input, also where the rule does not know the shape.
+    // An operator that only shares its bytes has as many elements as its input, also where the rule does not know the shape.
     bool keepsElements(const Node& node, const TensorType& output) const {
         if (findOperator(node.op, node.domain)->fusion != Fusion::alias || !node.hasInput(0))
             return true;

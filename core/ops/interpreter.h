@@ -22,7 +22,6 @@ struct RunOptions {
     std::int64_t mostBodyRuns = kMostBodyRuns;
 };
 
-
 // The reference engine: runs a graph node by node with the reference kernels, freeing each value after its last use.
 // Slow and exact: the oracle for every rewrite, schedule and module. Const and safe to share between threads.
 class Interpreter {

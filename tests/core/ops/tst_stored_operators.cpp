@@ -191,6 +191,19 @@ private slots:
         QCOMPARE(countOf(*foldConstants(model, FoldOptions::weights())), std::size_t(0));
     }
 
+    // Shapes behind a quantised product are no elements of it.
+    void shapesBehindQuantisedWeightsAreFolded() {
+        GraphBuilder builder;
+        builder.setOpset("", 21);
+        const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{2, 4}));
+        const ValueId w = builder.addConstant("w", drawn(DType::i8, {4, 8})), scale = builder.addConstant("scale", Tensor::scalar(0.5F));
+        const ValueId product = builder.add("MatMul", {x, builder.add("DequantizeLinear", {w, scale})});
+        const ValueId extents = builder.add("Concat", {builder.add("Shape", {product}), builder.addConstant("one", Tensor::ofInts({1}))}, {{"axis", std::int64_t{0}}});
+        builder.setOutputs({builder.add("Reshape", {product, extents})});
+        const Graph folded = *foldConstants(*builder.build());
+        QCOMPARE(folded.nodeCount(), std::size_t(3)); // DequantizeLinear, MatMul, Reshape
+    }
+
     // However few they are: shape inference knows the values of small tensors, too.
     void quantisedWeightsStay() {
         for (const std::int64_t rows : {2, 4096}) {
