@@ -173,7 +173,7 @@ Dim sumOf(const Dim& a, const Dim& b) {
 }
 
 Status checkDenseMask(const OpInputs& in, std::size_t mask, const Dim& batch, const Dim& queries,
-                      const Dim& keys, bool buffer) {
+                      const Dim& keys, const Dim& rows, bool buffer) {
     if (!in.has(mask))
         return {};
     TS_TRY(requireType(in, mask, isMaskNumber, "int32"));
@@ -194,8 +194,11 @@ Status checkDenseMask(const OpInputs& in, std::size_t mask, const Dim& batch, co
     if (dims.size() == 3)
         fits = mergeEqual(dims[0], batch) && mergeEqual(dims[1], queries) && hasKeys(dims[2]);
     if (dims.size() == 4) {
+        const auto lacks = [&](const Dim& wanted) {
+            return dims[2].known() && wanted.known() && dims[2].extent < wanted.extent;
+        };
         fits = mergeEqual(dims[0], batch) && dims[1] == Dim(1) && mergeEqual(dims[2], dims[3]) &&
-               !(dims[2].known() && keys.known() && dims[2].extent < keys.extent);
+               !lacks(keys) && !lacks(rows);
         if (fits && (buffer || in.node.intAttr("unidirectional", 0) != 0))
             return in.unsupported(
                 "a mask of 4 dimensions is not supported with unidirectional or a buffer as cache");

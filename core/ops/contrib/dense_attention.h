@@ -28,10 +28,11 @@ struct DenseAttention {
 
 // The mask is int32 [batch] (keys from there on are masked), [2 * batch] (those before the second half as
 // well), [batch, keys], [batch, queries, keys]; [3 * batch + 2], of which only the first lengths count;
-// [batch, 1, most, most], whose rows are those of all keys; or [batch or 1, 1], which masks nothing. bias is
+// [batch, 1, most, most], whose rows are those of all keys and must be `rows` at least, the rows before and a
+// query each; or [batch or 1, 1], which masks nothing. bias is
 // [batch or 1, heads or 1, queries, keys]. Of a buffer both may have fewer keys.
 Status checkDenseMask(const OpInputs& in, std::size_t mask, const Dim& batch, const Dim& queries,
-                      const Dim& keys, bool buffer = false);
+                      const Dim& keys, const Dim& rows, bool buffer = false);
 Status checkDenseBias(const OpInputs& in, std::size_t bias, const Dim& batch, const Dim& heads,
                       const Dim& queries, const Dim& keys, bool buffer = false);
 

@@ -123,7 +123,8 @@ Status checkMultiHeadFit(const OpInputs& in, const HeadsOf& q, const HeadsOf& k,
         TS_TRY(requireDims(in, kMhaBias, {Dim(heads.extent * (2 * q.size.extent + v.size.extent))},
                            "for queries, keys and values, one after the other"));
     const Dim keys = presentKeys(in, k.length);
-    TS_TRY(checkDenseMask(in, kMhaMask, q.batch, q.length, keys, hasBuffer(in.node)));
+    TS_TRY(
+        checkDenseMask(in, kMhaMask, q.batch, q.length, keys, presentKeys(in, q.length), hasBuffer(in.node)));
     return checkDenseBias(in, kMhaScores, q.batch, heads, q.length, keys, hasBuffer(in.node));
 }
 

@@ -107,7 +107,7 @@ Status checkPackedShapes(const OpInputs& in, const PackedLayout& layout, const P
         return in.error("a cache needs keys and values of one size");
     const Dim keys = packedKeys(in, layout);
     const bool buffer = isPackedBuffer(in.node, layout);
-    TS_TRY(checkDenseMask(in, layout.mask, x[0], x[1], keys, buffer));
+    TS_TRY(checkDenseMask(in, layout.mask, x[0], x[1], keys, keys, buffer));
     return checkDenseBias(in, layout.scores, x[0], heads, x[1], keys, buffer);
 }
 

@@ -142,7 +142,20 @@ std::vector<std::pair<const char*, Forms>> masks() {
     const auto attention = [&](const Tensor& mask, const Tensor& cache) {
         return contrib("Attention", {{"num_heads", kHeads}}, {in, w, b, mask, cache}, 2);
     };
+    const Tensor q = x(rng, {kBatch, 5, kHidden}), k = x(rng, {kBatch, kNew, kHidden}),
+                 cache = x(rng, {kBatch, kHeads, kPast, kSize});
+    const auto wide = [&](I before) { // more queries than new keys
+        return picked(square, {kBatch, 5, before + kNew}, [before](const Shape& i) {
+            return Shape{i[0], 0, before + i[1], i[2]};
+        });
+    };
+    const auto mha = [&](const Tensor& mask, const Tensor& before) {
+        return contrib("MultiHeadAttention", {{"num_heads", kHeads}, {"mask_filter_value", -100.0F}},
+                       {q, k, k, {}, mask, {}, before, before}, 1);
+    };
     return {
+        {"a square, more queries than keys", {mha(square, {}), mha(wide(0), {})}},
+        {"a square and a cache, more queries than keys", {mha(square, cache), mha(wide(kPast), cache)}},
         {"a square", {attention(square, {}), attention(rows(0), {})}},
         {"a square and a cache", {attention(square, past), attention(rows(kPast), past)}},
         {"one that masks nothing",
@@ -262,6 +275,16 @@ private slots:
             contrib("Attention", {{"num_heads", I{2}}, {"unidirectional", I{1}}},
                     {q, w, b, Tensor::of<std::int32_t>({1, 1, 2, 2}, {1, 1, 1, 1})}),
             "mask of 4 dimensions");
+        const auto ones = [](const Shape& shape) {
+            const auto count = static_cast<std::size_t>(elementCount(shape));
+            return Tensor::of<std::int32_t>(shape, std::vector<std::int32_t>(count, 1));
+        };
+        const Tensor many = counted({1, 5, 4});
+        add("a square smaller than the queries",
+            contrib("MultiHeadAttention", two, {many, q, q, {}, ones({1, 1, 3, 3})}), "does not fit");
+        add("a square smaller than the cache and queries",
+            contrib("MultiHeadAttention", two, {many, q, q, {}, ones({1, 1, 7, 7}), {}, cache, cache}),
+            "does not fit");
         add("beams", contrib("MultiHeadAttention", two, {q, q, q, {}, {}, {}, {}, {}, {}, number(0)}),
             "cache_indirection");
         add("scores of nothing",
