@@ -97,6 +97,10 @@ void addExpanded(OperatorList& list, const std::string& name, Arity arity, const
                  const Kernel& kernel, const ExpandRule& expand) {
     addOperator(list, name, Fusion::opaque, 1, arity, infer, kernel);
     list.back().domain = kMicrosoft;
+    addExpansion(list, expand);
+}
+
+void addExpansion(OperatorList& list, const ExpandRule& expand) {
     list.back().expand = [checked = list.back().infer, expand](ExpandContext& context) -> Status {
         TS_TRY(checkExpanded(context, checked));
         return expand(context);

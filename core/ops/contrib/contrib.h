@@ -18,6 +18,8 @@ using ExpandRule = std::function<Status(ExpandContext&)>;
 // Compiles as other nodes. The rule is asked only where the shape rule holds and all types are static.
 void addExpanded(OperatorList& list, const std::string& name, Arity arity, const InferRule& infer,
                  const Kernel& kernel, const ExpandRule& expand);
+// Gives the last operator of a list such an expansion.
+void addExpansion(OperatorList& list, const ExpandRule& expand);
 // Compiles as stages of its own, as addOperator.
 void addLowered(OperatorList& list, const std::string& name, Fusion fusion, Arity arity,
                 const InferRule& infer, const Kernel& kernel, LowerRule lower, LowerableRule lowerable = {});

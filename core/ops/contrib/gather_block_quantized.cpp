@@ -228,7 +228,7 @@ Status lowerGatherBlocks(LowerContext& context) {
 void registerContribGatherBlockQuantized(OperatorList& list) {
     addLowered(list, "GatherBlockQuantized", Fusion::opaque, {3, 4}, inferGatherBlocks, evalGatherBlocks,
                lowerGatherBlocks, blocksLowerable);
-    list.back().expand = expandGatherBlocks;
+    addExpansion(list, expandGatherBlocks);
 }
 
 } // namespace tunesmith::ops

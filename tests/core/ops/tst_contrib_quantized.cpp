@@ -322,6 +322,7 @@ std::vector<std::pair<const char*, OpCase>> randomCases() {
 
 Q_DECLARE_METATYPE(tunesmith::ContribCase)
 Q_DECLARE_METATYPE(tunesmith::OpCase)
+Q_DECLARE_METATYPE(tunesmith::Tensor)
 
 class TestContribQuantized : public QObject {
     Q_OBJECT
@@ -367,6 +368,36 @@ private slots:
             contrib(op.toStdString(), {},
                     {all.reshaped({256, 1}), real(.5F), u8(3), all, real(.25F), u8(250), real(.75F), u8(7)});
         QCOMPARE(compareCompiledForm(c, 0), QString());
+    }
+
+    // Scales of unknown rank, and a table that has no axis to quantise along, stay as they are.
+    void tablesThatStay_data() {
+        QTest::addColumn<Tensor>("table");
+        QTest::newRow("scales") << counted({4, 32}).cast(DType::i4);
+        QTest::newRow("scales, uint4") << counted({4, 32}).cast(DType::u4);
+        QTest::newRow("axis") << counted({32}).cast(DType::i4);
+    }
+    void tablesThatStay() {
+        QFETCH(Tensor, table);
+        GraphBuilder builder;
+        builder.setOpset("", 17);
+        builder.setOpset("com.microsoft", 1);
+        Node node;
+        node.op = "GatherBlockQuantized";
+        node.domain = "com.microsoft";
+        node.attributes = {{"block_size", I{16}}};
+        node.inputs = {builder.addConstant("table", table),
+                       builder.addInput("picked", TensorType(DType::i64, Shape{2})),
+                       builder.addInput("scales", TensorType(DType::f32))};
+        node.outputs = {builder.addValue("y", TensorType(DType::f32, Shape{2, 32}))};
+        builder.setOutputs(node.outputs);
+        builder.addNode(std::move(node));
+        const auto graph = builder.build();
+        QVERIFY(graph.ok());
+        const auto expanded = expandNodes(*graph);
+        QVERIFY(expanded.ok());
+        QCOMPARE(expanded->nodeCount(), std::size_t{1});
+        QVERIFY(!checkLowerable(*expanded, NodeId(0)).ok());
     }
 
     void refused_data() {
