@@ -33,12 +33,13 @@ Status evalExpandDims(EvalContext& context, const std::vector<TensorType>& types
 Status expandExpandDims(ExpandContext& context) {
     if (!context.isConstant(1) || !context.type(0).dims)
         return context.unsupported("its axis is known when it runs");
-    const std::size_t axis = frontAxis(context.constant(1).asInt(0), context.type(0).dims->size() + 1);
+    TS_ASSIGN(const std::size_t axis,
+              frontAxis(context, context.constant(1).asInt(0), context.type(0).dims->size() + 1));
     context.outputs[0] = context.unsqueeze(context.node.inputs[0], static_cast<std::int64_t>(axis));
     return {};
 }
 
-// Range with all of ONNX's inputs.
+// Range with all of ONNX's inputs; the step has no value where its type is not known.
 struct FullRange {
     Node node;
     std::vector<Tensor> values;
@@ -47,13 +48,14 @@ struct FullRange {
         values.resize(3);
         if (!node.inputs[2].valid()) {
             node.inputs[2] = node.inputs[0];
-            values[2] = Tensor::scalar(1.0).cast(type);
+            values[2] = type == DType::undefined ? Tensor() : Tensor::scalar(1.0).cast(type);
         }
     }
 };
 
 Status inferContribRange(InferContext& in) {
     TS_TRY(requireInputs(in, {0, 1}));
+    TS_TRY(requireNumeric(in, 0));
     std::vector<TensorType> types;
     std::vector<Tensor> constants;
     for (std::size_t i = 0; i < in.count(); ++i) {
@@ -137,8 +139,6 @@ Status evalUnfold(EvalContext& context, const std::vector<TensorType>& types) {
 }
 
 Status expandUnfold(ExpandContext& context) {
-    if (!context.type(0).isStatic())
-        return context.unsupported("the shape of its input is known when it runs");
     const Shape shape = context.type(0).shape();
     const auto axis = static_cast<std::int64_t>(frontAxis(context.node.intAttr("dim", -1), shape.size()));
     const Windows windows(context.node, shape[static_cast<std::size_t>(axis)]);
@@ -223,7 +223,7 @@ void registerContribOlderForms(OperatorList& list) {
     move("Range", {2, 3}, inferContribRange, evalContribRange);
     move("Unique", {1, 1, 3}, inferContribUnique, evalContribUnique);
     move("UnfoldTensor", {1, 1}, inferUnfold, evalUnfold);
-    list.back().expand = expandUnfold;
+    addExpansion(list, expandUnfold);
     addExpanded(list, "ConvTransposeWithDynamicPads", {2, 4}, inferDynamicPads, evalDynamicPads,
                 expandDynamicPads);
 }

@@ -396,6 +396,8 @@ private slots:
             contrib("Range", {},
                     {Tensor::scalar(1.0F), Tensor::scalar(2.0F), Tensor::scalar(std::int32_t{1})}),
             "must have the same element type");
+        const Tensor word = Tensor::ofStrings({}, {"a"});
+        add("words", contrib("Range", {}, {word, word}), "must be numeric");
         add("wide windows", contrib("UnfoldTensor", {{"size", I{4}}}, {floats({3}, {1, 2, 3})}),
             "do not fit");
         add("unique matrix", contrib("Unique", {}, {floats({1, 1}, {1})}, 3), "must have 1 dimensions");
@@ -438,6 +440,16 @@ private slots:
         QFETCH(OpCase, c);
         QFETCH(QString, words);
         QCOMPARE(refusalDifference(c, words), QString());
+    }
+
+    // No type of inputs stops the rule of Range, known or not.
+    void rangeOfAnyType() {
+        for (int type = 0; type <= static_cast<int>(DType::i2); ++type) {
+            const TensorType scalar(static_cast<DType>(type), Shape{});
+            const Node node = nodeOf(contrib("Range", {}, {Tensor::scalar(0.0F), Tensor::scalar(1.0F)}));
+            const auto own = runRule(node, 17, {scalar, scalar}, {Tensor(), Tensor()});
+            QVERIFY(!own.ok() || own->front().dtype == scalar.dtype);
+        }
     }
 
     // A matrix without an inverse gives no numbers, as in ONNX Runtime.
