@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/ops/contrib/cache_buffer.h"
+#include "core/ops/contrib/dense_attention.h"
 #include "core/ops/contrib/group_query.h"
 #include "core/ops/movement.h"
 
@@ -58,6 +59,26 @@ Result<std::optional<std::int64_t>> groupHeadSize(const OpInputs& in) {
     return std::optional(width->extent / heads);
 }
 
+// How long the caches are afterwards.
+Dim presentLength(const OpInputs& in) {
+    const Dim past = in.has(kGroupPastKey) ? dimOf(in, kGroupPastKey, 2).value_or(Dim()) : Dim(0);
+    if (!in.isConstant(kTotal) || !past.known())
+        return {};
+    return std::max(past.extent, in.constant(kTotal).asInt(0));
+}
+
+// attention_bias has a number for each key of the total length, and at most for each row of the caches.
+Status checkGroupBias(const OpInputs& in) {
+    const Dims& query = *in.type(kGroupQuery).dims;
+    const GroupHeads h(in.node);
+    TS_TRY(checkDenseBias(in, kGroupBias, query[0], Dim(h.heads), query[1], presentLength(in), true));
+    const Dim keys = dimOf(in, kGroupBias, 3).value_or(Dim());
+    if (!keys.known() || !in.isConstant(kTotal) || keys.extent >= in.constant(kTotal).asInt(0))
+        return {};
+    return in.error("input 10 is " + in.type(kGroupBias).text() + " but must have a number for each of " +
+                    std::to_string(in.constant(kTotal).asInt(0)) + " keys");
+}
+
 Status checkGroupShapes(const OpInputs& in, std::int64_t size) {
     const GroupHeads h(in.node);
     const Dims& query = *in.type(kGroupQuery).dims;
@@ -74,7 +95,9 @@ Status checkGroupShapes(const OpInputs& in, std::int64_t size) {
                         " but must have one length for each of the batch");
     TS_TRY(requireDims(in, kGroupPositions, {query[0], query[1]}, "one position for each query"));
     TS_TRY(requireDims(in, kSink, {Dim(h.heads)}, "one number for each head"));
-    TS_TRY(requireRank(in, kGroupBias, 4, "batch, heads, queries and keys"));
+    TS_TRY(checkGroupBias(in));
+    for (const GroupInput angles : {kGroupCos, kGroupSin})
+        TS_TRY(requireRank(in, angles, 2, "positions and angles"));
     const std::optional<Dim> pairs = dimOf(in, kGroupCos, 1);
     if (pairs && pairs->known() && 2 * pairs->extent > size)
         return in.error("input 7 is " + in.type(kGroupCos).text() + ", which rotates more than the " +
@@ -82,14 +105,6 @@ Status checkGroupShapes(const OpInputs& in, std::int64_t size) {
     return in.has(kGroupCos) && in.type(kGroupCos).dims
                ? requireDims(in, kGroupSin, *in.type(kGroupCos).dims, "as large as the cosines")
                : Status();
-}
-
-// How long the caches are afterwards.
-Dim presentLength(const OpInputs& in) {
-    const Dim past = in.has(kGroupPastKey) ? dimOf(in, kGroupPastKey, 2).value_or(Dim()) : Dim(0);
-    if (!in.isConstant(kTotal) || !past.known())
-        return {};
-    return std::max(past.extent, in.constant(kTotal).asInt(0));
 }
 
 Status inferGroupAttention(InferContext& in) {

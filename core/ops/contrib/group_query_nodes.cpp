@@ -180,6 +180,10 @@ Status expandGroupAttention(ExpandContext& context) {
             ? context.outputType(kGroupPresentKey).shape()[2]
             : std::max(context.has(kGroupPastKey) ? context.type(kGroupPastKey).shape()[2] : 0,
                        context.constant(kTotal).asInt(0));
+    if (context.has(kGroupBias) && context.type(kGroupBias).shape()[3] > rows)
+        return context.unsupported("input 10 is " + context.type(kGroupBias).text() +
+                                   ", which has more keys than the " + std::to_string(rows) +
+                                   " rows of the cache");
     const std::int64_t pairs =
         context.node.intAttr("do_rotary", 0) != 0 ? context.type(kGroupCos).shape()[1] : 0;
     GroupWriter(context, GroupForm(context, context.type(kGroupQuery).shape(), pairs, rows)).write();

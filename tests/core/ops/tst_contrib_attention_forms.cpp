@@ -167,6 +167,7 @@ std::vector<std::pair<const char*, Forms>> masks() {
 
 Q_DECLARE_METATYPE(Forms)
 Q_DECLARE_METATYPE(tunesmith::OpCase)
+Q_DECLARE_METATYPE(tunesmith::Tensor)
 
 class TestContribAttentionForms : public QObject {
     Q_OBJECT
@@ -297,6 +298,71 @@ private slots:
         QFETCH(QString, words);
         QCOMPARE(refusalDifference(c, words), QString());
     }
+    // Three queries of two heads of size 2 and a cache of one row, which gets four.
+    void groupShapes_data() {
+        QTest::addColumn<Tensor>("bias");
+        QTest::addColumn<Tensor>("cos");
+        QTest::addColumn<Tensor>("sin");
+        QTest::addColumn<QString>("words");
+        const auto row = [](const char* name, const Tensor& bias, const Tensor& cos, const Tensor& sin,
+                            const char* words) { QTest::newRow(name) << bias << cos << sin << words; };
+        const Tensor angles = counted({4, 1});
+        row("good", counted({1, 2, 3, 4}), angles, angles, "");
+        row("good for all heads", counted({1, 1, 3, 4}), angles, angles, "");
+        row("one row of bias", counted({1, 1, 1, 4}), {}, {}, "input 10");
+        row("bias of another batch", counted({2, 1, 3, 4}), {}, {}, "input 10");
+        row("bias of other heads", counted({1, 3, 3, 4}), {}, {}, "input 10");
+        row("short bias", counted({1, 1, 3, 3}), {}, {}, "for each of 4 keys");
+        row("long bias", counted({1, 1, 3, 5}), {}, {}, "input 10");
+        row("line of cosines", {}, counted({4}), angles, "input 7");
+        row("line of angles", {}, counted({4}), counted({4}), "input 7");
+        row("line of sines", {}, angles, counted({4}), "input 8");
+        row("many angles", {}, counted({4, 2}), counted({4, 2}), "rotates more than");
+    }
+    void groupShapes() {
+        QFETCH(Tensor, bias);
+        QFETCH(Tensor, cos);
+        QFETCH(Tensor, sin);
+        QFETCH(QString, words);
+        const Tensor q = counted({1, 3, 4}), k = counted({1, 3, 2}), past = counted({1, 1, 1, 2});
+        const OpCase c = contrib(
+            "GroupQueryAttention",
+            {{"num_heads", I{2}}, {"kv_num_heads", I{1}}, {"do_rotary", I{cos.absent() ? 0 : 1}}},
+            {q, k, k, past, past, number(3), Tensor::scalar(std::int32_t{4}), cos, sin, {}, bias}, 3, {6});
+        QCOMPARE(words.isEmpty() ? compareCompiledForm(c) : refusalDifference(c, words), QString());
+    }
+
+    // Where the total length is an input the caches that a model declares bound the bias.
+    void biasBeyondDeclaredCache() {
+        GraphBuilder builder;
+        builder.setOpset("", 17);
+        builder.setOpset("com.microsoft", 1);
+        const auto input = [&](const char* name, DType type, const Shape& shape) {
+            return builder.addInput(name, TensorType(type, shape));
+        };
+        Node node;
+        node.op = "GroupQueryAttention";
+        node.domain = "com.microsoft";
+        node.attributes = {{"num_heads", I{1}}, {"kv_num_heads", I{1}}};
+        const ValueId q = input("q", DType::f32, {1, 1, 2}), past = input("past", DType::f32, {1, 1, 4, 2});
+        node.inputs = {
+            q, q, q, past, past, input("lengths", DType::i32, {1}), input("total", DType::i32, {})};
+        node.inputs.resize(11);
+        node.inputs[10] = input("bias", DType::f32, {1, 1, 1, 5});
+        const TensorType cache(DType::f32, Shape{1, 1, 4, 2});
+        node.outputs = {builder.addValue("y"), builder.addValue("k", cache), builder.addValue("v", cache)};
+        builder.setOutputs(node.outputs);
+        builder.addNode(std::move(node));
+        const auto graph = builder.build();
+        QVERIFY(graph.ok());
+        const auto inferred = inferShapes(*graph);
+        QVERIFY(inferred.ok());
+        const auto expanded = expandNodes(*inferred);
+        QVERIFY(expanded.ok());
+        QCOMPARE(expanded->nodeCount(), std::size_t{1});
+        QVERIFY(!checkLowerable(*expanded, NodeId(0)).ok());
+    }
+
 };
 
 QTEST_APPLESS_MAIN(TestContribAttentionForms)
