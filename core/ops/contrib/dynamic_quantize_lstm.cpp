@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <limits>
 
 #include "core/ops/contrib/qlinear.h"
 #include "core/ops/recurrent.h"
@@ -18,6 +19,7 @@ struct QuantisedWeights {
 };
 constexpr QuantisedWeights kLstmW{In::weights, 8, 9}, kLstmR{In::recurrence, 10, 11};
 constexpr std::size_t kLstmInputs = 8; // those that LSTM has, too
+constexpr std::int64_t kMostHidden = std::numeric_limits<std::int32_t>::max() / 4;
 
 bool isReal(DType type) {
     return type == DType::f32;
@@ -73,7 +75,11 @@ Status inferDynamicLstm(InferContext& in) {
     TS_TRY(requireType(in, In::x, isReal, "float32"));
     if (in.node.intAttr("layout", 0) != 0)
         return in.unsupported("layout must be 0: time before batch");
-    const Dim hidden = hiddenOf(in), columns = hidden.known() ? Dim(4 * hidden.extent) : Dim();
+    const Dim hidden = hiddenOf(in);
+    if (hidden.extent > kMostHidden)
+        return in.error("hidden_size is " + dimText(hidden) + " but must be at most " +
+                        std::to_string(kMostHidden));
+    const Dim columns = hidden.known() ? Dim(4 * hidden.extent) : Dim();
     TS_TRY(checkWeights(in, kLstmW, dimOf(in, In::x, 2).value_or(Dim()), columns));
     TS_TRY(checkWeights(in, kLstmR, hidden, columns));
     return inferAsLstm(in);

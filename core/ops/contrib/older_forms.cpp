@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
 #include "core/ops/contrib/contrib.h"
 #include "core/ops/movement.h"
 
@@ -103,11 +105,13 @@ Status evalContribUnique(EvalContext& context, const std::vector<TensorType>&) {
     return {};
 }
 
-// UnfoldTensor: windows of `size` elements, `step` apart, whose elements are the last dimension.
+// UnfoldTensor: windows of `size` elements, `step` apart, whose elements are the last dimension. A step
+// beyond the axis counts as the axis: only the first window fits.
 struct Windows {
     std::int64_t size, step, count;
     Windows(const Node& node, std::int64_t extent)
-        : size(node.intAttr("size", 0)), step(node.intAttr("step", 1)),
+        : size(node.intAttr("size", 0)),
+          step(std::min(node.intAttr("step", 1), std::max<std::int64_t>(extent, 1))),
           count(step > 0 ? (extent - size) / step + 1 : 0) {}
 };
 
@@ -133,7 +137,7 @@ Status evalUnfold(EvalContext& context, const std::vector<TensorType>& types) {
     const std::size_t axis = frontAxis(context.node.intAttr("dim", -1), x.rank());
     View view{types[0].shape(), rowMajorStrides(x.shape())};
     view.strides.push_back(view.strides[axis]);
-    view.strides[axis] *= context.node.intAttr("step", 1);
+    view.strides[axis] *= Windows(context.node, x.shape()[axis]).step;
     context.outputs[0] = gatherView(x, view, view.shape);
     return {};
 }

@@ -272,6 +272,8 @@ std::vector<std::pair<const char*, OpCase>> randomCases() {
         {"SkipGroupNorm, whole skip",
          contrib("SkipGroupNorm", {{"groups", I{3}}, {"activation", I{1}}, {"channels_last", I{0}}},
                  {x({2, 6, 3, 2}), x({6}), x({6}), x({2, 6, 3, 2}), x({6})}, 2)},
+        {"UnfoldTensor, step beyond the axis",
+         contrib("UnfoldTensor", {{"dim", I{0}}, {"size", I{2}}, {"step", I{1} << 62}}, {x({3, 4})})},
         {"SkipGroupNorm, no bias",
          contrib("SkipGroupNorm", {{"groups", I{1}}}, {x({2, 3, 2, 4}), x({4}), x({4}), x({2, 1, 1, 4})}, 2)},
         {"SkipGroupNorm, double",
@@ -284,6 +286,11 @@ std::vector<std::pair<const char*, OpCase>> randomCases() {
          contrib("ConvTransposeWithDynamicPads", {{"strides", Ints{2, 3}}},
                  {x({1, 2, 3, 4}), x({2, 2, 3, 3})})},
     };
+}
+
+OpCase largeLstm(OpCase lstm) {
+    lstm.attributes["hidden_size"] = I{1} << 62;
+    return lstm;
 }
 
 } // namespace
@@ -398,6 +405,7 @@ private slots:
             "must have the same element type");
         const Tensor word = Tensor::ofStrings({}, {"a"});
         add("words", contrib("Range", {}, {word, word}), "must be numeric");
+        add("lstm, hidden size", largeLstm(lstm), "hidden_size is 4611686018427387904");
         add("wide windows", contrib("UnfoldTensor", {{"size", I{4}}}, {floats({3}, {1, 2, 3})}),
             "do not fit");
         add("unique matrix", contrib("Unique", {}, {floats({1, 1}, {1})}, 3), "must have 1 dimensions");
