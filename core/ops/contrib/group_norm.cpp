@@ -174,7 +174,7 @@ private:
         Shape shape(shape_.size(), 1);
         shape[0] = images_.batch;
         shape[channelAxis(c_.node, shape.size())] = images_.channels;
-        const bool whole = elementCount(c_.type(kGroupSkip).shape()) == elementCount(shape_);
+        const bool whole = c_.type(kGroupSkip).shape() == shape_;
         return whole ? wide(kGroupSkip) : c_.reshape(wide(kGroupSkip), shape);
     }
     // Groups are the channels of InstanceNormalization.
