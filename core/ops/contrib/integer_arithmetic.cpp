@@ -70,17 +70,22 @@ bool isWide(DType type) {
 }
 
 // MatMulInteger16: products of 16 bits, uint32 where no operand has a sign.
+DType productType16(DType a, DType b) {
+    if (isSigned16(a) || isSigned16(b))
+        return DType::i32;
+    return a == DType::undefined || b == DType::undefined ? DType::undefined : DType::u32;
+}
+
 Status inferMatMul16(InferContext& in) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
         TS_TRY(requireType(in, i, isWide, "int16 or uint16"));
-    const bool sign = isSigned16(in.type(0).dtype) || isSigned16(in.type(1).dtype);
     std::vector<TensorType> types{in.type(0), in.type(1)};
     types[0].dtype = types[1].dtype = DType::i32;
     InferContext product(in.node, in.opset, std::move(types), std::vector<Tensor>(2));
     product.outputs = in.outputs;
     TS_TRY(inferAs(product, "MatMul", 2));
     in.outputs[0] = product.outputs[0];
-    in.outputs[0].dtype = sign ? DType::i32 : DType::u32;
+    in.outputs[0].dtype = productType16(in.type(0).dtype, in.type(1).dtype);
     return {};
 }
 

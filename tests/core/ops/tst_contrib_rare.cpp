@@ -465,6 +465,23 @@ private slots:
         }
     }
 
+    // Products of operands that are not known yet have the type that a model declares.
+    void productsOfUnknownTypes() {
+        const auto type = [](DType a, DType b) {
+            const Node node =
+                nodeOf(contrib("MatMulInteger16", {}, {shorts({1, 1}, {1}), shorts({1, 1}, {1})}));
+            const auto y = runRule(node, 17, {TensorType(a, Shape{1, 1}), TensorType(b, Shape{1, 1})},
+                                   {Tensor(), Tensor()});
+            return y.ok() ? y->front().dtype : DType::boolean;
+        };
+        QCOMPARE(type(DType::undefined, DType::u16), DType::undefined);
+        QCOMPARE(type(DType::u16, DType::undefined), DType::undefined);
+        QCOMPARE(type(DType::undefined, DType::undefined), DType::undefined);
+        QCOMPARE(type(DType::undefined, DType::i16), DType::i32);
+        QCOMPARE(type(DType::i16, DType::undefined), DType::i32);
+        QCOMPARE(type(DType::u16, DType::u16), DType::u32);
+    }
+
     // A matrix without an inverse gives no numbers, as in ONNX Runtime.
     void singularMatrix() {
         const auto y = runKernel(contrib("Inverse", {}, {floats({2, 2}, {1, 2, 2, 4})}));
