@@ -278,6 +278,12 @@ ValueId cachedRows(ExpandContext& context, const DenseAttention& form, ValueId p
     return writeCache(context, buffer, context.type(0).dtype, past, more, filledRows(context, form));
 }
 
+Status requireElements(const ExpandContext& context, const AttentionShape& shape) {
+    if (elementCount(shape.scores()) == 0 || shape.size == 0 || shape.valueSize == 0)
+        return context.unsupported("its queries, keys or values are empty");
+    return {};
+}
+
 ValueId headsApart(ExpandContext& context, ValueId value, std::int64_t batch, std::int64_t length,
                    std::int64_t heads, std::int64_t size) {
     return context.transpose(context.reshape(value, {batch, length, heads, size}), {0, 2, 1, 3});

@@ -55,6 +55,9 @@ std::int64_t filledRows(const EvalContext& context, const DenseAttention& form);
 ValueId headsApart(ExpandContext& context, ValueId value, std::int64_t batch, std::int64_t length,
                    std::int64_t heads, std::int64_t size);
 
+// That no queries, keys or values are empty, which nodes of ONNX do not all take.
+Status requireElements(const ExpandContext& context, const AttentionShape& shape);
+
 Dim sumOf(const Dim& a, const Dim& b); // known where both are
 
 } // namespace tunesmith::ops

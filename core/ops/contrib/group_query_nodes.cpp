@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/ops/contrib/cache_buffer.h"
+#include "core/ops/contrib/dense_attention.h"
 #include "core/ops/contrib/group_query.h"
 
 // GroupQueryAttention as other nodes. How far a cache is filled is a comparison of places with seqlens_k, so
@@ -186,7 +187,9 @@ Status expandGroupAttention(ExpandContext& context) {
                                    " rows of the cache");
     const std::int64_t pairs =
         context.node.intAttr("do_rotary", 0) != 0 ? context.type(kGroupCos).shape()[1] : 0;
-    GroupWriter(context, GroupForm(context, context.type(kGroupQuery).shape(), pairs, rows)).write();
+    const GroupForm form(context, context.type(kGroupQuery).shape(), pairs, rows);
+    TS_TRY(requireElements(context, form.shape));
+    GroupWriter(context, form).write();
     return {};
 }
 

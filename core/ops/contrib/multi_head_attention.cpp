@@ -254,6 +254,7 @@ ValueId biasedHeads(ExpandContext& context, const DenseAttention& form, MultiHea
 Status expandMultiHead(ExpandContext& context) {
     const DenseAttention form =
         multiHeadForm(context.node, [&](MultiHeadInput input) { return context.type(input).shape(); });
+    TS_TRY(requireElements(context, form.shape));
     const auto cached = [&](MultiHeadInput cache, MultiHeadInput input, std::int64_t size) {
         return cachedRows(context, form, context.has(cache) ? context.node.inputs[cache] : ValueId(),
                           biasedHeads(context, form, input), size);

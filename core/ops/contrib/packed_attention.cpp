@@ -243,6 +243,7 @@ Status expandPackedAttention(ExpandContext& context, const PackedLayout& layout)
     const Shape x = context.type(kPackedX).shape();
     const std::int64_t past = context.has(layout.past) ? context.type(layout.past).shape()[3] : 0;
     const DenseAttention form = packedForm(context.node, layout, widths, x, past);
+    TS_TRY(requireElements(context, form.shape));
     const ValueId y = projection(context, layout);
     const auto heads = [&](std::int64_t first, std::int64_t width) {
         return headsApart(context, context.slice(y, 2, first, first + width), x[0], x[1], widths.heads,

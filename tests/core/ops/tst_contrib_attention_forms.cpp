@@ -363,6 +363,17 @@ private slots:
         QVERIFY(!checkLowerable(*expanded, NodeId(0)).ok());
     }
 
+    // Heads of no size have a result, but no nodes.
+    void emptyHeads() {
+        const OpCase c = contrib("MultiHeadAttention", {{"num_heads", I{2}}}, {counted({2, 3, 2, 3, 0})});
+        QVERIFY(runKernel(c).ok());
+        const auto graph = graphOf(c);
+        QVERIFY(graph.ok());
+        const auto expanded = expandNodes(*graph);
+        QVERIFY(expanded.ok());
+        QCOMPARE(expanded->nodeCount(), std::size_t{1});
+    }
+
 };
 
 QTEST_APPLESS_MAIN(TestContribAttentionForms)
