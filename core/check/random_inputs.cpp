@@ -27,12 +27,14 @@ bool passesValues(const Node& node) {
 // Operators with an input that counts along another one: along an axis, that which an attribute names, or each of them. What
 // another input adds from there on must have room, if that is stated.
 constexpr std::int64_t kEachAxis = -100;
+constexpr std::size_t kNothing = static_cast<std::size_t>(-1);
 struct IndexInput {
     std::string_view op, domain;
     std::size_t index, data;
     std::int64_t axis = 0; // or the attribute's default
     const char* attribute = nullptr;
-    std::size_t added = 0;
+    std::size_t added = kNothing;
+    bool sequence = false; // the other input is [batch, rows, ...], or heads [batch, heads, rows, size]
 };
 constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr IndexInput kIndexInputs[] = {
@@ -52,10 +54,10 @@ constexpr IndexInput kIndexInputs[] = {
     {"QEmbedLayerNormalization", kMicrosoft, 1, 4},
     {"GatherBlockQuantized", kMicrosoft, 1, 0, 0, "gather_axis"},
     {"GatherND", kMicrosoft, 1, 0, kEachAxis},
-    {"Attention", kMicrosoft, 6, 4, 3},
+    {"Attention", kMicrosoft, 6, 4, 3, nullptr, 0, true},
     {"GroupQueryAttention", kMicrosoft, 5, 3, 2},
     {"GroupQueryAttention", kMicrosoft, 9, 7},
-    {"MultiHeadAttention", kMicrosoft, 8, 6, 2},
+    {"MultiHeadAttention", kMicrosoft, 8, 6, 2, nullptr, 1, true},
     {"RotaryEmbedding", kMicrosoft, 1, 2},
 };
 
@@ -98,9 +100,18 @@ private:
         if (axis < -rank || axis >= rank)
             return;
         const auto place = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-        const std::int64_t added = input.added && node.hasInput(input.added) ? extentOf(node.inputs[input.added], place) : 1;
+        const std::int64_t added = input.added == kNothing ? 1 : addedBy(node, input, place);
         const Dim& whole = (*dims)[place];
         take(whole.known() ? Dim(std::max<std::int64_t>(whole.extent - added + 1, 1)) : whole);
+    }
+    // Where keys are left out the queries hold them.
+    std::int64_t addedBy(const Node& node, const IndexInput& input, std::size_t place) const {
+        const std::size_t from = node.hasInput(input.added) || !input.sequence ? input.added : 0;
+        if (!node.hasInput(from))
+            return 1;
+        const std::optional<Dims>& dims = graph_.value(node.inputs[from]).type.dims;
+        const std::size_t rows = dims && dims->size() == 4 ? 2 : 1;
+        return extentOf(node.inputs[from], input.sequence ? rows : place);
     }
     std::int64_t extentOf(ValueId id, std::size_t axis) const {
         const TensorType& type = graph_.value(id).type;

@@ -2,6 +2,7 @@
 #include <QTest>
 
 #include "contrib_case.h"
+#include "core/check/random_inputs.h"
 
 // Attention of com.microsoft in forms that ONNX Runtime computes on GPUs only, held against others that it
 // agrees with: packed inputs, caches that are buffers, masks of 4 dimensions. And the scores as an output.
@@ -298,6 +299,7 @@ private slots:
         QFETCH(QString, words);
         QCOMPARE(refusalDifference(c, words), QString());
     }
+
     // Three queries of two heads of size 2 and a cache of one row, which gets four.
     void groupShapes_data() {
         QTest::addColumn<Tensor>("bias");
@@ -374,6 +376,36 @@ private slots:
         QCOMPARE(expanded->nodeCount(), std::size_t{1});
     }
 
+    // Lengths that are drawn leave room in the buffer for what the node writes.
+    void drawnLengths_data() {
+        QTest::addColumn<OpCase>("c");
+        const Attributes two{{"num_heads", I{2}}},
+            shared{{"num_heads", I{2}}, {"past_present_share_buffer", I{1}}};
+        const Tensor q = counted({1, 3, 4}), cache = counted({1, 2, 5, 2}), heads = counted({1, 2, 3, 2});
+        const auto mha = [&](const Tensor& query, const Tensor& key, const Tensor& value) {
+            return contrib("MultiHeadAttention", two,
+                           {query, key, value, {}, {}, {}, cache, cache, number(0)});
+        };
+        QTest::newRow("rows") << mha(q, q, q);
+        QTest::newRow("heads") << mha(q, heads, heads);
+        QTest::newRow("packed pairs") << mha(q, counted({1, 3, 2, 2, 2}), {});
+        QTest::newRow("packed") << mha(counted({1, 3, 2, 3, 2}), {}, {});
+        QTest::newRow("Attention") << contrib(
+            "Attention", shared,
+            {q, counted({4, 12}), counted({12}), {}, counted({2, 1, 2, 5, 2}), {}, number(0)});
+    }
+    void drawnLengths() {
+        QFETCH(OpCase, c);
+        const auto graph = graphOf(c);
+        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().message.c_str());
+        QCOMPARE(inputBounds(*graph).back(), I{5 - 3 + 1});
+        for (std::uint64_t seed = 0; seed < 10; ++seed) {
+            const auto inputs = randomInputs(*graph, seed);
+            QVERIFY(inputs.ok());
+            const auto outputs = Interpreter(*graph).run(*inputs);
+            QVERIFY2(outputs.ok(), outputs.ok() ? "" : outputs.error().message.c_str());
+        }
+    }
 };
 
 QTEST_APPLESS_MAIN(TestContribAttentionForms)
