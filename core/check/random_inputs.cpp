@@ -24,8 +24,8 @@ bool passesValues(const Node& node) {
     return node.domain.empty() && std::find(kPassing.begin(), kPassing.end(), node.op) != kPassing.end();
 }
 
-// Operators with an input that counts along another one: along an axis, that which an attribute names, or each of them. What
-// another input adds from there on must have room, if that is stated.
+// Operators with an input that counts along another one: along an axis, that which an attribute names, or each of them. Rows
+// that another input adds from there on must have room, if that is stated.
 constexpr std::int64_t kEachAxis = -100;
 constexpr std::size_t kNothing = static_cast<std::size_t>(-1);
 struct IndexInput {

@@ -28,7 +28,7 @@ inline std::vector<std::int64_t> countedAxes(std::size_t rank) {
     return axes;
 }
 
-// What an operator of ONNX says of images that lie so: input 0 and the one output have channels last.
+// These apply an operator of ONNX to such images: input 0 and the one output have channels last.
 Status inferChannelsLast(InferContext& in, const std::string& onnx);
 Status evalChannelsLast(EvalContext& context, const std::string& onnx);
 ValueId addChannelsLast(ExpandContext& context, const std::string& onnx,

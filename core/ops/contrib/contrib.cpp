@@ -26,7 +26,7 @@ Node withInputs(const Node& node, std::size_t count) {
     return shorter;
 }
 
-// What the shape rule says once more; a graph may have got types from declarations where the rule refused.
+// Asks the shape rule once more; a graph may have got types from declarations where the rule refused.
 Status checkExpanded(const ExpandContext& context, const InferRule& infer) {
     KnownInputs known(context, context.count());
     for (std::size_t i = 0; i < known.types.size(); ++i)

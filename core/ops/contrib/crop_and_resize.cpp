@@ -5,7 +5,7 @@
 
 // CropAndResize: boxes [y1, x1, y2, x2] of images [N, C, H, W] as pieces of one size. Boxes are shares of an
 // image, 1 being the centre of its last row or column, and corners of boxes and pieces lie on each other.
-// What lies outside of an image is extrapolation_value.
+// Points outside of an image are extrapolation_value.
 namespace tunesmith::ops {
 namespace {
 

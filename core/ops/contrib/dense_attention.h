@@ -5,7 +5,7 @@
 
 namespace tunesmith::ops {
 
-// What Attention, QAttention and MultiHeadAttention of com.microsoft share once queries, keys and values are
+// Attention, QAttention and MultiHeadAttention of com.microsoft share these once queries, keys and values are
 // heads: a cache that grows, int32 masks in several forms, and a bias. Masked scores get mask_filter_value
 // added, -10000 unless stated, so that a row that is masked as a whole is a softmax like others; only keys
 // that lie ahead, and rows of a cache that are not filled, are never seen.

@@ -47,7 +47,7 @@ Dim hiddenOf(const OpInputs& in) {
     return stated > 0 ? Dim(stated) : dimOf(in, In::recurrence, 1).value_or(Dim());
 }
 
-// What LSTM would say of the layer.
+// Infers the layer as LSTM does.
 Status inferAsLstm(InferContext& in) {
     Node node = in.node;
     node.inputs.resize(std::min(node.inputs.size(), kLstmInputs));
@@ -101,7 +101,7 @@ Tensor realWeights(const EvalContext& context, const QuantisedWeights& w) {
     return permuted(real, {0, 2, 1});
 }
 
-// What is left of floats that become bytes.
+// Rounds floats as their bytes do.
 Tensor throughBytes(const Tensor& x) {
     const CentredBytes made = dynamicBytes(x);
     Tensor real = made.values.cast(DType::f64);

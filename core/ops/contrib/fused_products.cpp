@@ -91,7 +91,7 @@ Status expandFusedGemm(ExpandContext& context) {
     return {};
 }
 
-// Which dimension of an operand comes at each place before it is multiplied. A vector stays one.
+// The order of an operand's dimensions before it is multiplied. A vector stays one.
 Axes64 operandOrder(const Node& node, std::size_t rank, const char* trans, const char* transBatch) {
     Axes64 order(rank);
     std::iota(order.begin(), order.end(), 0);

@@ -8,8 +8,7 @@
 // GroupNorm and SkipGroupNorm: a norm over the positions and channels of each group, a factor and a bias for
 // each channel, and SiLU behind them if activation is 1. Images have their channels last unless channels_last
 // is 0. SkipGroupNorm first adds skip [N, C], [N, 1, 1, C] or like x, and a bias [C]; output 1 is that sum.
-// BiasAdd is x + bias
-// + skip.
+// BiasAdd is x + bias + skip.
 namespace tunesmith::ops {
 namespace {
 
@@ -68,7 +67,7 @@ Status inferGroupNorm(InferContext& in) {
     return checkSkip(in, x, channels);
 }
 
-// What lies where: channel c of position p of image n.
+// Finds channel c of position p of image n.
 struct Images {
     std::int64_t batch, channels, positions;
     bool last;

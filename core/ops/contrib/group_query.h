@@ -8,7 +8,7 @@
 
 namespace tunesmith::ops {
 
-// What the kernel of GroupQueryAttention and its nodes share.
+// The kernel of GroupQueryAttention and its nodes share these.
 
 enum GroupInput : std::size_t {
     kGroupQuery,

@@ -118,7 +118,7 @@ private:
         return writeCache(c_, buffer, type_, rows > 0 ? c_.node.inputs[input] : ValueId(), more, past_);
     }
 
-    // What is added to scores [batch, heads, queries, keys]: minus infinity where a key is not seen.
+    // The bias of scores [batch, heads, queries, keys] has minus infinity where a key is not seen.
     ValueId visible() {
         const ValueId key = counted(form_.length, {1, 1, 1, form_.length});
         ValueId seen;

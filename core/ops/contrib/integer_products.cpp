@@ -67,7 +67,7 @@ CentredBytes storedLeft(const EvalContext& context, const QuantisedInput& input)
     return left;
 }
 
-// What a parameter says of a column.
+// Reads a parameter for a column.
 template <class T>
 T columnValue(const EvalContext& context, std::size_t index, std::int64_t column, T fallback) {
     if (!context.has(index))

@@ -130,7 +130,7 @@ Status evalMatMulNBits(EvalContext& context) {
     return {};
 }
 
-// What lies at (n, at) of a parameter that is a vector or has rows.
+// Reads (n, at) of a parameter that is a vector or has rows.
 Expr rowElement(const TensorRef& tensor, const Expr& n, const Expr& at, std::int64_t perRow) {
     return tensor->shape.size() == 1 ? load(tensor, {n * Expr(perRow) + at}) : load(tensor, {n, at});
 }

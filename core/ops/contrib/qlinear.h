@@ -9,7 +9,7 @@
 
 namespace tunesmith::ops {
 
-// What the QLinear operators of com.microsoft share: bytes with one scale and one zero point per tensor,
+// The QLinear operators of com.microsoft share these: bytes with one scale and one zero point per tensor,
 // where a zero point that is left out is 0. Arithmetic is that of ONNX Runtime's kernels for x86, in float32
 // and in their order, so that results are equal to the last bit.
 

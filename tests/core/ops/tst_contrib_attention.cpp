@@ -161,7 +161,7 @@ ContribCases dense() {
     };
 }
 
-// What a query of a batch of 2 sees, in all forms.
+// Masks of a batch of 2 in all forms.
 std::vector<std::pair<const char*, OpCase>> randomCases() {
     Rng rng(5);
     const auto x = [&](const Shape& shape, DType type = DType::f32) {
