@@ -230,6 +230,11 @@ std::optional<Dim> dimOf(const OpInputs& in, std::size_t index, std::size_t axis
     return (*in.type(index).dims)[axis];
 }
 
+Status requireInt32(const OpInputs& in, std::size_t index) {
+    return requireType(
+        in, index, [](DType type) { return type == DType::i32; }, "int32");
+}
+
 bool isIndex(DType type) {
     return type == DType::i32 || type == DType::i64;
 }

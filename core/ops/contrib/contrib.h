@@ -48,6 +48,7 @@ Status requireDims(const OpInputs& in, std::size_t index, const Dims& wanted, co
 // Two dimensions that must be equal; `what` is a whole sentence.
 Status requireEqual(const OpInputs& in, const Dim& a, const Dim& b, const std::string& what);
 Status requireRank(const OpInputs& in, std::size_t index, std::size_t rank, const std::string& meaning);
+Status requireInt32(const OpInputs& in, std::size_t index);
 Status requireInputs(const OpInputs& in, std::initializer_list<std::size_t> indices); // that these are there
 Status refuseInput(const OpInputs& in, std::size_t index,
                    const std::string& name); // one that has no meaning on a CPU

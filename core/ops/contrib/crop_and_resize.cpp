@@ -11,15 +11,11 @@ namespace {
 
 enum CropInput : std::size_t { kImages, kBoxes, kImageOf, kCropSize };
 
-bool isCropIndex(DType type) {
-    return type == DType::i32;
-}
-
 Status checkCrop(const OpInputs& in) {
     TS_TRY(requireFloat(in, kImages));
     TS_TRY(requireSameType(in, kImages, kBoxes));
     for (const std::size_t i : {kImageOf, kCropSize})
-        TS_TRY(requireType(in, i, isCropIndex, "int32"));
+        TS_TRY(requireInt32(in, i));
     const std::string mode = in.node.stringAttr("mode", "bilinear");
     if (mode != "bilinear" && mode != "nearest")
         return in.error("mode must be bilinear or nearest, not '" + mode + "'");

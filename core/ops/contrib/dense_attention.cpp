@@ -16,10 +16,6 @@ namespace {
 constexpr double kLowest = std::numeric_limits<float>::lowest();
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-bool isMaskNumber(DType type) {
-    return type == DType::i32;
-}
-
 bool masksNothing(const Shape& mask, const AttentionShape& s) {
     return mask.size() == 2 && mask[1] == 1 && (s.keys != 1 || mask[0] != s.batch);
 }
@@ -176,7 +172,7 @@ Status checkDenseMask(const OpInputs& in, std::size_t mask, const Dim& batch, co
                       const Dim& keys, const Dim& rows, bool buffer) {
     if (!in.has(mask))
         return {};
-    TS_TRY(requireType(in, mask, isMaskNumber, "int32"));
+    TS_TRY(requireInt32(in, mask));
     if (!in.type(mask).dims)
         return {};
     const Dims& dims = *in.type(mask).dims;

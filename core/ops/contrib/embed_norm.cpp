@@ -26,10 +26,6 @@ constexpr QuantisedInput kQEmbedTables[] = {
     {kWords, 8, 13}, {kPositions, 9, 14}, {kSegments, 10, 15}, {kEmbedGamma, 11, 16}, {kEmbedBeta, 12, 17}};
 constexpr float kEmbedEpsilon = 1e-12F; // ONNX Runtime's where the attribute is missing
 
-bool isInt32(DType type) {
-    return type == DType::i32;
-}
-
 Status checkEmbedShapes(const OpInputs& in) {
     const std::optional<Dim> hidden = dimOf(in, kWords, 1), batch = dimOf(in, kIds, 0),
                              length = dimOf(in, kIds, 1);
@@ -58,7 +54,7 @@ Status inferEmbedNorm(InferContext& in) {
     TS_TRY(requireInputs(in, {kIds, kWords, kPositions, kEmbedGamma, kEmbedBeta}));
     for (const std::size_t i : {kIds, kSegmentIds, kMask, kPositionIds})
         if (in.has(i))
-            TS_TRY(requireType(in, i, isInt32, "int32"));
+            TS_TRY(requireInt32(in, i));
     TS_TRY(requireFloat(in, kWords));
     for (const std::size_t i : {kPositions, kSegments, kEmbedGamma, kEmbedBeta})
         if (in.has(i))

@@ -14,10 +14,6 @@
 namespace tunesmith::ops {
 namespace {
 
-bool isTotal(DType type) {
-    return type == DType::i32;
-}
-
 Status checkGroupAttributes(const OpInputs& in) {
     const GroupHeads h(in.node);
     if (h.heads < 1 || h.kvHeads < 1 || h.heads % h.kvHeads != 0)
@@ -116,7 +112,7 @@ Status inferGroupAttention(InferContext& in) {
         if (in.has(input))
             TS_TRY(requireSameType(in, kGroupQuery, input));
     for (const GroupInput input : {kSeqLens, kTotal})
-        TS_TRY(requireType(in, input, isTotal, "int32"));
+        TS_TRY(requireInt32(in, input));
     TS_TRY(requireOneElement(in, kTotal));
     TS_TRY(requireRank(in, kGroupQuery, 3, "batch, sequence and heads"));
     for (TensorType& output : in.outputs)

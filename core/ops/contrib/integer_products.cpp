@@ -179,8 +179,7 @@ Status inferQGemm(InferContext& in) {
     in.outputs[0].dims = Dims{*rows, *columns};
     if (!in.has(kGemmC))
         return {};
-    TS_TRY(requireType(
-        in, kGemmC, [](DType type) { return type == DType::i32; }, "int32"));
+    TS_TRY(requireInt32(in, kGemmC));
     if (in.type(kGemmC).dims && !broadcastsTo(*in.type(kGemmC).dims, *in.outputs[0].dims))
         return in.error("input 6 is " + in.type(kGemmC).text() + ", which does not broadcast to the product");
     return {};

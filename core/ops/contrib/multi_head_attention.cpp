@@ -89,8 +89,7 @@ Status checkMultiHeadInputs(const OpInputs& in) {
     if (in.has(kMhaPastKey) != in.has(kMhaPastValue))
         return in.error("past_key and past_value must come together");
     if (in.has(kMhaPastLength)) {
-        TS_TRY(requireType(
-            in, kMhaPastLength, [](DType type) { return type == DType::i32; }, "int32"));
+        TS_TRY(requireInt32(in, kMhaPastLength));
         TS_TRY(requireOneElement(in, kMhaPastLength));
     }
     return refuseInput(in, kMhaBeams, "cache_indirection");

@@ -10,12 +10,8 @@
 namespace tunesmith::ops {
 namespace {
 
-bool isAxisNumber(DType type) {
-    return type == DType::i32;
-}
-
 Status inferExpandDims(InferContext& in) {
-    TS_TRY(requireType(in, 1, isAxisNumber, "int32"));
+    TS_TRY(requireInt32(in, 1));
     TS_TRY(requireOneElement(in, 1));
     in.outputs[0] = TensorType(in.type(0).dtype);
     if (!in.type(0).dims || !in.isConstant(1))

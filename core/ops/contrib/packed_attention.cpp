@@ -78,8 +78,7 @@ Status checkPackedTypes(const OpInputs& in, const PackedLayout& layout) {
     if (!isPackedBuffer(in.node, layout))
         return {}; // past_sequence_length says nothing more
     TS_TRY(requireInputs(in, {layout.past, layout.pastLength}));
-    TS_TRY(requireType(
-        in, layout.pastLength, [](DType type) { return type == DType::i32; }, "int32"));
+    TS_TRY(requireInt32(in, layout.pastLength));
     return requireOneElement(in, layout.pastLength);
 }
 
