@@ -10,16 +10,11 @@ namespace tunesmith::ops {
 Status inferChannelsLast(InferContext& in, const std::string& onnx) {
     if (!in.type(0).dims)
         return inferAs(in, onnx, in.count());
-    std::vector<TensorType> types;
-    std::vector<Tensor> constants;
-    for (std::size_t i = 0; i < in.count(); ++i) {
-        types.push_back(in.has(i) ? in.type(i) : TensorType());
-        constants.push_back(in.has(i) ? in.constant(i) : Tensor());
-    }
-    if (types[0].dims->size() < 3)
-        return in.error("input 0 is " + types[0].text() + " but must have batch, positions and channels");
-    types[0].dims = channelsSecond(*types[0].dims);
-    InferContext second(in.node, in.opset, std::move(types), std::move(constants));
+    if (in.type(0).dims->size() < 3)
+        return in.error("input 0 is " + in.type(0).text() + " but must have batch, positions and channels");
+    KnownInputs known(in, in.count());
+    known.types[0].dims = channelsSecond(*known.types[0].dims);
+    InferContext second(in.node, in.opset, std::move(known.types), std::move(known.constants));
     second.outputs = in.outputs;
     TS_TRY(inferAs(second, onnx, second.count()));
     in.outputs[0] = second.outputs[0];

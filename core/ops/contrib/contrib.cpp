@@ -9,17 +9,6 @@
 namespace tunesmith::ops {
 namespace {
 
-struct KnownInputs {
-    std::vector<TensorType> types;
-    std::vector<Tensor> constants;
-    KnownInputs(const OpInputs& in, std::size_t count) {
-        for (std::size_t i = 0; i < std::min(count, in.count()); ++i) {
-            types.push_back(in.has(i) ? in.type(i) : TensorType());
-            constants.push_back(in.has(i) ? in.constant(i) : Tensor());
-        }
-    }
-};
-
 Node withInputs(const Node& node, std::size_t count) {
     Node shorter = node;
     shorter.inputs.resize(std::min(count, node.inputs.size()));
@@ -92,6 +81,13 @@ std::string positionText(std::size_t index) {
 }
 
 } // namespace
+
+KnownInputs::KnownInputs(const OpInputs& in, std::size_t count) {
+    for (std::size_t i = 0; i < std::min(count, in.count()); ++i) {
+        types.push_back(in.has(i) ? in.type(i) : TensorType());
+        constants.push_back(in.has(i) ? in.constant(i) : Tensor());
+    }
+}
 
 void addExpanded(OperatorList& list, const std::string& name, Arity arity, const InferRule& infer,
                  const Kernel& kernel, const ExpandRule& expand) {

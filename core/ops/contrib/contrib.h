@@ -30,6 +30,13 @@ void addReference(OperatorList& list, const std::string& name, Arity arity, cons
 void addCopy(OperatorList& list, const std::string& name, Fusion fusion, const std::string& onnx,
              std::int64_t opset);
 
+// Copies of what is known of the first `count` inputs, to be asked of another rule.
+struct KnownInputs {
+    std::vector<TensorType> types;
+    std::vector<Tensor> constants;
+    KnownInputs(const OpInputs& in, std::size_t count);
+};
+
 // A rule that an operator of ONNX has, for the first `inputs` of this node.
 Status inferAs(InferContext& in, const std::string& onnx, std::size_t inputs);
 Status evalAs(EvalContext& context, const std::string& onnx, std::size_t inputs);

@@ -51,19 +51,15 @@ Dim hiddenOf(const OpInputs& in) {
 Status inferAsLstm(InferContext& in) {
     Node node = in.node;
     node.inputs.resize(std::min(node.inputs.size(), kLstmInputs));
-    std::vector<TensorType> types;
-    std::vector<Tensor> constants;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        types.push_back(in.has(i) ? in.type(i) : TensorType());
-        constants.push_back(in.has(i) ? in.constant(i) : Tensor());
-    }
+    KnownInputs known(in, node.inputs.size());
     for (const QuantisedWeights& w : {kLstmW, kLstmR}) {
-        types[w.value].dtype = DType::f32;
-        if (types[w.value].dims)
-            std::swap((*types[w.value].dims)[1], (*types[w.value].dims)[2]);
-        constants[w.value] = {};
+        TensorType& type = known.types[w.value];
+        type.dtype = DType::f32;
+        if (type.dims)
+            std::swap((*type.dims)[1], (*type.dims)[2]);
+        known.constants[w.value] = {};
     }
-    InferContext lstm(node, in.opset, std::move(types), std::move(constants));
+    InferContext lstm(node, in.opset, std::move(known.types), std::move(known.constants));
     lstm.outputs = in.outputs;
     TS_TRY(inferLstm(lstm));
     in.outputs = std::move(lstm.outputs);

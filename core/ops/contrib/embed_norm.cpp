@@ -135,17 +135,15 @@ Node withoutParameters(Node node) {
 
 Status inferQEmbedNorm(InferContext& in) {
     TS_TRY(requireInputs(in, {kIds, kWords, kPositions, kEmbedGamma, kEmbedBeta}));
-    std::vector<TensorType> types;
-    std::vector<Tensor> constants(std::min(in.count(), kQEmbedInputs));
-    for (std::size_t i = 0; i < constants.size(); ++i)
-        types.push_back(in.has(i) ? in.type(i) : TensorType());
+    KnownInputs known(in, kQEmbedInputs);
     for (const QuantisedInput& table : kQEmbedTables)
         if (in.has(table.value)) {
             TS_TRY(checkQuantised(in, table));
-            types[table.value].dtype = in.type(table.scale).dtype;
+            known.types[table.value].dtype = in.type(table.scale).dtype;
+            known.constants[table.value] = {};
         }
     const Node node = withoutParameters(in.node);
-    InferContext real(node, in.opset, std::move(types), std::move(constants));
+    InferContext real(node, in.opset, std::move(known.types), std::move(known.constants));
     real.outputs = in.outputs;
     TS_TRY(inferEmbedNorm(real));
     in.outputs = std::move(real.outputs);

@@ -54,15 +54,12 @@ struct FullRange {
 Status inferContribRange(InferContext& in) {
     TS_TRY(requireInputs(in, {0, 1}));
     TS_TRY(requireNumeric(in, 0));
-    std::vector<TensorType> types;
-    std::vector<Tensor> constants;
-    for (std::size_t i = 0; i < in.count(); ++i) {
-        types.push_back(in.has(i) ? in.type(i) : in.type(0));
-        constants.push_back(in.has(i) ? in.constant(i) : Tensor());
-    }
-    types.resize(3, TensorType(in.type(0).dtype, Dims()));
-    const FullRange full(in.node, std::move(constants), in.type(0).dtype);
-    InferContext range(full.node, in.opset, std::move(types), full.values);
+    KnownInputs known(in, 3);
+    known.types.resize(3);
+    if (!in.has(2))
+        known.types[2] = TensorType(in.type(0).dtype, Dims());
+    const FullRange full(in.node, std::move(known.constants), in.type(0).dtype);
+    InferContext range(full.node, in.opset, std::move(known.types), full.values);
     range.outputs = in.outputs;
     TS_TRY(inferAs(range, "Range", 3));
     in.outputs = std::move(range.outputs);
