@@ -2,6 +2,7 @@
 #include "core/ops/contrib/contrib.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/ops/evaluate_node.h"
 #include "core/ops/movement.h"
@@ -149,6 +150,13 @@ Status evalAs(EvalContext& context, const std::string& onnx, std::size_t inputs)
     TS_TRY(onnxOperator(onnx).eval(shorter));
     context.outputs = std::move(shorter.outputs);
     return {};
+}
+
+ValueId countedFrom(ExpandContext& context, std::int64_t first, const Shape& shape) {
+    Tensor numbers = Tensor::zeros(DType::i64, shape);
+    const std::span<std::int64_t> values = numbers.mutableData<std::int64_t>();
+    std::iota(values.begin(), values.end(), first);
+    return context.addConstant(std::move(numbers));
 }
 
 ValueId addMicrosoft(ExpandContext& context, const std::string& op, std::vector<ValueId> inputs,

@@ -41,6 +41,8 @@ struct KnownInputs {
 Status inferAs(InferContext& in, const std::string& onnx, std::size_t inputs);
 Status evalAs(EvalContext& context, const std::string& onnx, std::size_t inputs);
 
+// A constant in an expansion: int64 numbers from `first` on, one after the other.
+ValueId countedFrom(ExpandContext& context, std::int64_t first, const Shape& shape);
 // A node of com.microsoft in an expansion.
 ValueId addMicrosoft(ExpandContext& context, const std::string& op, std::vector<ValueId> inputs,
                      std::map<std::string, Attribute> attributes);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "core/ops/broadcast.h"
 #include "core/ops/contrib/cache_buffer.h"
@@ -96,11 +95,10 @@ private:
             return c_.add("Less", keys(0), past);
         };
         const std::int64_t past = form_.isBuffer() ? 0 : form_.past;
-        const ValueId behind =
-            form_.ahead ? ValueId() : since(counted(s_.queries, past + 1, {s_.queries, 1}));
+        const ValueId behind = form_.ahead ? ValueId() : since(countedFrom(c_, past + 1, {s_.queries, 1}));
         if (!form_.isBuffer())
             return behind;
-        const ValueId filled = since(counted(1, form_.fresh, {1, 1}));
+        const ValueId filled = since(countedFrom(c_, form_.fresh, {1, 1}));
         return behind.valid() ? c_.add("And", behind, filled) : filled;
     }
     // Numbers for the keys that a mask or bias of `own` shape does not have.
@@ -117,12 +115,7 @@ private:
         return c_.type(input).dtype == type_ ? c_.node.inputs[input] : c_.cast(c_.node.inputs[input], type_);
     }
     ValueId number(double value) { return c_.number(type_, value); }
-    ValueId counted(std::int64_t count, std::int64_t first, const Shape& shape) {
-        std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-        std::iota(values.begin(), values.end(), first);
-        return c_.addConstant(Tensor::ofInts(values).reshaped(shape));
-    }
-    ValueId keys(std::int64_t first) { return counted(s_.keys, first, {1, 1, 1, s_.keys}); }
+    ValueId keys(std::int64_t first) { return countedFrom(c_, first, {1, 1, 1, s_.keys}); }
 
     // bool, as broadcasts to the scores
     ValueId masked() {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <limits>
-#include <numeric>
 
 #include "core/ops/contrib/cache_buffer.h"
 #include "core/ops/contrib/dense_attention.h"
@@ -96,7 +95,7 @@ private:
         if (!cos_.valid()) {
             const ValueId rows = c_.has(kGroupPositions) ? c_.node.inputs[kGroupPositions]
                                                          : c_.add("Add", c_.reshape(past_, {s_.batch, 1}),
-                                                                  counted(s_.queries, {1, s_.queries}));
+                                                                  countedFrom(c_, 0, {1, s_.queries}));
             cos_ = c_.add("Gather", c_.widened(c_.node.inputs[kGroupCos], type_), rows);
             sin_ = c_.add("Gather", c_.widened(c_.node.inputs[kGroupSin], type_), rows);
         }
@@ -120,10 +119,10 @@ private:
 
     // The bias of scores [batch, heads, queries, keys] has minus infinity where a key is not seen.
     ValueId visible() {
-        const ValueId key = counted(form_.length, {1, 1, 1, form_.length});
+        const ValueId key = countedFrom(c_, 0, {1, 1, 1, form_.length});
         ValueId seen;
         if (form_.causal) {
-            const ValueId position = c_.add("Add", past_, counted(s_.queries, {1, 1, s_.queries, 1}));
+            const ValueId position = c_.add("Add", past_, countedFrom(c_, 0, {1, 1, s_.queries, 1}));
             seen = c_.add("Not", {c_.add("Greater", key, position)});
             if (form_.window >= 0)
                 seen = c_.add("And", seen,
@@ -156,11 +155,6 @@ private:
     }
 
     ValueId number(std::int64_t value) { return c_.addConstant(Tensor::scalar(value)); }
-    ValueId counted(std::int64_t count, const Shape& shape) {
-        std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-        std::iota(values.begin(), values.end(), 0);
-        return c_.addConstant(Tensor::ofInts(values).reshaped(shape));
-    }
 
     ExpandContext& c_;
     const GroupForm& form_;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <numeric>
-
 #include "core/ops/contrib/contrib.h"
 #include "core/ops/movement.h"
 #include "core/ops/rotary.h"
@@ -79,11 +77,8 @@ Status expandRotaryEmbedding(ExpandContext& context) {
     TS_ASSIGN(const RotaryShape s, embeddingShape(context, x, context.type(kCosines).shape()[1]));
     const DType type = context.type(kRotated).dtype;
     ValueId rows = context.cast(context.node.inputs[kRotaryIds], DType::i64);
-    if (context.type(kRotaryIds).dims->size() == 1) {
-        std::vector<std::int64_t> counted(static_cast<std::size_t>(s.length));
-        std::iota(counted.begin(), counted.end(), 0);
-        rows = context.add("Add", rows, context.addConstant(Tensor::ofInts(counted).reshaped({1, s.length})));
-    }
+    if (context.type(kRotaryIds).dims->size() == 1)
+        rows = context.add("Add", rows, countedFrom(context, 0, {1, s.length}));
     const auto angles = [&](RotaryEmbeddingInput cache) {
         return context.add("Gather", context.widened(context.node.inputs[cache], type), rows);
     };
