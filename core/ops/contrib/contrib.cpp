@@ -239,6 +239,10 @@ Status requireInt32(const OpInputs& in, std::size_t index) {
         in, index, [](DType type) { return type == DType::i32; }, "int32");
 }
 
+DType statisticType(DType type) {
+    return type == DType::f64 || type == DType::undefined ? type : DType::f32;
+}
+
 bool isIndex(DType type) {
     return type == DType::i32 || type == DType::i64;
 }

@@ -65,5 +65,6 @@ Status refuseInput(const OpInputs& in, std::size_t index,
 std::optional<Dim> dimOf(const OpInputs& in, std::size_t index,
                          std::size_t axis); // none where the rank is not known
 bool isIndex(DType type);                   // int32, int64
+DType statisticType(DType type); // of a mean or factor that a norm puts out, open where the input's is
 
 } // namespace tunesmith::ops

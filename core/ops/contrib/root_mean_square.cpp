@@ -28,7 +28,7 @@ Status inferSimplifiedNorm(InferContext& in) {
     in.outputs[0] = TensorType(in.type(1).dtype);
     in.outputs[0].dims = in.type(0).dims;
     if (in.outputs.size() > 1)
-        in.outputs[1] = TensorType(in.type(0).dtype == DType::f64 ? DType::f64 : DType::f32);
+        in.outputs[1] = TensorType(statisticType(in.type(0).dtype));
     if (!in.type(0).dims)
         return {};
     const Dims& x = *in.type(0).dims;

@@ -33,7 +33,7 @@ Status inferSkipNorm(InferContext& in, const SkipNorm& norm) {
             TS_TRY(requireSameType(in, 0, i));
     for (const std::size_t i : {kMean, kInverse})
         if (i < in.outputs.size())
-            in.outputs[i] = TensorType(in.type(0).dtype == DType::f64 ? DType::f64 : DType::f32);
+            in.outputs[i] = TensorType(statisticType(in.type(0).dtype));
     if (in.outputs.size() > kSum)
         in.outputs[kSum] = in.type(0);
     if (!in.type(0).dims)

@@ -222,6 +222,23 @@ private slots:
                  QString());
     }
 
+    // Statistics of inputs that are not known yet have the type that a model declares.
+    void statisticsOfUnknownTypes() {
+        const auto statistic = [](const OpCase& c, DType type) {
+            const std::vector<TensorType> types(c.inputs.size(), TensorType(type));
+            const auto y = runRule(nodeOf(c), 17, types, std::vector<Tensor>(types.size()));
+            return y.ok() ? (*y)[1].dtype : DType::boolean;
+        };
+        const Tensor x = counted({1, 2});
+        for (const OpCase& c :
+             {contrib("SkipLayerNormalization", {}, {x, x, x}, 3),
+              OpCase{.op = "SimplifiedLayerNormalization", .inputs = {x, x}, .outputs = 2}}) {
+            QCOMPARE(statistic(c, DType::undefined), DType::undefined);
+            QCOMPARE(statistic(c, DType::f64), DType::f64);
+            QCOMPARE(statistic(c, DType::f16), DType::f32);
+        }
+    }
+
     void refused_data() {
         QTest::addColumn<OpCase>("c");
         QTest::addColumn<QString>("words");
