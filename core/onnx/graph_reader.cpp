@@ -119,7 +119,7 @@ bool contradicts(const TensorType& declared, const Tensor& tensor) {
     return false;
 }
 
-// What kernels are made for: the weights of layers.
+// Finds the weights of layers, for which kernels are made.
 std::set<std::string> layerWeights(const onnx::GraphProto& graph) {
     static const std::set<std::string> layers = {"Conv", "ConvTranspose", "Gemm", "MatMul", "LSTM", "GRU", "RNN"};
     std::set<std::string> names;

@@ -73,7 +73,7 @@ Status parse(Message& message, const InputFile& file, const std::filesystem::pat
     return parsed ? Status() : notA(kind);
 }
 
-// What else a file may be, told apart from damage.
+// Names other kinds of files, so that they are told apart from damage.
 Status checkKind(const InputFile& file, const std::filesystem::path& path) {
     TS_ASSIGN(const MappedBytes mapped, mapFile(file, path));
     for (const std::string& sentence : {foreignKind(mapped.bytes.first(std::min(mapped.bytes.size(), kBeginning))),
@@ -94,7 +94,7 @@ void collectUnknown(const onnx::GraphProto& graph, std::set<std::string>& names)
     }
 }
 
-// Which operators may be the reason for a version: those that are not known here.
+// Lists operators that are not known here: they may be the reason for a version.
 std::string newOperators(const onnx::ModelProto& model) {
     std::set<std::string> names;
     collectUnknown(model.graph(), names);

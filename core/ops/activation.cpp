@@ -298,7 +298,7 @@ Status evalClip(EvalContext& context) {
     return {};
 }
 
-// Whatever is no number gives way to what limits nothing.
+// A bound that is NaN limits nothing.
 Expr limitOr(const Expr& limit, double nothing) {
     if (!isFloat(limit->type))
         return limit;

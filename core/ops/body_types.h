@@ -4,10 +4,10 @@
 
 namespace tunesmith {
 
-// What is known of the values that a Loop, a Scan or a SequenceMap hands to its body, on every turn: what a state is at first and what the
+// Types of the values that a Loop, a Scan or a SequenceMap hands to its body, on every turn: what a state is at first and what the
 // body makes of it, together. Exporters leave these types out or state those of the first turn; runtimes want them right.
 
-// What holds for both: the rank if it is the same, extents that are the same.
+// Keeps what two types share: the rank if it is the same, extents that are the same.
 TensorType commonType(const TensorType& a, const TensorType& b);
 // Whether everything that `general` says holds for `special`, too.
 bool covers(const TensorType& general, const TensorType& special);

@@ -119,7 +119,7 @@ TensorType withLeadingDim(TensorType type, const Dim& dim) {
 
 std::size_t loopStates(std::size_t inputs) { return inputs > 2 ? inputs - 2 : 0; }
 
-// Of what comes out of turns: extents that the body may change from one turn to the next are not known.
+// Forgets, of values that come out of turns, extents that the body may change from one turn to the next.
 void keepOnly(TensorType& type, bool steady) {
     if (!type.dims)
         return;

@@ -86,7 +86,7 @@ Result<std::int64_t> loopTurns(const ExpandContext& context, const Graph& body) 
     return std::max<std::int64_t>(context.constant(0).asInt(0), 0);
 }
 
-// What no turn gathers has no elements, but a shape.
+// A value that no turn gathers has a shape and no elements.
 Status checkNothingGathered(const ExpandContext& context, std::size_t states) {
     for (std::size_t i = states; i < context.outputs.size(); ++i)
         if (context.wanted(i) && !context.outputType(i).isStatic())
