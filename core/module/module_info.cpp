@@ -96,6 +96,29 @@ Result<ModuleInfo> parseInfo(const fs::path& folder, json document) {
     return info;
 }
 
+// Bytes of a tensor whose shape is known; none where they cannot be counted.
+std::optional<std::int64_t> bytesOf(const ModuleTensor& tensor) {
+    const auto elements = checkedElementCount(tensor.shape);
+    std::int64_t bits = 0;
+    if (!elements || __builtin_mul_overflow(*elements, bitSize(tensor.type), &bits))
+        return {};
+    return bits / 8 + (bits % 8 != 0);
+}
+
+bool defaultsAreThere(const ModuleInfo& info, std::uintmax_t weightBytes) {
+    return std::ranges::all_of(info.inputs, [&](const ModuleTensor& input) {
+        if (!input.fallback)
+            return true;
+        const auto bytes = bytesOf(input);
+        return *input.fallback >= 0 && bytes && static_cast<std::uintmax_t>(*input.fallback) <= weightBytes && static_cast<std::uintmax_t>(*bytes) <= weightBytes - static_cast<std::uintmax_t>(*input.fallback);
+    });
+}
+
+bool flopsCanBeCounted(const std::vector<ModuleStep>& steps) {
+    std::int64_t sum = 0;
+    return std::ranges::none_of(steps, [&](const ModuleStep& step) { return step.flops < 0 || __builtin_add_overflow(sum, step.flops, &sum); });
+}
+
 Status checkContents(const ModuleInfo& info, const fs::path& description) {
     const auto damaged = [&](const std::string& what) {
         return inputError(description.string() + " is damaged (" + what + "); export the module again");
@@ -108,14 +131,22 @@ Status checkContents(const ModuleInfo& info, const fs::path& description) {
         for (const ModuleTensor& tensor : *tensors)
             if (bitSize(tensor.type) == 0 || (!checkedElementCount(tensor.shape) && (tensors == &info.inputs || !tensor.isOpen())))
                 return damaged("'" + tensor.name + "' has no type or shape");
+    if (!flopsCanBeCounted(info.steps))
+        return damaged("the operations of its steps cannot be counted");
     bool library = false, weights = false;
+    std::uintmax_t weightBytes = 0;
     for (const ModuleFile& file : info.files) {
         if (fs::path(file.name).is_absolute() || file.name.find("..") != std::string::npos)
             return damaged("'" + file.name + "' leaves the folder");
         library |= info.folder / file.name == info.library();
-        weights |= info.folder / file.name == info.weights();
+        if (info.folder / file.name == info.weights()) {
+            weights = true;
+            weightBytes = file.bytes;
+        }
     }
-    return library && weights ? Status() : damaged("the library or the weights are not listed");
+    if (!library || !weights)
+        return damaged("the library or the weights are not listed");
+    return defaultsAreThere(info, weightBytes) ? Status() : damaged("a default value of an input lies outside of the weights");
 }
 
 // Examples and headers may be changed or left out by their owner; what runs must be there.
