@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <google/protobuf/stubs/logging.h>
 
 #include "core/executors/device_session.h"
@@ -11,7 +9,9 @@
 #include "core/executors/wire.h"
 #include "core/measure/machine.h"
 #include "core/schedule/kernel_messages.h"
-#include "tests/fuzz/remote_target.h"
+#include "tests/fuzz/promise.h"
+#include "tests/fuzz/seeds.h"
+#include "tests/fuzz/targets.h"
 
 namespace tunesmith::fuzz {
 namespace {
@@ -21,14 +21,7 @@ enum class Door : unsigned char { request, reply, registration, wish, open, requ
 constexpr unsigned kDoors = 7;
 constexpr unsigned char kCut = 0xfe; // in no UTF-8
 
-void require(bool holds, const char* what) {
-    if (holds)
-        return;
-    std::fprintf(stderr, "broken promise: %s\n", what);
-    std::abort();
-}
-
-bool isSentence(const Error& error) { return !error.message.empty() && error.message.find('\n') == std::string::npos; }
+bool isSentence(const Error& error) { return fuzz::isSentence(error.message); }
 
 DeviceInfo device() {
     DeviceInfo device{"fuzz", "127.0.0.1:1", {"cpu"}, "avx2", "znver4", 2};

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/fuzz/targets.h"
 
-#include <cstdio>
-#include <cstdlib>
-
 #include "core/check/equivalence.h"
 #include "core/check/random_inputs.h"
 #include "core/onnx/export.h"
@@ -12,18 +9,10 @@
 #include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
 #include "core/ops/settle_choices.h"
+#include "tests/fuzz/promise.h"
 
 namespace tunesmith::fuzz {
 namespace {
-
-void require(bool holds, const std::string& what) {
-    if (holds)
-        return;
-    std::fprintf(stderr, "broken promise: %s\n", what.c_str());
-    std::abort();
-}
-
-bool isSentence(const std::string& text) { return !text.empty() && text.find('\n') == std::string::npos; }
 
 // Results of small graphs only: an oracle, not a benchmark.
 bool isSmall(const Graph& graph) {

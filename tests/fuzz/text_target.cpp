@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include "core/check/random_inputs.h"
 #include "core/ops/coverage.h"
@@ -12,19 +10,11 @@
 #include "core/te/graph.h"
 #include "core/te/printer.h"
 #include "tests/core/te/schedule_case.h"
+#include "tests/fuzz/promise.h"
 #include "tests/fuzz/targets.h"
 
 namespace tunesmith::fuzz {
 namespace {
-
-void require(bool holds, const std::string& what) {
-    if (holds)
-        return;
-    std::fprintf(stderr, "broken promise: %s\n", what.c_str());
-    std::abort();
-}
-
-bool isSentence(const std::string& text) { return !text.empty() && text.find('\n') == std::string::npos; }
 
 std::int64_t stepsOf(const loops::Program& program) {
     double steps = 0;

@@ -2,7 +2,8 @@
 #include <QTest>
 
 #include "core/base/rng.h"
-#include "tests/fuzz/remote_target.h"
+#include "tests/fuzz/seeds.h"
+#include "tests/fuzz/targets.h"
 
 using namespace tunesmith;
 
