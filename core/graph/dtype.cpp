@@ -82,6 +82,13 @@ DType dtypeFromName(std::string_view name) {
     return DType::undefined;
 }
 
+DType dtypeFromNumber(std::int64_t number) {
+    for (const auto& fact : kFacts)
+        if (static_cast<std::int64_t>(fact.type) == number)
+            return fact.type;
+    return DType::undefined;
+}
+
 bool isFloat(DType type) {
     return type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
 }

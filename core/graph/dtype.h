@@ -44,6 +44,7 @@ bool isPacked(DType type);        // several elements in a byte
 DType widenedType(DType type);    // what holds every value of a stored type: float32, int8 or uint8; else the type itself
 std::string_view dtypeName(DType type); // numpy's names: "float32", "int64", "bool", "bfloat16" ...
 DType dtypeFromName(std::string_view name); // undefined for unknown names
+DType dtypeFromNumber(std::int64_t number); // one of ONNX's, as attributes carry them; undefined for unknown ones
 bool isFloat(DType type);   // of those that kernels compute in, as the next two
 bool isInteger(DType type); // without bool
 bool isSigned(DType type);

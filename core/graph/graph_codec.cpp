@@ -202,7 +202,7 @@ private:
     }
 
     TensorType type() {
-        TensorType type(static_cast<DType>(number()));
+        TensorType type(dtypeFromNumber(static_cast<std::int64_t>(number())));
         if (const std::uint64_t kind = number(); kind != 0 && !failed_) {
             OpaqueType opaque;
             opaque.text = text();
@@ -223,7 +223,7 @@ private:
     }
 
     Result<Tensor> tensor() {
-        const auto type = static_cast<DType>(number());
+        const DType type = dtypeFromNumber(static_cast<std::int64_t>(number()));
         Shape shape = integers();
         const auto elements = checkedElementCount(shape);
         if (!elements || failed_)

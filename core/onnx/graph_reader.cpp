@@ -88,9 +88,8 @@ TensorType readType(const onnx::TypeProto& proto) {
                 OpaqueType{std::move(text), proto.SerializeAsString(), kindOfType(proto), elementOf(proto)});
         return type;
     }
-    const int element = proto.tensor_type().elem_type();
-    TensorType type(element > 0 && element < 256 ? static_cast<DType>(element) : DType::undefined);
-    if (bitSize(type.dtype) == 0 && type.dtype != DType::string)
+    TensorType type(dtypeFromNumber(proto.tensor_type().elem_type()));
+    if (type.dtype == DType::undefined)
         return {}; // what has no element type that we know is not written back either
     if (!proto.tensor_type().has_shape())
         return type;

@@ -20,9 +20,8 @@ constexpr std::uint64_t kLargestDense = std::uint64_t{3} << 25; // bytes of all 
 constexpr std::uint64_t kDataAlignment = 64;
 
 Result<DType> readType(int number) {
-    const auto type = static_cast<DType>(number);
-    const bool known = number > 0 && number < 256 && (bitSize(type) > 0 || type == DType::string);
-    if (!known)
+    const DType type = dtypeFromNumber(number);
+    if (type == DType::undefined)
         return unsupportedError(
             "its element type " +
             (onnx::TensorProto::DataType_IsValid(number)

@@ -7,7 +7,7 @@ namespace {
 
 Status inferBitCast(InferContext& in) {
     const std::int64_t code = in.node.intAttr("to", 0);
-    const DType from = in.type(0).dtype, to = code > 0 && code < 256 ? static_cast<DType>(code) : DType::undefined;
+    const DType from = in.type(0).dtype, to = dtypeFromNumber(code);
     if (bitSize(to) == 0)
         return in.unsupported("element type " + std::to_string(code) + " has no bits to be seen as");
     if (from != DType::undefined && bitSize(from) != bitSize(to))

@@ -182,9 +182,10 @@ Status evalRange(EvalContext& context, const std::vector<TensorType>& types) {
 
 Status inferEyeLike(InferContext& in) {
     in.outputs[0] = in.type(0);
-    if (in.node.has("dtype"))
-        in.outputs[0].dtype = static_cast<DType>(in.node.intAttr("dtype", 1) & 31);
-    if (bitSize(in.outputs[0].dtype) == 0 && in.outputs[0].dtype != DType::undefined)
+    const bool stated = in.node.has("dtype");
+    if (stated)
+        in.outputs[0].dtype = dtypeFromNumber(in.node.intAttr("dtype", 1));
+    if (bitSize(in.outputs[0].dtype) == 0 && (stated || in.outputs[0].dtype != DType::undefined))
         return in.unsupported("cannot make elements of its type");
     if (in.type(0).dims && in.type(0).dims->size() != 2)
         return in.error("wants a matrix, not " + in.type(0).text());

@@ -39,7 +39,10 @@ Result<std::size_t> placeIn(const EvalContext& context, std::size_t input, std::
 }
 
 Status inferSequenceEmpty(InferContext& in) {
-    in.outputs[0] = TensorType::sequenceOf(TensorType(static_cast<DType>(in.node.intAttr("dtype", 1))));
+    const DType type = dtypeFromNumber(in.node.intAttr("dtype", 1));
+    if (type == DType::undefined)
+        return in.unsupported("dtype " + std::to_string(in.node.intAttr("dtype", 1)) + " is no element type that is known");
+    in.outputs[0] = TensorType::sequenceOf(TensorType(type));
     return {};
 }
 Status evalSequenceEmpty(EvalContext& context) {

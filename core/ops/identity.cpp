@@ -38,8 +38,8 @@ Status castTo(InferContext& in, DType type) {
 
 Status inferCast(InferContext& in) {
     const std::int64_t code = in.node.intAttr("to", 0);
-    const auto type = code > 0 && code < 256 ? static_cast<DType>(code) : DType::undefined;
-    if (type != DType::string && bitSize(type) == 0)
+    const DType type = dtypeFromNumber(code);
+    if (type == DType::undefined)
         return in.unsupported("cannot cast to element type " + std::to_string(code));
     return castTo(in, type);
 }
@@ -77,7 +77,7 @@ Status castElements(EvalContext& context, DType type) {
 
 // Not as movements are: those see strings as numbers of a table.
 Status evalCast(EvalContext& context) {
-    return castElements(context, static_cast<DType>(context.node.intAttr("to", 0)));
+    return castElements(context, dtypeFromNumber(context.node.intAttr("to", 0)));
 }
 
 Status evalCastLike(EvalContext& context) { return castElements(context, context.input(1).type()); }
@@ -104,7 +104,7 @@ Status castUnpacked(ExpandContext& context) {
 void registerIdentity(OperatorList& list) {
     addMovement(list, "Identity", Fusion::alias, 1, {1, 1}, inferIdentity, evalIdentity, lowerIdentity);
     const LowerableRule computes = [](const OpInputs& in) -> Status {
-        const auto target = in.node.op == "Cast" ? static_cast<DType>(in.node.intAttr("to", 0)) : in.type(1).dtype;
+        const auto target = in.node.op == "Cast" ? dtypeFromNumber(in.node.intAttr("to", 0)) : in.type(1).dtype;
         if (isStored(target) || in.type(0).dtype == DType::f8e8m0)
             return in.unsupported("its element types are not cast by kernels");
         return {};

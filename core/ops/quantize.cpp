@@ -144,11 +144,20 @@ Status requireScale(const OpInputs& in) {
     return requireType(in, 1, [](DType type) { return isFloat(type) || type == DType::f8e8m0; }, "a floating-point type");
 }
 
+// The type that the node states; undefined where it states none.
+Result<DType> outputDtype(const OpInputs& in) {
+    const std::int64_t number = in.node.intAttr("output_dtype", 0);
+    const DType type = dtypeFromNumber(number);
+    if (type == DType::undefined && number != 0)
+        return in.unsupported("output_dtype " + std::to_string(number) + " is no element type that is known");
+    return type;
+}
+
 Status inferQuantize(InferContext& in) {
     TS_TRY(requireType(
         in, 0, [](DType type) { return isFloat(type) || type == DType::i32; }, "a floating-point type or int32"));
     TS_TRY(requireScale(in));
-    auto type = static_cast<DType>(in.node.intAttr("output_dtype", 0));
+    TS_ASSIGN(DType type, outputDtype(in));
     if (in.has(2)) {
         TS_TRY(requireType(in, 2, isQuantised, "an integer of 16 bits or less, or a float of 8 or 4"));
         if (type != DType::undefined && type != in.type(2).dtype)
@@ -193,7 +202,7 @@ Node withPrecision(Node node, std::int64_t opset, DType scale) {
 // The quotient in the type that `precision` asks for. One of 16-bit floats is rounded from that of float32.
 class Quotient {
 public:
-    explicit Quotient(const Node& node) : precision_(static_cast<DType>(node.intAttr("precision", 0))) {}
+    explicit Quotient(const Node& node) : precision_(dtypeFromNumber(node.intAttr("precision", 0))) {}
     float operator()(float x, float scale) const { return rounded(rounded(x) / rounded(scale)); }
     Expr operator()(const Expr& x, const Expr& scale) const { return rounded(rounded(x) / rounded(scale)); }
 
@@ -235,7 +244,7 @@ Status evalQuantize(EvalContext& context) {
 }
 
 Status quantizeLowerable(const OpInputs& in) {
-    const auto type = in.has(2) ? in.type(2).dtype : static_cast<DType>(in.node.intAttr("output_dtype", 0));
+    const auto type = in.has(2) ? in.type(2).dtype : dtypeFromNumber(in.node.intAttr("output_dtype", 0));
     if (isStored(type) || isStored(in.type(1).dtype))
         return in.unsupported("elements that only store are not written by kernels");
     return {};
@@ -262,7 +271,7 @@ Status inferDequantize(InferContext& in) {
     if (in.has(2))
         TS_TRY(requireSameType(in, 0, 2));
     TS_TRY(checkGranularity(in));
-    const auto stated = static_cast<DType>(in.node.intAttr("output_dtype", 0));
+    TS_ASSIGN(const DType stated, outputDtype(in));
     const DType type = stated != DType::undefined ? stated : in.type(1).dtype;
     if (type != DType::undefined && !isFloat(type))
         return in.error("output_dtype must be a floating-point type that is computed in");

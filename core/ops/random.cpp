@@ -30,7 +30,7 @@ namespace {
 // The element type that `dtype` asks for; `fallback` where it is left out.
 Result<DType> statedType(const OpInputs& in, DType fallback, bool (*allowed)(DType), const char* wanted) {
     const std::int64_t code = in.node.intAttr("dtype", static_cast<std::int64_t>(fallback));
-    const auto type = code >= 0 && code < 256 ? static_cast<DType>(code) : DType::undefined;
+    const DType type = dtypeFromNumber(code);
     if (!in.node.has("dtype") && type == DType::undefined)
         return type; // of an input that is not known yet
     if (byteSize(type) == 0 || !allowed(type))

@@ -21,7 +21,7 @@ Status requireCount(const OpInputs& in, std::size_t index) {
 
 Result<DType> outputType(const OpInputs& in) {
     const std::int64_t code = in.node.intAttr("output_datatype", static_cast<std::int64_t>(DType::f32));
-    const auto type = code > 0 && code < 256 ? static_cast<DType>(code) : DType::undefined;
+    const DType type = dtypeFromNumber(code);
     if (byteSize(type) == 0 || !isNumeric(type))
         return in.error("output_datatype " + std::to_string(code) + " is no type of numbers");
     return type;

@@ -33,7 +33,7 @@ namespace {
 
 using namespace loops;
 
-DType packedType(const Node& node) { return static_cast<DType>(node.intAttr("type", 0)); }
+DType packedType(const Node& node) { return dtypeFromNumber(node.intAttr("type", 0)); }
 
 Status inferUnpack(InferContext& in) {
     const DType type = packedType(in.node);

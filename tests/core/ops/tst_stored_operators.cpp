@@ -213,6 +213,31 @@ private slots:
             QCOMPARE(foldConstants(model, FoldOptions::weights())->nodeCount(), std::size_t(0));
         }
     }
+
+    // Element types that attributes name by their numbers: complex64, those between and behind the known ones, what wraps around to one.
+    void unknownTypes_data() {
+        QTest::addColumn<OpCase>("c");
+        const Tensor x = floats({2, 2}, {1, 2, 3, 4}), one = floats({}, {1}), counts = Tensor::of<std::int32_t>({}, {4});
+        const std::tuple<const char*, const char*, std::vector<Tensor>> operators[] = {
+            {"EyeLike", "dtype", {x}},          {"Cast", "to", {x}},                          {"BitCast", "to", {x}},
+            {"RandomNormal", "dtype", {}},      {"RandomUniformLike", "dtype", {x}},          {"Bernoulli", "dtype", {x}},
+            {"Multinomial", "dtype", {x}},      {"QuantizeLinear", "output_dtype", {x, one}}, {"DequantizeLinear", "output_dtype", {x.cast(DType::u8), one}},
+            {"SequenceEmpty", "dtype", {}},     {"HannWindow", "output_datatype", {counts}},
+        };
+        for (const auto& [op, attribute, inputs] : operators)
+            for (const std::int64_t number : {std::int64_t{14}, std::int64_t{27}, std::int64_t{255}, std::int64_t{257}, std::int64_t{-1}, (std::int64_t{1} << 40) + 1})
+                QTest::addRow("%s %lld", op, static_cast<long long>(number)) << OpCase{op, 26, {{attribute, number}, {"shape", Shape{2}}}, inputs};
+        QTest::newRow("EyeLike without") << OpCase{"EyeLike", 26, {{"dtype", std::int64_t{0}}}, {x}};
+    }
+    void unknownTypes() {
+        QFETCH(OpCase, c);
+        std::vector<TensorType> types;
+        for (const Tensor& input : c.inputs)
+            types.emplace_back(input.type(), input.shape());
+        const auto inferred = runRule(c.op, c.opset, c.attributes, types);
+        QVERIFY(!inferred.ok());
+        QVERIFY2(QString::fromStdString(inferred.error().message).contains("type"), inferred.error().message.c_str());
+    }
 };
 
 QTEST_GUILESS_MAIN(TestStoredOperators)
