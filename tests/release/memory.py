@@ -6,6 +6,7 @@ SkipSimplifiedLayerNormalization and GatherBlockQuantized, and a chain of produc
 DequantizeLinear in blocks. No process of a command may hold more than --most MB; export and optimize, which have the message in memory,
 not more than 1.6 times as much. What they write must have the quantised operators that the model had. Ends with status 1 where that is not so. Needs Debian's python3-onnx and 5 GB of disk."""
 import collections
+import multiprocessing
 import os
 import shutil
 import sys
@@ -133,6 +134,12 @@ def measured(words):
     return time.time() - begin, usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status), tail
 
 
+def apart(function, *values):
+    """Calls it in a process of its own: a large one would leave its peak to all processes that it begins."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(function, values)
+
+
 def operators(path):
     model = onnx.load(str(path), load_external_data=False)
     return collections.Counter(node.op_type for node in model.graph.node)
@@ -148,7 +155,7 @@ def check(options, name, path, settled, work):
                 "compile": ["compile", path, "--untuned", "-o", folder], "export": ["export", path, "--onnx", again],
                 "optimize": ["optimize", path, "-o", again, "--time", "20", "--no-measure"]}
     bad = False
-    wanted = {op: count for op, count in operators(path).items() if op in ("MatMulNBits", "GatherBlockQuantized", "DequantizeLinear")}
+    wanted = {op: count for op, count in apart(operators, path).items() if op in ("MatMulNBits", "GatherBlockQuantized", "DequantizeLinear")}
     for command, words in commands.items():
         if options.commands and command not in options.commands.split(";"):
             continue
@@ -157,7 +164,7 @@ def check(options, name, path, settled, work):
         most = options.most * (1.6 if command in ("export", "optimize") else 1)
         wrong += [f"more than {most:.0f} MB"] if megabytes > most else []
         if command in ("export", "optimize") and status == 0:
-            found = operators(again)
+            found = apart(operators, again)
             wrong += [f"{found[op]} of {count} {op} are left" for op, count in wanted.items() if found[op] != count]
         print(f"{name}, {command}: {megabytes:.0f} MB, {seconds:.1f} s" + "".join("; " + each for each in wrong), flush=True)
         bad = bad or bool(wrong)
@@ -177,7 +184,7 @@ def main():
             continue
         work = Path(tempfile.mkdtemp())
         path = work / f"{name}.onnx"
-        settled = make(path, max(round(layers * options.share), 1))
+        settled = apart(make, path, max(round(layers * options.share), 1))
         print(f"{name}: {(path.stat().st_size + Path(str(path) + '.bin').stat().st_size) / 1e6:.0f} MB", flush=True)
         bad = check(options, name, path, settled, work) or bad
         shutil.rmtree(work)
