@@ -9,8 +9,9 @@
 
 #include "core/base/log.h"
 #include "core/executors/device_session.h"
+#include "core/executors/guarded_service.h"
 #include "core/executors/registration.h"
-#include "core/executors/remote.grpc.pb.h"
+#include "core/executors/remote.pb.h"
 #include "core/executors/rpc.h"
 #include "core/executors/wire.h"
 #include "core/schedule/kernel_workers.h"
@@ -24,7 +25,8 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kKeptBytes = std::size_t(256) << 20;
 constexpr std::size_t kMostCalls = 64; // at a time
-constexpr std::chrono::milliseconds kTick{20}, kClosing{200}, kWorkersEnd{10'000};
+constexpr std::size_t kMostHeld = 2 * kLargestMessage; // bytes of their requests together
+constexpr std::chrono::milliseconds kTick{20}, kPatience{10'000}, kWorkersEnd{10'000};
 
 Result<std::unique_ptr<KernelExecutor>> startWorkers(const KernelWorkerOptions& options) {
     TS_ASSIGN(auto workers, KernelWorkers::start(options));
@@ -40,13 +42,14 @@ void shareMemory(KernelWorkerOptions& limits) {
 
 } // namespace
 
-struct DeviceServer::Impl final : remote::Executor::Service {
+struct DeviceServer::Impl final : GuardedService {
     // A client at the device and the calls that it has under way.
     struct Guest {
         struct Call {
-            const ServerContext* context;
-            std::uint64_t number; // its client's
-            StopSource stop;
+            ServerContext* context;
+            std::uint64_t number = 0; // its client's; 0: it is still read
+            std::size_t bytes = 0;
+            StopSource stop = {};
         };
         struct Answer { // on its way
             std::uint64_t number;
@@ -71,14 +74,33 @@ struct DeviceServer::Impl final : remote::Executor::Service {
             const std::lock_guard lock(mutex);
             std::erase_if(answers, [](const Answer& answer) { return answer.until < steady_clock::now(); });
             for (const Call& call : calls)
-                event.add_calls(call.number);
+                if (call.number != 0)
+                    event.add_calls(call.number);
             for (const Answer& answer : answers)
                 event.add_calls(answer.number);
         }
+        // What its calls hold together is limited.
+        bool begin(Call& call, const remote::Request& request) {
+            const std::lock_guard lock(mutex);
+            std::size_t held = 0;
+            for (const Call& one : calls)
+                held += one.bytes;
+            call.number = request.call();
+            call.bytes = request.ByteSizeLong();
+            return held == 0 || held + call.bytes <= kMostHeld;
+        }
         void end(std::list<Call>::iterator call, std::size_t bytes) {
             const std::lock_guard lock(mutex);
-            answers.push_back({call->number, steady_clock::now() + longestWay(bytes)});
+            if (call->number != 0)
+                answers.push_back({call->number, steady_clock::now() + longestWay(bytes)});
             calls.erase(call);
+        }
+        void endAll() {
+            stop.requestStop();
+            const std::lock_guard lock(mutex);
+            for (Call& call : calls)
+                if (call.number == 0)
+                    call.context->TryCancel();
         }
         bool mustGo(bool overdue) {
             const std::lock_guard lock(mutex);
@@ -87,47 +109,56 @@ struct DeviceServer::Impl final : remote::Executor::Service {
         }
     };
 
-    explicit Impl(DeviceServerOptions asked) : options(std::move(asked)), blobs(kKeptBytes) {}
+    explicit Impl(DeviceServerOptions asked) : GuardedService(asked.access), options(std::move(asked)), blobs(kKeptBytes) {
+        add("/tunesmith.remote.Executor/Open", [this](ServerContext& context, Stream& stream) { return open(context, stream); });
+        add("/tunesmith.remote.Executor/Exchange", [this](ServerContext& context, Stream& stream) { return exchange(context, stream); });
+    }
 
-    grpc::Status Open(ServerContext* context, const remote::OpenRequest* request, grpc::ServerWriter<remote::SessionEvent>* events) override {
-        if (grpc::Status caller = checkCaller(*context, options.access); !caller.ok())
-            return caller;
-        if (const Status same = checkProtocol(request->protocol()); !same.ok())
-            return toStatus(same.error());
-        if (const Status name = checkName(request->client_secret(), "the secret of a client"); !name.ok())
-            return toStatus(name.error());
+    // As long as the lease.
+    grpc::Status open(ServerContext& context, Stream& stream) {
         if (!ready)
             return {StatusCode::UNAVAILABLE, "this server is about to begin"};
-        const auto lease = registration->begin(request->lease());
+        const auto lease = registration->begin(leaseOf(context));
         if (!lease.ok())
             return toStatus(lease.error());
         if (!*lease)
             return {StatusCode::PERMISSION_DENIED, "a lease that the tracker has not given for this device"};
-        KernelWorkerOptions limits = limitsFromWire(*request, options.device);
+        const grpc::Status served = serve(context, stream, **lease);
+        registration->end();
+        return served;
+    }
+
+    grpc::Status serve(ServerContext& context, Stream& stream, const Lease& lease) {
+        remote::OpenRequest request;
+        if (grpc::Status read = receive(context, stream, {kLargestQuestion}, kPatience, request); !read.ok())
+            return read;
+        if (const Status same = checkProtocol(request.protocol()); !same.ok())
+            return toStatus(same.error());
+        if (const Status name = checkName(request.client_secret(), "the secret of a client"); !name.ok())
+            return toStatus(name.error());
+        KernelWorkerOptions limits = limitsFromWire(request, options.device);
         limits.worker = options.worker;
         shareMemory(limits);
         auto executor = options.makeExecutor(limits);
         if (!executor.ok()) {
             logMessage(LogLevel::error, "no client can be served: " + executor.error().message);
-            registration->end();
             return {StatusCode::UNAVAILABLE, executor.error().message};
         }
         const auto current = std::make_shared<Guest>();
-        current->lease = request->lease();
-        current->session = std::make_unique<DeviceSession>(options.device, **lease, request->client_secret(), std::move(*executor), blobs);
+        current->lease = lease.id;
+        current->session = std::make_unique<DeviceSession>(options.device, lease, request.client_secret(), std::move(*executor), blobs);
         setGuest(current);
-        logMessage(LogLevel::info, "serving " + (*lease)->client);
-        attend(*context, *events, *current);
+        logMessage(LogLevel::info, "serving " + lease.client);
+        attend(context, stream, *current);
         setGuest(nullptr);
-        current->stop.requestStop();
+        current->endAll();
         waitForCalls(current);
-        registration->end();
-        logMessage(LogLevel::info, (*lease)->client + " is gone");
+        logMessage(LogLevel::info, lease.client + " is gone");
         return grpc::Status::OK;
     }
 
     // Until the client goes or has to.
-    void attend(const ServerContext& context, grpc::ServerWriter<remote::SessionEvent>& events, Guest& current) {
+    void attend(const ServerContext& context, Stream& events, Guest& current) {
         auto nextEvent = steady_clock::now(), told = nextEvent; // told: that its turn is over
         bool toldTurn = false;
         while (!context.IsCancelled() && !closing.stopRequested() && !registration->isRevoked()) {
@@ -136,7 +167,7 @@ struct DeviceServer::Impl final : remote::Executor::Service {
                 remote::SessionEvent event;
                 event.set_turn_over(turnOver);
                 current.name(event);
-                if (!events.Write(event))
+                if (!send(events, event, true).ok())
                     return;
                 told = toldTurn ? told : steady_clock::now();
                 toldTurn = turnOver;
@@ -163,32 +194,38 @@ struct DeviceServer::Impl final : remote::Executor::Service {
         logMessage(LogLevel::error, "workers of a client that has gone do not end");
     }
 
-    grpc::Status Exchange(ServerContext* context, const remote::Request* request, remote::Reply* reply) override {
-        if (grpc::Status caller = checkCaller(*context, options.access); !caller.ok())
-            return caller;
-        if (grpc::Status size = checkSize(request->ByteSizeLong(), kLargestMessage); !size.ok())
-            return size;
+    grpc::Status exchange(ServerContext& context, Stream& stream) {
         const auto current = guestNow();
-        if (!current || !sameSecret(current->lease, request->lease()))
+        if (!current || !sameSecret(current->lease, leaseOf(context)))
             return {StatusCode::PERMISSION_DENIED, "a request without the lease of this device"};
-        const auto call = enter(*current, *context, request->call());
+        const auto call = enter(*current, context);
         if (!call)
             return {StatusCode::UNAVAILABLE, "this client has " + std::to_string(kMostCalls) + " calls under way, or its turn is over"};
-        Status done;
-        try {
-            done = current->session->exchange(*request, *reply, current->stop.token() | (*call)->stop.token());
-        } catch (const std::exception& error) {
-            done = internalError(error.what());
-        }
-        current->end(*call, reply->ByteSizeLong());
-        return done.ok() ? grpc::Status::OK : toStatus(done.error());
+        remote::Reply reply;
+        const grpc::Status done = answer(stream, *current, **call, reply);
+        current->end(*call, reply.ByteSizeLong());
+        return done.ok() ? send(stream, reply) : done;
     }
 
-    static std::optional<std::list<Guest::Call>::iterator> enter(Guest& current, const ServerContext& context, std::uint64_t number) {
+    grpc::Status answer(Stream& stream, Guest& current, Guest::Call& call, remote::Reply& reply) {
+        remote::Request request;
+        if (grpc::Status read = receive(*call.context, stream, {kLargestMessage, kMostParts}, longestWay(kLargestMessage), request); !read.ok())
+            return read;
+        if (!current.begin(call, request))
+            return {StatusCode::UNAVAILABLE, "the calls of this client hold more than " + std::to_string(kMostHeld >> 20) + " MiB"};
+        try {
+            const Status done = current.session->exchange(request, reply, current.stop.token() | call.stop.token());
+            return done.ok() ? grpc::Status::OK : toStatus(done.error());
+        } catch (const std::exception& error) {
+            return toStatus(internalError(error.what()));
+        }
+    }
+
+    static std::optional<std::list<Guest::Call>::iterator> enter(Guest& current, ServerContext& context) {
         const std::lock_guard lock(current.mutex);
         if (current.calls.size() >= kMostCalls || current.stop.stopRequested() || current.over || !current.session)
             return std::nullopt;
-        return current.calls.insert(current.calls.end(), Guest::Call{&context, number, {}});
+        return current.calls.insert(current.calls.end(), Guest::Call{&context});
     }
 
     std::shared_ptr<Guest> guestNow() {
@@ -214,12 +251,11 @@ DeviceServer::DeviceServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 
 DeviceServer::~DeviceServer() {
     impl_->closing.requestStop();
-    impl_->listener.server->Shutdown(std::chrono::system_clock::now() + kClosing);
-    impl_->listener.server->Wait();
+    impl_->listener.close();
     impl_->registration.reset();
 }
 
-const std::string& DeviceServer::address() const { return impl_->listener.address; }
+const std::string& DeviceServer::address() const { return impl_->listener.address(); }
 
 Result<std::unique_ptr<DeviceServer>> DeviceServer::start(DeviceServerOptions options) {
     TS_TRY(checkCalling(options.access, options.tracker));
@@ -227,7 +263,7 @@ Result<std::unique_ptr<DeviceServer>> DeviceServer::start(DeviceServerOptions op
         options.makeExecutor = startWorkers;
     auto impl = std::make_unique<Impl>(std::move(options));
     TS_ASSIGN(auto tracker, TrackerClient::make(impl->options.tracker, impl->options.access));
-    TS_ASSIGN(impl->listener, listenAt(impl->options.listen, impl->options.access, {impl.get()}, kLargestMessage));
+    TS_ASSIGN(impl->listener, listenAt(impl->options.listen, impl->options.access, *impl, kLargestMessage));
     std::unique_ptr<DeviceServer> server(new DeviceServer(std::move(impl)));
     DeviceServerOptions& own = server->impl_->options;
     const std::string& bound = server->address();

@@ -29,13 +29,6 @@ Status sleepFor(milliseconds time, const StopToken& stop) {
     return stop.stopRequested() ? cancelledError() : Status();
 }
 
-CallReport ended(CallOutcome outcome, Error error) {
-    CallReport report;
-    report.outcome = outcome;
-    report.error = std::move(error);
-    return report;
-}
-
 } // namespace
 
 RemoteExecutor::RemoteExecutor(RemoteOptions options, std::shared_ptr<TrackerClient> tracker, std::string secret)

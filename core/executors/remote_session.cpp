@@ -2,6 +2,7 @@
 #include "core/executors/remote_session.h"
 
 #include <atomic>
+#include <grpcpp/generic/generic_stub.h>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -17,13 +18,6 @@ namespace {
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-CallReport ended(CallOutcome outcome, Error error) {
-    CallReport report;
-    report.outcome = outcome;
-    report.error = std::move(error);
-    return report;
-}
-
 bool isRefusal(const grpc::Status& status) {
     using grpc::StatusCode;
     return status.error_code() == StatusCode::INVALID_ARGUMENT || status.error_code() == StatusCode::FAILED_PRECONDITION;
@@ -37,10 +31,23 @@ void drain(grpc::CompletionQueue& queue) {
     }
 }
 
+const AnswerLimits& answers() {
+    static const AnswerLimits limits{"tunesmith.remote.Executor", {{"Open", kLargestEvent}, {"", kLargestMessage}}, 4 * kLargestMessage};
+    return limits;
+}
+
 } // namespace
 
+CallReport ended(CallOutcome outcome, Error error) {
+    CallReport report;
+    report.outcome = outcome;
+    report.error = std::move(error);
+    return report;
+}
+
 struct RemoteSession::Impl {
-    explicit Impl(const Setup& given) : setup(given), stub(remote::Executor::NewStub(channelTo(setup.grant.info.address, setup.access))) {}
+    explicit Impl(const Setup& given)
+        : setup(given), channel(channelTo(setup.grant.info.address, setup.access, answers())), stub(remote::Executor::NewStub(channel)), rawStub(channel) {}
 
     std::string name() const { return "the device " + setup.grant.info.name; }
 
@@ -51,7 +58,7 @@ struct RemoteSession::Impl {
         remote::SessionEvent event;
         grpc::Status status;
         grpc::CompletionQueue queue;
-        prepareCall(context, setup.access);
+        prepareCall(context, setup.access, {}, setup.grant.lease->id);
         const auto stream = stub->AsyncOpen(&context, openRequest(), &queue, tagOf(started));
         auto heard = steady_clock::now();
         bool silent = false;
@@ -85,7 +92,6 @@ struct RemoteSession::Impl {
     remote::OpenRequest openRequest() const {
         remote::OpenRequest request;
         request.set_protocol(kRemoteProtocol);
-        request.set_lease(setup.grant.lease->id);
         request.set_client_secret(setup.clientSecret);
         request.set_builders(setup.limits.builders);
         request.set_build_seconds(setup.limits.buildSeconds);
@@ -147,23 +153,29 @@ struct RemoteSession::Impl {
         const std::uint64_t id = begin(request.ByteSizeLong());
         request.set_call(id);
         grpc::ClientContext callContext;
-        prepareCall(callContext, setup.access, patience);
+        prepareCall(callContext, setup.access, patience, setup.grant.lease->id);
         grpc::CompletionQueue queue;
         grpc::Status status;
-        const auto rpc = stub->AsyncExchange(&callContext, request, &queue);
-        rpc->Finish(&reply, &status, nullptr);
+        grpc::ByteBuffer answer;
+        const auto rpc = rawStub.PrepareUnaryCall(&callContext, "/tunesmith.remote.Executor/Exchange", request, &queue);
+        rpc->StartCall();
+        rpc->Finish(&answer, &status, nullptr);
         void* tag = nullptr;
         bool ok = false;
         while (queue.AsyncNext(&tag, &ok, system_clock::now() + kWaitTick) == grpc::CompletionQueue::TIMEOUT)
             if (stop.stopRequested() || lost || isForgotten(id))
                 callContext.TryCancel();
         drain(queue);
+        if (status.ok() && !parseMessage(answer, {kLargestMessage, kMostParts}, reply).ok())
+            reply.Clear(); // which is no answer
         const std::lock_guard lock(mutex);
         return underWay.extract(id).mapped().isForgotten() && !status.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "it knows nothing of a call that it was sent") : status;
     }
 
     const Setup setup;
+    const std::shared_ptr<grpc::Channel> channel;
     const std::unique_ptr<remote::Executor::Stub> stub;
+    grpc::TemplatedGenericStub<remote::Request, grpc::ByteBuffer> rawStub; // whose answers are looked at before they are parsed
     grpc::ClientContext context; // of the stream
     std::atomic<bool> ready = false, lost = false, turnOver = false, closing = false;
     std::atomic<int> entered = 0; // callers
@@ -222,7 +234,6 @@ Result<CallReport> RemoteSession::exchange(const Message& request, double second
     grpc::Status status;
     for (const bool whole : {false, true}) {
         remote::Request wire;
-        wire.set_lease(impl_->setup.grant.lease->id);
         wire.set_seconds(seconds);
         toWire(request, whole ? std::set<std::string>() : kept, wire);
         if (wire.ByteSizeLong() > kLargestMessage)

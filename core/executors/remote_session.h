@@ -10,6 +10,8 @@
 
 namespace tunesmith {
 
+CallReport ended(CallOutcome outcome, Error error); // a call without an answer
+
 // A client's connection to a device for the time of a lease; gone with this object. Exchanges may go on from several threads.
 class RemoteSession {
 public:

@@ -2,9 +2,13 @@
 #include "core/executors/rpc.h"
 
 #include <algorithm>
-#include <grpcpp/support/server_interceptor.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+#include <nlohmann/json.hpp>
 
-#include "core/base/log.h"
+#include "core/executors/guarded_service.h"
 #include "core/executors/rpc_log.h"
 #include "core/executors/wire.h"
 
@@ -15,31 +19,66 @@ constexpr int kMostThreads = 256;
 constexpr int kPingMs = 2000, kPongMs = 3000; // how soon a silent connection is cut, by either side
 constexpr int kMostOftenPingMs = 500;
 constexpr int kMostStreams = 128; // of one connection
+constexpr int kHandshakeMs = 8000; // TLS, then HTTP/2's settings
+constexpr int kIdleMs = 60'000;    // a connection without calls; its client comes again
+constexpr int kMostMetadata = 16 << 10;
 constexpr std::size_t kLeastQuota = std::size_t(256) << 20; // bytes that gRPC may hold of all calls
-constexpr const char* kTokenName = "x-tunesmith-token";
+constexpr std::chrono::milliseconds kClosing{200};
+constexpr const char *kTokenName = "x-tunesmith-token", *kLeaseName = "x-tunesmith-lease";
 
-// Logs each call that ends with an error, also those that gRPC refuses before they reach us: too large, or no messages at all.
-class FailureLog : public grpc::experimental::Interceptor, public grpc::experimental::ServerInterceptorFactoryInterface {
-public:
-    explicit FailureLog(grpc::experimental::ServerRpcInfo* info = nullptr) : info_(info) {}
-    Interceptor* CreateServerInterceptor(grpc::experimental::ServerRpcInfo* info) override { return new FailureLog(info); }
+// Messages are read as they come. gRPC would unpack a small one to any size, whatever its limits are: they look at what came. A packed message is then
+// no message. (gRPC can also be told to refuse packings by name, but forgets at once who has sent what it refuses.)
+template <class SetInt> void leavePacked(const SetInt& setInt) {
+    setInt(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+    setInt(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0);
+}
 
-    void Intercept(grpc::experimental::InterceptorBatchMethods* batch) override {
-        if (batch->QueryInterceptionHookPoint(grpc::experimental::InterceptionHookPoints::PRE_SEND_STATUS))
-            if (const grpc::Status status = batch->GetSendStatus(); !status.ok())
-                logMessage(LogLevel::warning, "refused " + static_cast<grpc::ServerContext*>(info_->server_context())->peer() + ": " + Error(ErrorKind::input, status.error_message()).message);
-        batch->Proceed();
+// gRPC's own way to say what each method may answer.
+std::string serviceConfig(const AnswerLimits& limits) {
+    nlohmann::json methods = nlohmann::json::array();
+    for (const auto& [method, bytes] : limits.methods) {
+        nlohmann::json name = {{"service", limits.service}};
+        if (!method.empty())
+            name["method"] = method;
+        methods.push_back({{"name", {name}}, {"maxResponseMessageBytes", bytes}});
     }
+    return nlohmann::json{{"methodConfig", methods}}.dump();
+}
 
-private:
-    grpc::experimental::ServerRpcInfo* info_;
-};
+std::string metadataOf(const grpc::ServerContext& context, const char* name) {
+    const auto [begin, end] = context.client_metadata().equal_range(name);
+    return begin != end && std::next(begin) == end ? std::string(begin->second.data(), begin->second.size()) : std::string();
+}
 
 } // namespace
 
-std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Access& access) {
+grpc::Status parseMessage(grpc::ByteBuffer& bytes, WireLimits limits, google::protobuf::MessageLite& message) {
+    using google::protobuf::internal::WireFormatLite;
+    using grpc::StatusCode;
+    if (bytes.Length() > limits.bytes)
+        return {StatusCode::INVALID_ARGUMENT, "a message of " + std::to_string(bytes.Length() >> 10) + " KiB, more than " + std::to_string(limits.bytes >> 10)};
+    {
+        grpc::ProtoBufferReader reader(&bytes);
+        google::protobuf::io::CodedInputStream input(&reader);
+        std::size_t fields = 0;
+        while (const std::uint32_t tag = input.ReadTag())
+            if (!WireFormatLite::SkipField(&input, tag))
+                return {StatusCode::INVALID_ARGUMENT, "bytes that are no message, or a packed one"};
+            else if (++fields > limits.fields)
+                return {StatusCode::INVALID_ARGUMENT, "a message of more than " + std::to_string(limits.fields) + " parts"};
+    }
+    const grpc::Status parsed = grpc::SerializationTraits<google::protobuf::MessageLite>::Deserialize(&bytes, &message);
+    return parsed.ok() ? parsed : grpc::Status(StatusCode::INVALID_ARGUMENT, "bytes that are no message, or a packed one");
+}
+
+std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Access& access, const AnswerLimits& limits) {
     takeGrpcLog();
     grpc::ChannelArguments arguments;
+    leavePacked([&](const char* name, int value) { arguments.SetInt(name, value); });
+    arguments.SetServiceConfigJSON(serviceConfig(limits));
+    arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+    arguments.SetResourceQuota(grpc::ResourceQuota().Resize(limits.held));
+    arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadata);
     arguments.SetMaxReceiveMessageSize(static_cast<int>(kLargestMessage));
     arguments.SetMaxSendMessageSize(static_cast<int>(kLargestMessage));
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1); // a server that comes back is not still being avoided
@@ -54,15 +93,31 @@ std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Acces
     return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
-void prepareCall(grpc::ClientContext& context, const Access& access, std::optional<std::chrono::milliseconds> patience) {
+void prepareCall(grpc::ClientContext& context, const Access& access, std::optional<std::chrono::milliseconds> patience, const std::string& lease) {
     if (patience)
         context.set_deadline(std::chrono::system_clock::now() + *patience);
     if (!access.token.empty())
         context.AddMetadata(kTokenName, access.token);
+    if (!lease.empty())
+        context.AddMetadata(kLeaseName, lease);
 }
 
-Result<Listener> listenAt(const std::string& address, const Access& access, const std::vector<grpc::Service*>& services, std::size_t largest) {
+void Listener::close() {
+    if (!server_)
+        return;
+    door_->close();
+    server_->Shutdown(std::chrono::system_clock::now() + kClosing);
+    server_->Wait();
+    server_.reset();
+}
+
+const std::string& Listener::address() const { return door_->address(); }
+
+Result<Listener> listenAt(const std::string& address, const Access& access, GuardedService& service, std::size_t largest) {
     TS_TRY(checkListening(access, address));
+    takeGrpcLog();
+    Listener listener;
+    TS_ASSIGN(listener.door_, Door::open(address));
     auto credentials = grpc::InsecureServerCredentials();
     if (!access.certificate.empty()) {
         grpc::SslServerCredentialsOptions options;
@@ -71,42 +126,42 @@ Result<Listener> listenAt(const std::string& address, const Access& access, cons
         logRefusalsOf(access.certificate);
     }
     grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort(address, credentials, &port);
-    for (grpc::Service* service : services)
-        builder.RegisterService(service);
+    using External = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+    const std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor = builder.experimental().AddExternalConnectionAcceptor(External::FROM_FD, credentials);
+    service.guard(*listener.door_);
+    builder.RegisterService(&service);
+    leavePacked([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
     builder.SetMaxReceiveMessageSize(static_cast<int>(largest + largest / 4));
     builder.SetMaxSendMessageSize(static_cast<int>(kLargestMessage));
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPongMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1); // or an idle client that vanishes keeps its place
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMostOftenPingMs);
-    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 16 << 10);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadata);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
     builder.SetResourceQuota(grpc::ResourceQuota().SetMaxThreads(kMostThreads).Resize(std::max(kLeastQuota, 4 * largest)));
-    std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
-    interceptors.push_back(std::make_unique<FailureLog>());
-    builder.experimental().SetInterceptorCreators(std::move(interceptors));
-    Listener listener{builder.BuildAndStart(), {}};
-    if (!listener.server || port == 0)
-        return ioError("cannot listen at " + address + ": it is taken, not an address of this machine, or the certificate and its key do not fit");
-    listener.address = address.substr(0, address.rfind(':')) + ":" + std::to_string(port);
+    listener.server_ = builder.BuildAndStart();
+    if (!listener.server_)
+        return ioError("cannot listen at " + address + ": the certificate and its key do not fit");
+    listener.door_->begin([acceptor](int at, int connection) {
+        grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters parameters;
+        parameters.listener_fd = at;
+        parameters.fd = connection;
+        acceptor->HandleNewConnection(&parameters);
+    });
     return listener;
 }
 
 grpc::Status checkCaller(const grpc::ServerContext& context, const Access& access) {
     if (access.token.empty())
         return grpc::Status::OK;
-    const auto [begin, end] = context.client_metadata().equal_range(kTokenName);
-    const bool right = begin != end && std::next(begin) == end && sameSecret(std::string(begin->second.data(), begin->second.size()), access.token);
-    return right ? grpc::Status::OK : grpc::Status(grpc::StatusCode::UNAUTHENTICATED, begin == end ? "no token" : "a wrong token");
+    const std::string token = metadataOf(context, kTokenName);
+    return sameSecret(token, access.token) ? grpc::Status::OK : grpc::Status(grpc::StatusCode::UNAUTHENTICATED, token.empty() ? "no token" : "a wrong token");
 }
 
-grpc::Status checkSize(std::size_t bytes, std::size_t most) {
-    if (bytes <= most)
-        return grpc::Status::OK;
-    return {grpc::StatusCode::INVALID_ARGUMENT, "a message of " + std::to_string(bytes >> 20) + " MiB, more than " + std::to_string(most >> 20)};
-}
+std::string leaseOf(const grpc::ServerContext& context) { return metadataOf(context, kLeaseName); }
 
 grpc::Status toStatus(const Error& error) {
     using grpc::StatusCode;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <chrono>
+#include <google/protobuf/message_lite.h>
 #include <grpcpp/grpcpp.h>
 #include <memory>
 #include <optional>
@@ -8,23 +9,50 @@
 #include <vector>
 
 #include "core/executors/access.h"
+#include "core/executors/door.h"
 
 namespace tunesmith {
 
+class GuardedService;
+
 // Inside core/executors only: gRPC as this room uses it.
 
-std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Access& access);
-void prepareCall(grpc::ClientContext& context, const Access& access, std::optional<std::chrono::milliseconds> patience = {});
-
-struct Listener {
-    std::unique_ptr<grpc::Server> server; // shut it down before what it serves goes
-    std::string address;                  // with the port that was chosen
+// Most of a message, before it is parsed: protobuf makes up to 50 bytes of each field that repeats itself, which may have two.
+struct WireLimits {
+    std::size_t bytes;
+    std::size_t fields = 256; // at its top level
 };
-// Calls that end with an error are logged with their peer. Messages of more than `largest` bytes and a quarter are refused before we see them: without a word.
-Result<Listener> listenAt(const std::string& address, const Access& access, const std::vector<grpc::Service*>& services, std::size_t largest);
+grpc::Status parseMessage(grpc::ByteBuffer& bytes, WireLimits limits, google::protobuf::MessageLite& message);
+
+// What those who are called may answer: bytes of one message by method, and of all that gRPC holds at once.
+struct AnswerLimits {
+    std::string service; // like tunesmith.remote.Tracker
+    std::vector<std::pair<std::string, std::size_t>> methods; // the last one for all others
+    std::size_t held;
+};
+std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Access& access, const AnswerLimits& limits);
+// `lease`: of whom calls a device: a secret that is looked at before the message is read.
+void prepareCall(grpc::ClientContext& context, const Access& access, std::optional<std::chrono::milliseconds> patience = {}, const std::string& lease = {});
+
+class Listener {
+public:
+    Listener() = default;
+    Listener(Listener&&) = default;
+    Listener& operator=(Listener&&) = default;
+    ~Listener() { close(); }
+    void close(); // ends all calls, before what they use goes
+    const std::string& address() const; // with the port that was chosen
+
+private:
+    friend Result<Listener> listenAt(const std::string&, const Access&, GuardedService&, std::size_t);
+    std::unique_ptr<Door> door_;
+    std::unique_ptr<grpc::Server> server_;
+};
+// `largest`: bytes of a message; gRPC reads a quarter more, so that a refusal can say why.
+Result<Listener> listenAt(const std::string& address, const Access& access, GuardedService& service, std::size_t largest);
 
 grpc::Status checkCaller(const grpc::ServerContext& context, const Access& access); // refuses who has not the token
-grpc::Status checkSize(std::size_t bytes, std::size_t most);
+std::string leaseOf(const grpc::ServerContext& context); // empty: none
 grpc::Status toStatus(const Error& error);
 
 // kind input: whom we called will never take this call; io: perhaps later.

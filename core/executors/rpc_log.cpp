@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/executors/rpc_log.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <grpc/support/log.h>
 #include <mutex>
@@ -13,14 +15,26 @@
 namespace tunesmith {
 namespace {
 
+constexpr int kMostLines = 50;
+constexpr std::chrono::seconds kWhile{10};
 constexpr std::string_view kFailed = "Handshaking failed: ", kPeer = "target_address:\"";
+
+struct Refusals { // of the last while
+    std::mutex mutex;
+    std::chrono::steady_clock::time_point since = {};
+    int count = 0;
+};
+Refusals& refusals() {
+    static Refusals& state = *new Refusals; // gRPC's threads may outlive what is static
+    return state;
+}
 
 struct Listening {
     std::mutex mutex;
     std::string certificate;
 };
 Listening& listening() {
-    static Listening& state = *new Listening; // gRPC's threads may outlive what is static
+    static Listening& state = *new Listening; // likewise
     return state;
 }
 
@@ -33,12 +47,30 @@ bool wantsAll() { return std::getenv("GRPC_VERBOSITY") || std::getenv("GRPC_TRAC
 
 void take(gpr_log_func_args* line) {
     if (std::string_view(line->message).starts_with(kFailed))
-        logMessage(LogLevel::warning, refusalIn(line->message, ownCertificate()));
+        logRefusal(refusalIn(line->message, ownCertificate()));
     else if (line->severity == GPR_LOG_SEVERITY_ERROR)
         logMessage(LogLevel::debug, Error(ErrorKind::io, line->message).message);
 }
 
 } // namespace
+
+void logRefusal(const std::string& text) {
+    int unsaid = 0;
+    {
+        Refusals& last = refusals();
+        const std::lock_guard lock(last.mutex);
+        if (const auto now = std::chrono::steady_clock::now(); now - last.since > kWhile) {
+            unsaid = std::max(0, last.count - kMostLines);
+            last.since = now;
+            last.count = 0;
+        }
+        if (++last.count > kMostLines)
+            return;
+    }
+    if (unsaid > 0)
+        logMessage(LogLevel::warning, "refused " + std::to_string(unsaid) + " more like these");
+    logMessage(LogLevel::warning, text);
+}
 
 std::string refusalIn(const std::string& line, const std::string& certificate) {
     if (!line.starts_with(kFailed))

@@ -6,6 +6,14 @@
 #include "core/executors/wire.h"
 
 namespace tunesmith {
+namespace {
+
+const AnswerLimits& answers() {
+    static const AnswerLimits limits{"tunesmith.remote.Tracker", {{"List", kLargestList}, {"", kLargestQuestion}}, 4 * kLargestList};
+    return limits;
+}
+
+} // namespace
 
 struct TrackerClient::Impl {
     template <class Request, class Answer> using Method = grpc::Status (remote::Tracker::Stub::*)(grpc::ClientContext*, const Request&, Answer*);
@@ -30,7 +38,7 @@ TrackerClient::~TrackerClient() = default;
 
 Result<std::unique_ptr<TrackerClient>> TrackerClient::make(const std::string& address, const Access& access) {
     TS_TRY(checkCalling(access, address));
-    return std::unique_ptr<TrackerClient>(new TrackerClient(std::make_unique<Impl>(Impl{address, access, remote::Tracker::NewStub(channelTo(address, access))})));
+    return std::unique_ptr<TrackerClient>(new TrackerClient(std::make_unique<Impl>(Impl{address, access, remote::Tracker::NewStub(channelTo(address, access, answers()))})));
 }
 
 Result<std::string> TrackerClient::add(const DeviceInfo& device, const std::optional<Lease>& serving) {

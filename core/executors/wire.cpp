@@ -42,6 +42,8 @@ std::string dump(const nlohmann::json& body) { return body.dump(-1, ' ', false, 
 std::string utf8(const std::string& text) { return nlohmann::json::parse(dump(text)).get<std::string>(); }
 
 Result<nlohmann::json> bodyOf(const std::string& text) {
+    if (text.size() > MessageLimits::body)
+        return inputError("a message with more than " + std::to_string(MessageLimits::body >> 20) + " MiB of JSON");
     TS_ASSIGN(nlohmann::json body, parseMessageBody(text));
     if (!body.is_object())
         return inputError("a message without a JSON object");

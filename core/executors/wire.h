@@ -14,13 +14,15 @@ namespace tunesmith {
 
 // Inside core/executors only: between the house's types and those of remote.proto. What comes from outside is checked here.
 
-inline constexpr std::uint32_t kRemoteProtocol = 2;
+inline constexpr std::uint32_t kRemoteProtocol = 3;
 inline constexpr std::size_t kLargestMessage = std::size_t(256) << 20; // bytes, both ways, between clients and servers
-inline constexpr std::size_t kLargestQuestion = std::size_t(1) << 20;   // to a tracker ...
-inline constexpr std::size_t kReadOfQuestion = 4 * kLargestQuestion;     // ... which reads more, to say and log that it is too large
+inline constexpr std::size_t kLargestQuestion = std::size_t(1) << 20;   // to a tracker
+inline constexpr std::size_t kLargestList = std::size_t(16) << 20;       // of a tracker's devices; its other answers are as large as questions
+inline constexpr std::size_t kLargestEvent = std::size_t(64) << 10;
+inline constexpr std::size_t kMostParts = 4096 + 16;                   // blobs of a message, and its other fields
 inline constexpr std::size_t kKeptFrom = 4096;                         // bytes: blobs that are kept, to be sent once only
 inline constexpr std::size_t kSlowestLink = 125;                       // bytes per ms: 1 Mbit/s, with less there is no tuning elsewhere
-inline std::chrono::milliseconds longestWay(std::size_t bytes) { return std::chrono::milliseconds(bytes / kSlowestLink); }
+constexpr std::chrono::milliseconds longestWay(std::size_t bytes) { return std::chrono::milliseconds(bytes / kSlowestLink); }
 
 void toWire(const DeviceInfo& device, remote::Device& wire);
 Result<DeviceInfo> fromWire(const remote::Device& wire);

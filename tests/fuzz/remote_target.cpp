@@ -190,7 +190,6 @@ std::vector<std::string> remoteSeeds() {
     for (const Message& message : {build, profile, beside, compare}) {
         remote::Request wire;
         wire.set_seconds(1);
-        wire.set_lease("lease");
         toWire(message, {}, wire);
         add(Door::request, wire.SerializeAsString());
         addParts(Door::requestInParts, message);
@@ -215,7 +214,7 @@ std::vector<std::string> remoteSeeds() {
     wish.set_ticket("ticket"), wish.set_client("client"), wish.set_key("cpu"), wish.add_avoid("a");
     add(Door::wish, wish.SerializeAsString());
     remote::OpenRequest open;
-    open.set_lease("lease"), open.set_client_secret("secret"), open.set_builders(2), open.set_build_seconds(20), open.set_measure_ms(20);
+    open.set_client_secret("secret"), open.set_builders(2), open.set_build_seconds(20), open.set_measure_ms(20);
     add(Door::open, open.SerializeAsString());
     return seeds;
 }

@@ -22,7 +22,7 @@ HERE, THERE = "10.77.0.1", "10.77.0.2"
 SERVERS = f"tunesmith{os.getpid()}"
 CABLE = "cable0"
 MODEL = "encoder"
-PROTOCOL = 2  # kRemoteProtocol of core/executors/wire.h
+PROTOCOL = 3  # kRemoteProtocol of core/executors/wire.h
 CLONE_NEWNET = 0x40000000
 TRIALS = "SELECT count(*), sum(status <> 'ok') FROM trial"
 
@@ -168,8 +168,8 @@ class Check:
             raise Wrong(f"{what}: status {done.returncode}, {done.stderr.strip()[-400:]}")
         return done.stderr
 
-    def connect(self, program, token="right"):
-        return Connection(program.address(), self.ca, self.files.token(token))
+    def connect(self, program, token="right", lease=None):
+        return Connection(program.address(), self.ca, self.files.token(token), lease)
 
     def wrong_tokens(self):
         self.fails("a wrong token for the tracker", "devices", "--tracker", self.address, *self.files.calling("wrong"), sentence="--token-file")
@@ -178,7 +178,7 @@ class Check:
         within(20, lambda: not outsider.running(), "a server with a wrong token serves")
         self.refused("a wrong token of a server at the tracker", self.tracker, rf"refused ipv4:{THERE}.*a wrong token")
         server = self.servers["one"]
-        if self.connect(server, "wrong").call("Executor/Exchange", protobuf((1, "lease"), (2, "{}"))) is not None:
+        if self.connect(server, "wrong", "lease").call("Executor/Exchange", protobuf((2, "{}"))) is not None:
             raise Wrong("a server takes a wrong token")
         self.refused("a wrong token of a client at a server", server, rf"refused ipv4:{HERE}.*a wrong token")
 
@@ -209,41 +209,42 @@ class Check:
         too_large = protobuf((1, PROTOCOL), (3, b"a" * (2 << 20)))
         if self.connect(self.tracker).call("Tracker/Ask", too_large) is not None:
             raise Wrong("the tracker takes 2 MiB")
-        self.refused("2 MiB for the tracker", self.tracker, rf"refused ipv4:{HERE}.*a message of 2 MiB, more than 1")
-        huge = protobuf((1, "lease"), (2, b"a" * (260 << 20)))
-        if self.connect(server).call("Executor/Exchange", huge) is not None:
+        self.refused("2 MiB for the tracker", self.tracker, rf"refused ipv4:{HERE}.*one that is too large")
+        device = self.lease("large", "one")
+        if device.call("Executor/Exchange", protobuf((2, b"a" * (260 << 20)))) is not None:
             raise Wrong("a server takes 260 MiB")
-        self.refused("260 MiB for a server", server, rf"refused ipv4:{HERE}.*a message of 260 MiB, more than 256")
+        device.close()
+        self.refused("260 MiB for a server", server, rf"refused ipv4:{HERE}.*a message of 266240 KiB, more than 262144")
         if self.connect(server).call("Executor/Exchange", b"", b"\0\x40\0\0\0") is not None:
             raise Wrong("a server waits for 1 GiB")
-        if self.connect(server).call("Executor/Exchange", protobuf((1, "made-up"), (2, "{}"))) is not None:
+        if self.connect(server, lease="made-up").call("Executor/Exchange", protobuf((2, "{}"))) is not None:
             raise Wrong("a server works without a lease")
         self.refused("a lease that nobody gave", server, "without the lease of this device")
 
     def lease(self, client, key):
-        """A connection to the device with a lease, the lease, and the stream that is its sign of life."""
+        """A connection to the device with a lease for it."""
         tracker = self.connect(self.tracker)
         wish = protobuf((1, PROTOCOL), (2, f"ticket-{client}"), (3, client), (4, key))
         answer = within(10, lambda: (lambda found: 1 in found and found)(parsed(tracker.call("Tracker/Ask", wish))), f"{client} gets no device")
         lease = answer[1].decode()
-        device = self.connect(self.servers[key])
-        stream = device.begin("Executor/Open", protobuf((1, PROTOCOL), (2, lease), (3, f"secret-of-{client}"), (4, 1)))
+        device = self.connect(self.servers[key], lease=lease)
+        stream = device.begin("Executor/Open", protobuf((1, PROTOCOL), (3, f"secret-of-{client}"), (4, 1)))
         if device.next_message(stream) is None:
             raise Wrong(f"{client}: the device refuses its lease")
-        return device, lease
+        return device
 
     def another_ones_kernel(self):
         isa = self.place.ask("devices", "--tracker", self.address, *self.files.calling())["devices"][0]["isa"]
         body = json.dumps({"verb": "build_kernel", "workload": "0123456789abcdef", "isa": isa, "cpu": "", "threads": 1, "config": "1"})
         blob = os.urandom(5000)
-        device, lease = self.lease("owner", "two")
+        device = self.lease("owner", "two")
         for content in ((1, blob), (2, blob_name(blob))):  # sent, then only named
-            reply = parsed(device.call("Executor/Exchange", protobuf((1, lease), (2, body), (3, [content]))))
+            reply = parsed(device.call("Executor/Exchange", protobuf((2, body), (3, [content]))))
             if reply.get(1) != b"replied":
                 raise Wrong(f"what a client sent before is not kept for it: {reply}")
         device.close()
-        device, lease = self.lease("thief", "two")
-        reply = parsed(device.call("Executor/Exchange", protobuf((1, lease), (2, body), (3, [(2, blob_name(blob))]))))
+        device = self.lease("thief", "two")
+        reply = parsed(device.call("Executor/Exchange", protobuf((2, body), (3, [(2, blob_name(blob))]))))
         device.close()
         if reply != {6: 1}:
             raise Wrong(f"a client gets what another one sent: {reply}")

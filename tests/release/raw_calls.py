@@ -96,16 +96,17 @@ def blob_name(blob):
 class Connection:
     """Calls one after the other; streams that were opened before stay open."""
 
-    def __init__(self, address, ca=None, token=None, seconds=10):
+    def __init__(self, address, ca=None, token=None, lease=None, seconds=10):
         host, _, port = address.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), seconds)
         if ca:
             context = ssl.create_default_context(cafile=ca)
             context.set_alpn_protocols(["h2"])
             self.socket = context.wrap_socket(self.socket, server_hostname=host)
-        self.address, self.token, self.scheme = address, token, "https" if ca else "http"
-        self.buffer = b""
-        self.stream, self.ended = -1, False  # the youngest; whether the other side has ended it
+        self.address, self.scheme = address, "https" if ca else "http"
+        self.beside = {"x-tunesmith-token": token, "x-tunesmith-lease": lease}  # of each call
+        self.stream = -1  # the youngest
+        self.buffer, self.ended = b"", False  # whether the other side has ended that stream
         self.room_all = self.room_first = self.room = 65535  # bytes that may be sent: in all, on a new stream, on the youngest one
         self.socket.sendall(PREFACE + frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 1 << 30)) + frame(WINDOW, 0, 0, struct.pack(">I", 1 << 30)))
 
@@ -132,13 +133,21 @@ class Connection:
             self.ended = True
         return stream, kind, flags, payload
 
-    def begin(self, method, message, prefix=None):
-        """Sends one message, in `prefix` what stands before it, and gives the stream."""
-        self.stream, self.ended, self.room = self.stream + 2, False, self.room_first
+    def lines(self, method):
+        """The headers of a call."""
         lines = [(":method", "POST"), (":scheme", self.scheme), (":path", f"/tunesmith.remote.{method}"), (":authority", self.address), ("te", "trailers"), ("content-type", "application/grpc")]
-        lines += [("x-tunesmith-token", self.token)] if self.token else []
-        self.socket.sendall(frame(HEADERS, END_HEADERS, self.stream, b"".join(header(*line) for line in lines)))
-        rest = memoryview((struct.pack(">BI", 0, len(message)) if prefix is None else prefix) + message)
+        return lines + [line for line in self.beside.items() if line[1]]
+
+    def begin(self, method, message, prefix=None, more=()):
+        """Sends one message, in `prefix` what stands before it, `more` further headers, and gives the stream."""
+        self.stream, self.ended, self.room = self.stream + 2, False, self.room_first
+        self.socket.sendall(frame(HEADERS, END_HEADERS, self.stream, b"".join(header(*line) for line in (*self.lines(method), *more))))
+        self.pour((struct.pack(">BI", 0, len(message)) if prefix is None else prefix) + message)
+        return self.stream
+
+    def pour(self, text):
+        """Sends bytes on the youngest stream, as fast as the other side takes them, and ends it."""
+        rest = memoryview(text)
         while rest and not self.ended:
             size = min(self.room, self.room_all, LARGEST_FRAME, len(rest))
             if size <= 0:
@@ -147,7 +156,6 @@ class Connection:
             self.room, self.room_all = self.room - size, self.room_all - size
             self.socket.sendall(frame(DATA, 0 if len(rest) > size else END_STREAM, self.stream, bytes(rest[:size])))
             rest = rest[size:]
-        return self.stream
 
     def next_message(self, stream):
         """The next message on a stream; None: it ended without one."""
@@ -162,10 +170,10 @@ class Connection:
                 return None
         return text[5:]
 
-    def call(self, method, message, prefix=None):
+    def call(self, method, message, prefix=None, more=()):
         """The answer to one message, or None: it was refused."""
         try:
-            return self.next_message(self.begin(method, message, prefix))
+            return self.next_message(self.begin(method, message, prefix, more))
         except (ConnectionError, ssl.SSLError, TimeoutError):
             return None
 

@@ -15,7 +15,7 @@
 namespace tunesmith::testing {
 
 // What a server may do wrong.
-enum class Mischief { noJson, wrongOutcome, noKernel, badSamples, keepsNothing, silentCall, silentStream, endsLease, hugeReply, floods };
+enum class Mischief { noJson, wrongOutcome, noKernel, badSamples, keepsNothing, silentCall, silentStream, endsLease, hugeReply, floods, packed, manyParts };
 
 // A server that speaks the protocol, takes every lease, and misbehaves in what it answers.
 class FakeServer final : public remote::Executor::Service {
@@ -65,6 +65,11 @@ public:
         case Mischief::badSamples: reply->set_body("{\"kernel\": {\"name\": 3}}"), reply->add_blobs("abc"); break;
         case Mischief::keepsNothing: reply->set_missing(true); break;
         case Mischief::hugeReply: reply->set_body(std::string(std::size_t(300) << 20, ' ')); break;
+        case Mischief::packed: context->set_compression_algorithm(GRPC_COMPRESS_GZIP), reply->set_body("{\"status\": \"ok\"}" + std::string(1 << 20, ' ')); break;
+        case Mischief::manyParts:
+            for (int i = 0; i < 5000; ++i)
+                reply->add_blobs("");
+            break;
         case Mischief::silentCall:
         case Mischief::silentStream:
         case Mischief::endsLease:

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/executors/door.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <mutex>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+#include <unordered_map>
+
+#include "core/base/descriptor.h"
+#include "core/executors/access.h"
+#include "core/executors/rpc_log.h"
+
+namespace tunesmith {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr unsigned kSilentMs = 3000;     // what was sent and is not confirmed for so long ends a connection
+constexpr int kTickMs = 250, kWatchfulTickMs = 20, kAtOnce = 64;
+constexpr int kSpare = 24;               // descriptors that connections leave for everything else
+constexpr std::chrono::milliseconds kExhausted{50};
+constexpr std::uint64_t kWake = 0, kListener = std::uint64_t(1) << 63; // what events are about, beside visitors
+
+std::size_t raisedDescriptorLimit() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+}
+
+template <class T> bool set(int fd, int level, int option, T value) { return ::setsockopt(fd, level, option, &value, sizeof value) == 0; }
+
+// Connections inherit the options.
+Descriptor listenerAt(const sockaddr* address, socklen_t size) {
+    Descriptor fd(::socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (fd.get() < 0)
+        return fd;
+    const bool ready = set(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1) && set(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1) && set(fd.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, kSilentMs) &&
+                       (address->sa_family != AF_INET6 || set(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 0)) && ::bind(fd.get(), address, size) == 0 && ::listen(fd.get(), SOMAXCONN) == 0;
+    return ready ? std::move(fd) : Descriptor();
+}
+
+in_port_t& portOf(sockaddr* address) { return address->sa_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(address)->sin6_port : reinterpret_cast<sockaddr_in*>(address)->sin_port; }
+
+int boundPort(int fd) {
+    sockaddr_storage bound{};
+    socklen_t size = sizeof bound;
+    ::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size);
+    return ntohs(portOf(reinterpret_cast<sockaddr*>(&bound)));
+}
+
+// At every address of a name, all with one port.
+std::vector<Descriptor> listenAt(const std::string& host, const std::string& port) {
+    addrinfo hints{}, *found = nullptr;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_PASSIVE;
+    std::vector<Descriptor> listeners;
+    if (::getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found) != 0)
+        return listeners;
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
+    for (const addrinfo* one = found; one; one = one->ai_next) {
+        if (!listeners.empty())
+            portOf(one->ai_addr) = htons(static_cast<in_port_t>(boundPort(listeners.front().get())));
+        if (Descriptor listener = listenerAt(one->ai_addr, one->ai_addrlen); listener.get() >= 0)
+            listeners.push_back(std::move(listener));
+    }
+    return listeners;
+}
+
+std::vector<Descriptor> listenersFor(const std::string& address) {
+    const auto colon = address.rfind(':');
+    std::string host = address.substr(0, colon);
+    const std::string port = address.substr(colon + 1);
+    if (host.starts_with('[') && host.ends_with(']'))
+        host = host.substr(1, host.size() - 2);
+    if (isWildcard(address)) // IPv4 is part of it
+        if (auto both = listenAt("::", port); !both.empty())
+            return both;
+    return listenAt(host, port);
+}
+
+std::uint64_t bytesFrom(int connection) {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    return ::getsockopt(connection, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_received : 0;
+}
+
+bool isExhaustion(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
+} // namespace
+
+struct Door::Impl {
+    Impl(std::size_t descriptors, VisitorLimits limits) : mostDescriptors(static_cast<int>(std::min<std::size_t>(descriptors, 1 << 30))), visitors(limits) {}
+
+    bool watch(int fd, std::uint64_t what, std::uint32_t events) {
+        epoll_event event{};
+        event.events = events;
+        event.data.u64 = what;
+        return ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+    }
+
+    void run() {
+        std::array<epoll_event, kAtOnce> events;
+        for (;;) {
+            const int count = ::epoll_wait(poll.get(), events.data(), kAtOnce, endOverdue() ? kTickMs : kWatchfulTickMs);
+            for (int i = 0; i < count; ++i) {
+                const std::uint64_t what = events[static_cast<std::size_t>(i)].data.u64;
+                if (what == kWake)
+                    return;
+                if (what & kListener)
+                    acceptSome(static_cast<int>(what & ~kListener));
+                else
+                    left(what);
+            }
+        }
+    }
+
+    void acceptSome(int listener) {
+        for (int i = 0; i < kAtOnce; ++i) {
+            Descriptor connection(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+            if (connection.get() >= 0)
+                take(listener, std::move(connection));
+            else if (isExhaustion(errno))
+                return makeRoom(std::strerror(errno));
+            else if (errno == EAGAIN)
+                return;
+        }
+    }
+
+    void take(int listener, Descriptor connection) {
+        sockaddr_storage from{};
+        socklen_t size = sizeof from;
+        const auto peer = ::getpeername(connection.get(), reinterpret_cast<sockaddr*>(&from), &size) == 0 ? peerOf(from) : std::nullopt;
+        if (!peer)
+            return; // it has gone
+        Descriptor own(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
+        if (own.get() < 0 || own.get() >= mostDescriptors - kSpare) {
+            logRefusal("refused " + peer->name + ": all descriptors are taken");
+            return makeRoom(std::strerror(EMFILE));
+        }
+        if (admit(*peer, std::move(own)))
+            handOver(listener, connection.release());
+    }
+
+    bool admit(const Peer& peer, Descriptor own) {
+        const std::lock_guard lock(mutex);
+        const Visitors::Entered entered = visitors.enter(peer, steady_clock::now());
+        if (watch(own.get(), entered.id, 0))
+            connections.emplace(entered.id, std::move(own));
+        if (entered.goes) {
+            logRefusal("there are too many connections when " + peer.name + " comes: refused the oldest that has made no call");
+            end(*entered.goes);
+        }
+        if (connections.contains(entered.id))
+            return true;
+        visitors.leave(entered.id);
+        return false;
+    }
+
+    // The connection is gone, whoever has ended it.
+    void left(Visitors::Id id) {
+        const std::lock_guard lock(mutex);
+        forget(id);
+    }
+
+    // gRPC sees the end of the connection, and closes its descriptor.
+    void end(Visitors::Id id) {
+        if (const auto found = connections.find(id); found != connections.end())
+            ::shutdown(found->second.get(), SHUT_RDWR);
+        forget(id);
+    }
+
+    void forget(Visitors::Id id) {
+        visitors.leave(id);
+        const auto found = connections.find(id);
+        if (found == connections.end())
+            return;
+        ::epoll_ctl(poll.get(), EPOLL_CTL_DEL, found->second.get(), nullptr); // closing it would not: there is gRPC's
+        connections.erase(found);
+    }
+
+    // Whether there is nobody left to be watched.
+    bool endOverdue() {
+        const std::lock_guard lock(mutex);
+        const auto ids = visitors.overdue(steady_clock::now(), [this](Visitors::Id id) { return bytesFrom(connections.at(id).get()); });
+        for (const Visitors::Id id : ids)
+            end(id);
+        if (!ids.empty())
+            logRefusal("refused " + std::to_string(ids.size()) + " connections that made no call in time, or sent too much without one");
+        return visitors.areProven();
+    }
+
+    void makeRoom(const std::string& why) {
+        logRefusal("cannot take connections: " + why + "; raise the limit of open files (ulimit -n)");
+        {
+            const std::lock_guard lock(mutex);
+            for (int i = 0; i < kAtOnce; ++i)
+                if (const auto id = visitors.dispensable())
+                    end(*id);
+        }
+        std::this_thread::sleep_for(kExhausted); // who waits is still there after it
+    }
+
+    const int mostDescriptors;
+    std::string address;
+    Descriptor poll, wake;
+    std::vector<Descriptor> listeners;
+    HandOver handOver;
+    std::mutex mutex; // guards what follows
+    Visitors visitors;
+    std::unordered_map<Visitors::Id, Descriptor> connections; // a second descriptor of each
+    std::thread thread;
+};
+
+Door::Door(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Door::~Door() { close(); }
+
+const std::string& Door::address() const { return impl_->address; }
+
+Result<std::unique_ptr<Door>> Door::open(const std::string& address, std::optional<VisitorLimits> limits) {
+    const std::size_t descriptors = raisedDescriptorLimit();
+    auto impl = std::make_unique<Impl>(descriptors, limits ? *limits : limitsFor(descriptors));
+    impl->listeners = listenersFor(address);
+    if (impl->listeners.empty())
+        return ioError("cannot listen at " + address + ": it is taken, or not an address of this machine");
+    impl->address = address.substr(0, address.rfind(':')) + ":" + std::to_string(boundPort(impl->listeners.front().get()));
+    impl->poll = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    impl->wake = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    bool ready = impl->poll.get() >= 0 && impl->wake.get() >= 0 && impl->watch(impl->wake.get(), kWake, EPOLLIN);
+    for (const Descriptor& listener : impl->listeners)
+        ready = ready && impl->watch(listener.get(), kListener | static_cast<std::uint64_t>(listener.get()), EPOLLIN);
+    if (!ready)
+        return ioError("cannot listen at " + address + ": " + std::strerror(errno));
+    return std::unique_ptr<Door>(new Door(std::move(impl)));
+}
+
+void Door::begin(HandOver handOver) {
+    impl_->handOver = std::move(handOver);
+    impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
+}
+
+void Door::close() {
+    ::eventfd_write(impl_->wake.get(), 1);
+    if (impl_->thread.joinable())
+        impl_->thread.join();
+    impl_->listeners.clear();
+}
+
+void Door::letIn(const std::string& peer) {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->visitors.prove(peerName(peer));
+}
+
+void Door::refuse(const std::string& peer) {
+    const std::lock_guard lock(impl_->mutex);
+    if (const auto id = impl_->visitors.refuse(peerName(peer)))
+        impl_->end(*id);
+}
+
+} // namespace tunesmith

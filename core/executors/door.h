@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/executors/visitors.h"
+
+namespace tunesmith {
+
+// Listens instead of gRPC, whose own port is deaf for good once it has met EMFILE. A thread accepts, keeps the limits of Visitors and hands connections
+// on. It holds a second descriptor of each, by which it sees a connection's end and ends one itself without a race for numbers of descriptors.
+// What it turns away it logs. The soft limit of descriptors of this process is raised to the hard one.
+class Door {
+public:
+    using HandOver = std::function<void(int listener, int connection)>; // takes the connection
+    // `limits`: none: what the descriptors of this process allow.
+    static Result<std::unique_ptr<Door>> open(const std::string& address, std::optional<VisitorLimits> limits = {});
+    ~Door(); // ends no connection
+    const std::string& address() const; // with the port that was chosen
+
+    void begin(HandOver handOver);
+    void close(); // takes no further ones
+    // From any thread, with gRPC's name of who has made a call.
+    void letIn(const std::string& peer);
+    void refuse(const std::string& peer);
+
+private:
+    struct Impl;
+    explicit Door(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace tunesmith

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/executors/guarded_service.h"
+
+#include <algorithm>
+#include <grpcpp/alarm.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/impl/rpc_service_method.h>
+#include <grpcpp/support/method_handler.h>
+#include <mutex>
+
+#include "core/executors/rpc_log.h"
+
+namespace tunesmith {
+namespace {
+
+using grpc::ByteBuffer;
+using grpc::StatusCode;
+
+constexpr std::size_t kMostWaiting = 128; // half of gRPC's threads
+
+} // namespace
+
+// A call that waits for its message, and ends when time is up.
+class GuardedService::Waiting {
+public:
+    Waiting(grpc::ServerContext& context, std::chrono::milliseconds patience) : running_(std::make_shared<Running>()) {
+        running_->context = &context;
+        alarm_.Set(std::chrono::system_clock::now() + patience, [running = running_](bool isUp) {
+            if (isUp)
+                running->end();
+        });
+    }
+    ~Waiting() {
+        const std::lock_guard lock(running_->mutex);
+        running_->context = nullptr;
+    }
+    bool end() { return running_->end(); } // whether it was still waiting
+
+private:
+    struct Running { // what a late alarm finds
+        std::mutex mutex;
+        grpc::ServerContext* context;
+
+        bool end() {
+            const std::lock_guard lock(mutex);
+            if (!context)
+                return false;
+            context->TryCancel();
+            context = nullptr;
+            return true;
+        }
+    };
+    const std::shared_ptr<Running> running_;
+    grpc::Alarm alarm_;
+};
+
+GuardedService::GuardedService(const Access& access) : access_(access) {}
+GuardedService::~GuardedService() = default;
+
+void GuardedService::add(const char* method, Handler handler) {
+    using Method = grpc::internal::RpcServiceMethod;
+    const auto guarded = [this, handler = std::move(handler)](GuardedService*, grpc::ServerContext* context, Stream* stream) {
+        const std::string peer = context->peer(); // a call that gRPC ends forgets it
+        grpc::Status status = checkCaller(*context, access_);
+        if (status.ok()) {
+            door_->letIn(peer);
+            status = handler(*context, *stream);
+        } else {
+            door_->refuse(peer);
+        }
+        if (!status.ok() && status.error_code() != StatusCode::CANCELLED) // who has gone is not refused
+            logRefusal("refused " + peer + ": " + Error(ErrorKind::input, status.error_message()).message);
+        return status;
+    };
+    AddMethod(new Method(method, Method::BIDI_STREAMING, new grpc::internal::BidiStreamingHandler<GuardedService, ByteBuffer, ByteBuffer>(guarded, this)));
+}
+
+bool GuardedService::read(grpc::ServerContext& context, Stream& stream, std::chrono::milliseconds patience, ByteBuffer& bytes) {
+    std::list<Waiting>::iterator own;
+    {
+        const std::lock_guard lock(mutex_);
+        if (waiting_.size() >= kMostWaiting)
+            static_cast<void>(std::ranges::find_if(waiting_, &Waiting::end));
+        own = waiting_.emplace(waiting_.end(), context, patience);
+    }
+    const bool done = stream.Read(&bytes);
+    const std::lock_guard lock(mutex_);
+    waiting_.erase(own);
+    return done;
+}
+
+grpc::Status GuardedService::receive(grpc::ServerContext& context, Stream& stream, WireLimits limits, std::chrono::milliseconds patience, google::protobuf::MessageLite& message) {
+    const std::string peer = context.peer();
+    ByteBuffer bytes;
+    const grpc::Status done = read(context, stream, patience, bytes)
+                                  ? parseMessage(bytes, limits, message)
+                                  : grpc::Status(StatusCode::INVALID_ARGUMENT, "a call without a message, or one that is too large or does not come to its end");
+    if (!done.ok())
+        door_->refuse(peer);
+    return done;
+}
+
+grpc::Status GuardedService::send(Stream& stream, const google::protobuf::MessageLite& message, bool more) {
+    ByteBuffer bytes;
+    bool own = false;
+    const grpc::Status made = grpc::SerializationTraits<google::protobuf::MessageLite>::Serialize(message, &bytes, &own);
+    if (made.ok() && !stream.Write(bytes, more ? grpc::WriteOptions() : grpc::WriteOptions().set_last_message()))
+        return {StatusCode::CANCELLED, "the caller has gone"};
+    return made;
+}
+
+} // namespace tunesmith

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <functional>
+#include <google/protobuf/message_lite.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/support/sync_stream.h>
+#include <list>
+#include <mutex>
+
+#include "core/executors/access.h"
+#include "core/executors/rpc.h"
+
+namespace tunesmith {
+
+// Inside core/executors only: calls whose caller is looked at before gRPC reads a byte of their message. The services that protoc makes get a call only
+// with its message, which is in memory then, parsed, whoever has sent it. Calls that end with an error are logged with their peer.
+class GuardedService : public grpc::Service {
+public:
+    void guard(Door& door) { door_ = &door; } // before the first call; it is told whose calls are let in
+
+protected:
+    using Stream = grpc::ServerReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>;
+    using Handler = std::function<grpc::Status(grpc::ServerContext& context, Stream& stream)>;
+    explicit GuardedService(const Access& access);
+    ~GuardedService() override;
+    // `method` is like /tunesmith.remote.Tracker/Ask. The handler runs for callers who have the token; it blocks a thread.
+    void add(const char* method, Handler handler);
+    // The only message of a call. A caller who does not send it within `patience` has its call ended; where many do not, the first of them sooner.
+    grpc::Status receive(grpc::ServerContext& context, Stream& stream, WireLimits limits, std::chrono::milliseconds patience, google::protobuf::MessageLite& message);
+    // `more`: others follow it before the call ends.
+    static grpc::Status send(Stream& stream, const google::protobuf::MessageLite& message, bool more = false);
+
+private:
+    class Waiting;
+    bool read(grpc::ServerContext& context, Stream& stream, std::chrono::milliseconds patience, grpc::ByteBuffer& bytes);
+
+    const Access access_;
+    Door* door_ = nullptr;
+    std::mutex mutex_; // guards what follows
+    std::list<Waiting> waiting_; // for their messages, the longest first
+};
+
+} // namespace tunesmith

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <sys/socket.h>
+#include <vector>
+
+namespace tunesmith {
+
+// The other end of a connection.
+struct Peer {
+    std::string name;    // like gRPC's: ipv4:10.0.0.3:41854
+    std::string network; // all whose limits it shares: an IPv4 address, the first half of an IPv6 one
+};
+std::optional<Peer> peerOf(const sockaddr_storage& address);
+std::string peerName(const std::string& uri); // of what gRPC calls a peer
+
+struct VisitorLimits {
+    std::size_t all = 4096;
+    std::size_t ofNetwork = 2048;
+    std::size_t unproven = 256; // that have not made a call which was let in ...
+    std::chrono::milliseconds prove{10'000}; // ... how long they may take ...
+    std::uint64_t bytes = 256 << 10;         // ... and how much they may have sent: more than HTTP/2 lets them before somebody reads it
+    int refusals = 16;                       // calls of one connection that are none, or without a token
+};
+// What a process with so many descriptors can serve: half of them, two for each connection.
+VisitorLimits limitsFor(std::size_t descriptors);
+
+// Who is connected to a tracker or a server: no network, no clock, no threads (time comes with each call, and never goes back). Whoever has made a call
+// that was let in stays until too many others were refused. Who has not goes after a while or after many bytes, and where there are too many: the oldest
+// of the network that has most of them. So silent connections keep nobody out, and those of one place harm no other.
+class Visitors {
+public:
+    using Time = std::chrono::steady_clock::time_point;
+    using Id = std::uint64_t;
+    explicit Visitors(VisitorLimits limits) : limits_(limits) {}
+
+    struct Entered {
+        Id id;
+        std::optional<Id> goes; // for it; perhaps itself
+    };
+    Entered enter(const Peer& peer, Time now);
+    void leave(Id id);
+    void prove(const std::string& peer); // its name
+    std::optional<Id> refuse(const std::string& peer); // a call of it; who goes after too many
+    using Sent = std::function<std::uint64_t(Id id)>; // bytes that have come
+    std::vector<Id> overdue(Time now, const Sent& sent) const;
+    bool areProven() const { return unproven_.empty(); }
+    std::optional<Id> dispensable() const; // who goes where there is no room
+    std::size_t size() const { return visitors_.size(); }
+
+private:
+    struct Visitor {
+        Peer peer;
+        Time since;
+        int refusals = 0;
+    };
+    struct Count {
+        std::size_t all = 0, unproven = 0;
+    };
+    std::optional<Id> oldestOf(const std::string& network) const;
+
+    const VisitorLimits limits_;
+    Id last_ = 0;
+    std::map<Id, Visitor> visitors_;
+    std::map<Id, const Visitor*> unproven_; // the oldest first
+    std::map<std::string, Count> networks_;
+};
+
+} // namespace tunesmith

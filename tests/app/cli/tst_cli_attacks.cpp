@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QElapsedTimer>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <sys/resource.h>
+
+#include "cli_process.h"
+#include "raw_http2.h"
+#include "remote_services.h"
+
+using namespace tunesmith::testing;
+
+namespace {
+
+constexpr const char* kAsk = "Tracker/Ask";
+
+// The most memory that a program has had, in MiB.
+int peakOf(qint64 pid) {
+    QFile status("/proc/" + QString::number(pid) + "/status");
+    if (!status.open(QIODevice::ReadOnly))
+        return -1;
+    const QByteArray text = status.readAll();
+    return text.mid(text.indexOf("VmHWM:") + 6).trimmed().split(' ').first().toInt() / 1024;
+}
+
+// A call of one message, packed or not. Whether it was refused.
+bool isRefused(const QString& address, const QByteArray& method, const std::string& message, bool packed) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(-1);
+    grpc::GenericStub stub(grpc::CreateCustomChannel(address.toStdString(), grpc::InsecureChannelCredentials(), arguments));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    if (packed)
+        context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+    grpc::CompletionQueue queue;
+    const grpc::Slice slice(message.data(), message.size(), grpc::Slice::STATIC_SLICE);
+    const auto rpc = stub.PrepareUnaryCall(&context, "/tunesmith.remote." + method.toStdString(), grpc::ByteBuffer(&slice, 1), &queue);
+    grpc::ByteBuffer reply;
+    grpc::Status status;
+    rpc->StartCall();
+    rpc->Finish(&reply, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    return !status.ok();
+}
+
+std::string longMessage(std::size_t bytes) { return "\x1a" + std::string("\xff\xff\xff\x7f", 4) + std::string(bytes, '\0'); }
+
+} // namespace
+
+// Who has no token, and means harm, costs a tracker and a server little, and keeps nobody out.
+class TestCliAttacks : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+    QStringList token_;
+    std::unique_ptr<Service> tracker_;
+    int before_ = 0; // MiB
+
+    // Everybody else is served.
+    void servesOthers() {
+        QElapsedTimer clock;
+        clock.start();
+        const CliResult list = runCli(QStringList{"devices", "--tracker", tracker_->address(), "--json"} + token_);
+        QVERIFY2(list.status == 0, list.errors);
+        QVERIFY2(clock.elapsed() < 3000, qPrintable(QString::number(clock.elapsed())));
+    }
+    void grewLittle(int mostMb) { QVERIFY2(peakOf(tracker_->pid()) - before_ < mostMb, qPrintable(QString("%1 MiB more").arg(peakOf(tracker_->pid()) - before_))); }
+
+private slots:
+    void initTestCase() { token_ = {"--token-file", writeFile(folder_, "token", kToken)}; }
+    void init() {
+        tracker_ = startTracker(token_);
+        before_ = peakOf(tracker_->pid());
+        QVERIFY(before_ > 0);
+    }
+
+    void messagesOfStrangers_data() {
+        QTest::addColumn<QByteArray>("method");
+        QTest::addColumn<bool>("packed");
+        QTest::newRow("packed") << QByteArray(kAsk) << true;
+        QTest::newRow("large") << QByteArray(kAsk) << false;
+        QTest::newRow("packed, to a server") << QByteArray("Executor/Exchange") << true;
+        QTest::newRow("large, to a server") << QByteArray("Executor/Exchange") << false;
+    }
+    void messagesOfStrangers() {
+        QFETCH(QByteArray, method);
+        QFETCH(bool, packed);
+        std::unique_ptr<Service> server;
+        if (method.startsWith("Executor"))
+            server = startMock(tracker_->address(), "cpu", token_);
+        Service& attacked = server ? *server : *tracker_;
+        const int before = peakOf(attacked.pid());
+        QVERIFY(isRefused(attacked.address(), method, longMessage(std::size_t(200) << 20), packed));
+        QTRY_VERIFY2_WITH_TIMEOUT(attacked.errors().contains("refused ipv4:127.0.0.1"), attacked.errors(), 2000);
+        QVERIFY2(peakOf(attacked.pid()) - before < 40, qPrintable(QString("%1 MiB more").arg(peakOf(attacked.pid()) - before)));
+        servesOthers();
+    }
+
+    // It was accepted from who has the token, too.
+    void packedMessagesAreNone() {
+        const auto open = startTracker(); // wants no token
+        QVERIFY(!isRefused(open->address(), "Tracker/List", std::string(100, '\0').replace(0, 2, "\x0a\x62"), false));
+        QVERIFY(isRefused(open->address(), "Tracker/List", std::string(100, '\0').replace(0, 2, "\x0a\x62"), true));
+    }
+
+    void partsWithoutEnd() {
+        const auto open = startTracker();
+        const int before = peakOf(open->pid());
+        std::string parts;
+        for (int i = 0; i < 500'000; ++i)
+            parts += std::string("\x3a\x00", 2); // a device to avoid
+        QVERIFY(isRefused(open->address(), kAsk, parts, false));
+        QVERIFY2(peakOf(open->pid()) - before < 12, qPrintable(QString("%1 MiB more").arg(peakOf(open->pid()) - before)));
+    }
+
+    void silentConnectionsLeaveRoom_data() {
+        QTest::addColumn<QByteArray>("greeting");
+        QTest::newRow("silent") << QByteArray();
+        QTest::newRow("half a greeting") << kPreface.left(10);
+        QTest::newRow("a greeting") << kPreface + frame(kSettings, 0, 0);
+    }
+    void silentConnectionsLeaveRoom() {
+        QFETCH(QByteArray, greeting);
+        const rlimit few{128, 128}; // as if other things had taken the descriptors: less than the tracker has counted on
+        QCOMPARE(::prlimit(static_cast<pid_t>(tracker_->pid()), RLIMIT_NOFILE, &few, nullptr), 0);
+        {
+            std::vector<std::unique_ptr<RawConnection>> silent;
+            for (int i = 0; i < 200; ++i)
+                silent.emplace_back(std::make_unique<RawConnection>(tracker_->address()))->send(greeting);
+            servesOthers();
+            QVERIFY2(tracker_->errors().contains("open files"), tracker_->errors());
+        }
+        servesOthers();
+    }
+
+    void greetingsAreTimed() {
+        RawConnection silent(tracker_->address()), greeted(tracker_->address());
+        QVERIFY(greeted.greet());
+        QVERIFY(greeted.ends(12'000));
+        QVERIFY(silent.ends(12'000));
+    }
+
+    void headersWithoutEnd() {
+        RawConnection stranger(tracker_->address());
+        bool goes = stranger.greet() && stranger.send(frame(kHeaders, 0, 1, headersOf(kAsk)));
+        const QByteArray more = frame(kContinuation, 0, 1, header("x-a", QByteArray(16'000, 'b')));
+        for (int i = 0; goes && i < 10'000; ++i)
+            goes = stranger.send(more);
+        QVERIFY(!goes);
+        grewLittle(60);
+        servesOthers();
+    }
+
+    void callsThatAreResetAtOnce() {
+        RawConnection stranger(tracker_->address());
+        bool goes = stranger.greet();
+        const QByteArray headers = headersOf(kAsk);
+        for (quint32 stream = 1; goes && stream < 2'000'000; stream += 2)
+            goes = stranger.send(frame(kHeaders, kEndHeaders, stream, headers) + frame(kReset, 0, stream, QByteArray("\0\0\0\x08", 4)));
+        QVERIFY(!goes);
+        grewLittle(100);
+        servesOthers();
+    }
+
+    void settingsWithoutEnd() {
+        RawConnection stranger(tracker_->address());
+        bool goes = stranger.greet();
+        const QByteArray many = frame(kSettings, 0, 0).repeated(1000);
+        for (int i = 0; goes && i < 1000; ++i)
+            goes = stranger.send(many);
+        QVERIFY(!goes);
+        servesOthers();
+    }
+
+    // Where there is no token, as on one machine.
+    void messagesThatTrickle() {
+        tracker_ = startTracker();
+        token_.swap(none_);
+        std::vector<std::unique_ptr<RawConnection>> slow;
+        for (int i = 0; i < 4; ++i) {
+            RawConnection& one = *slow.emplace_back(std::make_unique<RawConnection>(tracker_->address()));
+            one.greet();
+            for (quint32 stream = 1; stream < 200; stream += 2)
+                one.send(frame(kHeaders, kEndHeaders, stream, headersOf(kAsk)) + frame(kData, 0, stream, QByteArray("\0\0\0\1\0a", 6)));
+        }
+        servesOthers();
+        token_.swap(none_);
+    }
+
+private:
+    QStringList none_;
+};
+
+QTEST_GUILESS_MAIN(TestCliAttacks)
+#include "tst_cli_attacks.moc"
