@@ -42,6 +42,7 @@ Json deviceJson(const DeviceState& device) {
             {"client", device.client.empty() ? Json() : Json(device.client)},
             {"priority", device.priority},
             {"seconds", device.seconds},
+            {"answers", !device.deaf},
             {"fma_gflops", device.fmaGflops > 0 ? Json(device.fmaGflops) : Json()},
             {"memory_gbs", device.memoryGbs > 0 ? Json(device.memoryGbs) : Json()}};
 }
@@ -59,7 +60,7 @@ Result<int> printDevices(Session& session, const DeviceList& list) {
     for (const DeviceState& device : list.devices) {
         devices.push_back(deviceJson(device));
         table.add({joined(device.keys), device.name, device.address, device.cpu, device.isa, std::to_string(device.threads), device.fmaGflops > 0 ? fixed(device.fmaGflops, 0) : "-",
-                   device.memoryGbs > 0 ? fixed(device.memoryGbs, 0) : "-", device.client.empty() ? "free" : device.client + ", " + fixed(device.seconds, 0) + " s"});
+                   device.memoryGbs > 0 ? fixed(device.memoryGbs, 0) : "-", device.deaf ? "does not answer" : device.client.empty() ? "free" : device.client + ", " + fixed(device.seconds, 0) + " s"});
     }
     std::string text = list.devices.empty() ? "no devices\n" : table.text();
     for (const WaitingClient& client : list.waiting) {

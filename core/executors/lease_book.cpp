@@ -40,7 +40,7 @@ LeaseBook::Device* LeaseBook::holderOf(const std::string& lease) {
 }
 
 bool LeaseBook::suits(const Device& device, const LeaseWish& wish) {
-    return std::ranges::find(device.info.keys, wish.key) != device.info.keys.end() && (wish.machine.empty() || wish.machine == device.info.machine.key) &&
+    return !device.isDeaf() && std::ranges::find(device.info.keys, wish.key) != device.info.keys.end() && (wish.machine.empty() || wish.machine == device.info.machine.key) &&
            std::ranges::find(wish.avoid, device.id) == wish.avoid.end();
 }
 
@@ -146,10 +146,15 @@ Result<LeaseBook::Added> LeaseBook::add(const DeviceInfo& device, const std::opt
         TS_TRY(checkName(serving->id, "a lease"));
         TS_TRY(checkName(serving->client, "the name of a client"));
     }
-    std::erase_if(devices_, [&](const Device& known) { return known.info.address == device.address; }); // it was restarted
+    int unanswered = 0;
+    std::erase_if(devices_, [&](const Device& known) { // it was restarted
+        const bool same = known.info.address == device.address;
+        unanswered = same ? known.unanswered : unanswered;
+        return same;
+    });
     if (devices_.size() >= kMostDevices)
         return unsupportedError("the tracker knows " + std::to_string(kMostDevices) + " devices and takes no more");
-    devices_.push_back({newSecret_(), newSecret_(), device, now, now, {}});
+    devices_.push_back({newSecret_(), newSecret_(), device, now, now, {}, unanswered});
     if (serving && !holderOf(serving->id))
         devices_.back().held = Held{*serving, true, false};
     const Added added{devices_.back().secret, devices_.back().id};
@@ -159,6 +164,22 @@ Result<LeaseBook::Added> LeaseBook::add(const DeviceInfo& device, const std::opt
 
 void LeaseBook::remove(const std::string& secret) {
     std::erase_if(devices_, [&](const Device& known) { return sameSecret(known.secret, secret); });
+}
+
+std::vector<LeaseBook::Place> LeaseBook::places() const {
+    std::vector<Place> places;
+    for (const Device& device : devices_)
+        places.push_back({device.id, device.info.address});
+    return places;
+}
+
+LeaseBook::Hearing LeaseBook::knocked(const std::string& id, bool answered) {
+    const auto device = std::ranges::find(devices_, id, &Device::id);
+    if (device == devices_.end())
+        return Hearing::same;
+    const bool was = device->isDeaf();
+    device->unanswered = answered ? 0 : std::min(device->unanswered + 1, 2);
+    return was == device->isDeaf() ? Hearing::same : was ? Hearing::back : Hearing::deaf;
 }
 
 LeaseBook::BeatAnswer LeaseBook::beat(const std::string& secret, const std::string& lease, Time now) {
@@ -229,7 +250,7 @@ std::vector<LeaseBook::DeviceState> LeaseBook::devices(Time now) {
     settle(now);
     std::vector<DeviceState> states;
     for (const Device& device : devices_)
-        states.push_back({device.info, device.held ? std::optional(device.held->lease) : std::nullopt, secondsBetween(device.since, now)});
+        states.push_back({device.info, device.held ? std::optional(device.held->lease) : std::nullopt, secondsBetween(device.since, now), device.isDeaf()});
     return states;
 }
 

@@ -19,6 +19,7 @@ struct LeaseTiming {
     std::chrono::milliseconds turn{30'000};  // ... and if somebody of the same priority does
     std::chrono::milliseconds ageing{60'000}; // of waiting count as one priority more: nobody waits for ever
     std::chrono::milliseconds over{10'000};  // after a turn, in which its client may still begin calls
+    std::chrono::milliseconds knock{10'000}; // between two looks whether a server takes connections
 };
 
 struct LeaseWish {
@@ -61,6 +62,13 @@ public:
     };
     BeatAnswer beat(const std::string& secret, const std::string& lease, Time now);
     std::optional<Lease> confirm(const std::string& secret, const std::string& lease, Time now);
+    // Whoever knocks at the servers says whether one answered. A device whose server did not, twice in a row, is lent to nobody until it does.
+    struct Place {
+        std::string id, address;
+    };
+    std::vector<Place> places() const;
+    enum class Hearing { same, deaf, back };
+    Hearing knocked(const std::string& id, bool answered);
 
     struct Answer {
         std::optional<Lease> lease = {};
@@ -76,6 +84,7 @@ public:
         DeviceInfo device;
         std::optional<Lease> lease;
         double seconds = 0; // of the lease, or free
+        bool deaf = false;
     };
     struct Waiting {
         LeaseWish wish;
@@ -94,6 +103,8 @@ private:
         DeviceInfo info;
         Time lastBeat, since; // since: of the lease, or of being free
         std::optional<Held> held;
+        int unanswered = 0; // knocks, one after the other
+        bool isDeaf() const { return unanswered > 1; }
     };
     struct Waiter {
         LeaseWish wish;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/executors/tracker.h"
 
+#include <algorithm>
+#include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "core/base/log.h"
 #include "core/executors/guarded_service.h"
+#include "core/executors/knock.h"
 #include "core/executors/remote.pb.h"
 #include "core/executors/rpc.h"
 #include "core/executors/wire.h"
@@ -15,6 +19,8 @@ namespace {
 using grpc::ServerContext;
 using std::chrono::steady_clock;
 
+constexpr std::size_t kKnocksAtOnce = 64;
+constexpr std::chrono::milliseconds kKnockPatience{3000};
 constexpr std::chrono::milliseconds kPatience = longestWay(kLargestQuestion) + std::chrono::seconds(2);
 
 LeaseWish fromWire(const remote::Wish& wire) {
@@ -24,7 +30,7 @@ LeaseWish fromWire(const remote::Wish& wire) {
 } // namespace
 
 struct Tracker::Impl final : GuardedService {
-    explicit Impl(const TrackerOptions& options) : GuardedService(options.access), book(options.timing, newSecret) {
+    explicit Impl(const TrackerOptions& options) : GuardedService(options.access), tls(!options.access.certificate.empty()), timing(options.timing), book(options.timing, newSecret) {
         serve("/tunesmith.remote.Tracker/Register", &Impl::enlist);
         serve("/tunesmith.remote.Tracker/Leave", &Impl::leave);
         serve("/tunesmith.remote.Tracker/SendBeat", &Impl::beat);
@@ -98,6 +104,7 @@ struct Tracker::Impl final : GuardedService {
             wire.set_client(state.lease ? state.lease->client : std::string());
             wire.set_priority(state.lease ? state.lease->priority : 0);
             wire.set_seconds(state.seconds);
+            wire.set_deaf(state.deaf);
         }
         for (const LeaseBook::Waiting& waiting : book.waiting(now)) {
             remote::WaitingClient& wire = *answer.add_waiting();
@@ -109,20 +116,61 @@ struct Tracker::Impl final : GuardedService {
         return {};
     }
 
-    std::mutex mutex; // guards book
+    // A server that beats may still take no connections, and would cost one client after the other.
+    void knockAtAll() {
+        std::unique_lock lock(mutex);
+        while (!wake.wait_for(lock, timing.knock, [this] { return closing.stopRequested(); })) {
+            const std::vector<LeaseBook::Place> places = book.places();
+            for (std::size_t first = 0; first < places.size() && !closing.stopRequested(); first += kKnocksAtOnce) {
+                std::vector<std::string> addresses;
+                for (std::size_t i = first; i < std::min(places.size(), first + kKnocksAtOnce); ++i)
+                    addresses.push_back(places[i].address);
+                lock.unlock();
+                const std::vector<bool> answered = knock(addresses, tls, std::min(kKnockPatience, timing.lost), closing.token());
+                lock.lock();
+                for (std::size_t i = 0; i < answered.size() && !closing.stopRequested(); ++i)
+                    note(places[first + i], answered[i]);
+            }
+        }
+    }
+    void note(const LeaseBook::Place& place, bool answered) {
+        const LeaseBook::Hearing hearing = book.knocked(place.id, answered);
+        if (hearing == LeaseBook::Hearing::deaf)
+            logMessage(LogLevel::warning, "the device at " + place.address + " takes no connections: it is lent to nobody until it does");
+        if (hearing == LeaseBook::Hearing::back)
+            logMessage(LogLevel::info, "the device at " + place.address + " takes connections again");
+    }
+    void close() {
+        listener.close();
+        {
+            const std::lock_guard lock(mutex);
+            closing.requestStop();
+        }
+        wake.notify_all();
+        if (knocker.joinable())
+            knocker.join();
+    }
+
+    const bool tls;
+    const LeaseTiming timing;
+    std::mutex mutex; // guards what follows
     LeaseBook book;
+    StopSource closing;
+    std::condition_variable wake;
+    std::thread knocker;
     Listener listener;
 };
 
 Tracker::Tracker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Tracker::~Tracker() { impl_->listener.close(); }
+Tracker::~Tracker() { impl_->close(); }
 
 const std::string& Tracker::address() const { return impl_->listener.address(); }
 
 Result<std::unique_ptr<Tracker>> Tracker::start(const TrackerOptions& options) {
     auto impl = std::make_unique<Impl>(options);
     TS_ASSIGN(impl->listener, listenAt(options.listen, options.access, *impl, kLargestQuestion));
+    impl->knocker = std::thread([raw = impl.get()] { raw->knockAtAll(); });
     return std::unique_ptr<Tracker>(new Tracker(std::move(impl)));
 }
 

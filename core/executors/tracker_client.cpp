@@ -110,7 +110,7 @@ Result<TrackerClient::List> TrackerClient::list() {
     List list;
     for (const remote::DeviceState& state : answer.devices()) {
         TS_ASSIGN(DeviceInfo info, fromWire(state.device()));
-        list.devices.push_back({std::move(info), state.client(), state.priority(), state.seconds()});
+        list.devices.push_back({std::move(info), state.client(), state.priority(), state.seconds(), state.deaf()});
     }
     for (const remote::WaitingClient& waiting : answer.waiting())
         list.waiting.push_back({waiting.client(), waiting.key(), waiting.priority(), waiting.seconds()});

@@ -32,6 +32,7 @@ public:
         std::string client; // empty: free
         int priority = 0;
         double seconds = 0;
+        bool deaf = false; // its server does not answer the tracker
     };
     struct Waiting {
         std::string client, key;

@@ -118,6 +118,7 @@ DeviceState stateOf(const TrackerClient::Device& device) {
             state.fmaGflops = at->fmaGflops;
             state.memoryGbs = at->memoryGbs;
         }
+    state.deaf = device.deaf;
     return state;
 }
 

@@ -66,6 +66,7 @@ struct DeviceState {
     int priority = 0;      // of that one
     double seconds = 0;    // since
     double fmaGflops = 0, memoryGbs = 0; // ceilings at `threads`; 0: not known
+    bool deaf = false;     // its server takes no connections from the tracker: it is lent to nobody
 };
 struct WaitingClient {
     std::string client, key;

@@ -67,7 +67,7 @@ class Check:
         begin = time.monotonic()
         listed = self.place.ask("devices", "--tracker", self.programs["tracker"].address(), *self.calling, seconds=30)["devices"]
         seconds = time.monotonic() - begin
-        if len(listed) != 1 or seconds > PATIENCE:
+        if len(listed) != 1 or not listed[0]["answers"] or seconds > PATIENCE:
             raise Wrong(f"{what}: {len(listed)} devices after {seconds:.1f} s")
         return seconds
 

@@ -16,12 +16,12 @@ namespace tunesmith::testing {
 
 // A tracker, servers and clients of one process, with short times.
 struct Cluster {
-    explicit Cluster(Access given = {}) : access(std::move(given)) {
+    explicit Cluster(Access given = {}, const LeaseTiming& timing = quickTiming()) : access(std::move(given)) {
         setLogSink([this](LogLevel, const std::string& text) {
             const std::lock_guard lock(logging);
             lines << QString::fromStdString(text);
         });
-        tracker = take(Tracker::start({"127.0.0.1:0", access, quickTiming()}));
+        tracker = take(Tracker::start({"127.0.0.1:0", access, timing}));
     }
     ~Cluster() {
         servers.clear();

@@ -182,6 +182,28 @@ private slots:
         QVERIFY(desk.ask("y").lease);
     }
 
+    void aDeafServerLosesItsPlace() {
+        using Hearing = LeaseBook::Hearing;
+        Desk desk;
+        const std::string deaf = desk.add("a"), other = desk.add("bb");
+        const std::string held = desk.open(desk.ask("x"));
+        QVERIFY(desk.book.knocked(deaf, false) == Hearing::same);
+        QVERIFY(desk.book.knocked(deaf, true) == Hearing::same); // one lost knock is none
+        QVERIFY(desk.book.knocked(deaf, false) == Hearing::same && desk.book.knocked(deaf, false) == Hearing::deaf && desk.book.knocked(deaf, false) == Hearing::same);
+        QVERIFY(desk.beat(deaf, held).known && !desk.beat(deaf, held).revoked); // whom it serves goes on
+        QCOMPARE(desk.ask("y").device, other);
+        desk.beat(deaf, "");
+        QVERIFY(!desk.ask("z").lease);
+        QCOMPARE(desk.ask("z").devices, std::size_t(1));
+        QVERIFY(desk.book.devices(desk.now)[0].deaf && !desk.book.devices(desk.now)[1].deaf);
+        const std::string again = desk.add("a"); // coming again is no answer
+        QVERIFY(desk.ask("z").lease == std::nullopt && desk.book.devices(desk.now)[1].deaf);
+        QVERIFY(desk.book.knocked(again, true) == Hearing::back);
+        QCOMPARE(desk.ask("z").device, again);
+        QVERIFY(desk.book.knocked("nobody", false) == Hearing::same);
+        QCOMPARE(desk.book.places().size(), std::size_t(2));
+    }
+
     void failedDevicesAreAvoided() {
         Desk desk;
         const std::string a = desk.add("a"), b = desk.add("b");

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <future>
 #include <grpcpp/generic/generic_stub.h>
+#include <map>
 #include <thread>
 
 #include "fake_server.h"
@@ -118,6 +119,25 @@ private slots:
         QCOMPARE(executor->device().name, std::string("a"));
         QVERIFY(executor->build(mockBuild(), {}).replied());
         QVERIFY(clock.elapsed() < 10'000);
+    }
+
+    void aDeafServerLosesItsPlace() {
+        LeaseTiming timing = quickTiming();
+        timing.knock = std::chrono::milliseconds(200);
+        Cluster cluster({}, timing);
+        NoServer deaf("");
+        Played played(cluster, "deaf", deaf.address());
+        cluster.addMock("a");
+        const auto tracker = take(TrackerClient::make(cluster.tracker->address(), {}));
+        const auto deafness = [&] {
+            std::map<std::string, bool> all;
+            for (const auto& device : take(tracker->list()).devices)
+                all[device.info.name] = device.deaf;
+            return all;
+        };
+        QTRY_COMPARE_WITH_TIMEOUT(deafness(), (std::map<std::string, bool>{{"a", false}, {"deaf", true}}), 30'000); // one that is slow comes back
+        QVERIFY(cluster.logged(QString::fromStdString("the device at " + deaf.address() + " takes no connections")));
+        QTRY_COMPARE_WITH_TIMEOUT(take(tracker->ask({"t", "x", "cpu"})).devices, std::size_t(1), 10'000);
     }
 
     void twoLossesAreTheCandidatesFault() {

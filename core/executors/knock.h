@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "core/base/stop_token.h"
+
+namespace tunesmith {
+
+// Which of those who listen at these addresses take connections: for each in turn, whether HTTP/2 comes about within `patience`. With TLS whoever shows
+// any certificate: nothing is said to them, no token above all.
+std::vector<bool> knock(const std::vector<std::string>& addresses, bool tls, std::chrono::milliseconds patience, const StopToken& stop);
+
+} // namespace tunesmith
