@@ -2,6 +2,7 @@
 #include "core/executors/access.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/log.h"
 #include "core/executors/certificate.h"
 
 namespace tunesmith {
@@ -64,6 +66,11 @@ std::string hostOf(const std::string& address) {
     if (host.size() > 2 && host.front() == '[' && host.back() == ']')
         host = host.substr(1, host.size() - 2);
     return host;
+}
+
+bool isAddress(const std::string& host) {
+    in6_addr any{};
+    return ::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
 }
 
 } // namespace
@@ -126,6 +133,14 @@ Status checkListening(const Access& access, const std::string& address) {
     if (access.certificate.empty() || access.token.empty())
         return inputError("listening at " + address + ", which other machines reach, needs --cert, --tls-key and --token-file; or say --insecure");
     return {};
+}
+
+void warnOfOtherHost(const Access& access, const std::string& address) {
+    const std::string host = hostOf(address);
+    if (access.certificate.empty() || isWildcard(address) || isFor(access.certificate, host))
+        return;
+    logMessage(LogLevel::warning, "the certificate of --cert is for " + namesIn(access.certificate) + ", not for " + host + ": who calls " + address +
+                                      " will refuse it; make one with subjectAltName=" + (isAddress(host) ? "IP:" : "DNS:") + host);
 }
 
 Status checkCalling(const Access& access, const std::string& address) {

@@ -29,6 +29,8 @@ Status checkAddress(const std::string& address); // that it is HOST:PORT
 // Whether it may be listened at, or called, with what there is.
 Status checkListening(const Access& access, const std::string& address);
 Status checkCalling(const Access& access, const std::string& address);
+// Logs that those who call us there will refuse our certificate, as it is another host's.
+void warnOfOtherHost(const Access& access, const std::string& address);
 
 bool sameSecret(const std::string& a, const std::string& b); // takes as long for any two of a length
 std::string newSecret();                                     // 128 bits, in hexadecimal digits

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/executors/certificate.h"
 
+#include <arpa/inet.h>
 #include <ctime>
 #include <memory>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
+
+#include "core/base/result.h"
 
 namespace tunesmith {
 namespace {
@@ -34,6 +38,18 @@ std::string dayOf(const ASN1_TIME* time) {
     return text;
 }
 
+std::string textOf(const GENERAL_NAME* name) {
+    int kind = 0;
+    const auto* text = static_cast<const ASN1_STRING*>(GENERAL_NAME_get0_value(name, &kind));
+    if (kind != GEN_DNS && kind != GEN_IPADD)
+        return {};
+    const std::string bytes(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)), static_cast<std::size_t>(ASN1_STRING_length(text)));
+    char address[INET6_ADDRSTRLEN] = {};
+    if (kind == GEN_IPADD)
+        return ::inet_ntop(bytes.size() == 4 ? AF_INET : AF_INET6, bytes.data(), address, sizeof address) ? address : "";
+    return bytes;
+}
+
 bool isPast(const ASN1_TIME* time) { return X509_cmp_current_time(time) < 0; }
 
 } // namespace
@@ -52,6 +68,25 @@ Status checkCertificate(const std::string& certificate, const std::string& key) 
     if (!isPast(X509_get0_notBefore(own.get())))
         return inputError("the certificate is not valid before " + dayOf(X509_get0_notBefore(own.get())) + "; is the clock right?");
     return {};
+}
+
+bool isFor(const std::string& certificate, const std::string& host) {
+    const Certificate own = readCertificate(certificate);
+    return own && (X509_check_ip_asc(own.get(), host.c_str(), 0) == 1 || X509_check_host(own.get(), host.data(), host.size(), 0, nullptr) == 1);
+}
+
+std::string namesIn(const std::string& certificate) {
+    const Certificate own = readCertificate(certificate);
+    const std::unique_ptr<GENERAL_NAMES, Releaser<GENERAL_NAMES_free>> names(own ? static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(own.get(), NID_subject_alt_name, nullptr, nullptr)) : nullptr);
+    std::string list;
+    for (int i = 0; i < sk_GENERAL_NAME_num(names.get()); ++i)
+        if (const std::string text = textOf(sk_GENERAL_NAME_value(names.get(), i)); !text.empty())
+            list += (list.empty() ? "" : ", ") + text;
+    char common[256] = {};
+    if (list.empty() && own && X509_NAME_get_text_by_NID(X509_get_subject_name(own.get()), NID_commonName, common, sizeof common) > 0)
+        list = common;
+    ERR_clear_error();
+    return Error(ErrorKind::input, list.empty() ? "nobody" : list).message;
 }
 
 std::optional<std::string> expiryOf(const std::string& certificate) {

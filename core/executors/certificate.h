@@ -14,4 +14,8 @@ Status checkCertificate(const std::string& certificate, const std::string& key);
 // The day on which it ended, like 2026-11-23; nothing while it is valid.
 std::optional<std::string> expiryOf(const std::string& certificate);
 
+// Whether callers who know us by this name or address find it in the certificate; they refuse it otherwise.
+bool isFor(const std::string& certificate, const std::string& host);
+std::string namesIn(const std::string& certificate); // for people: those that it is for
+
 } // namespace tunesmith

@@ -271,6 +271,7 @@ Result<std::unique_ptr<DeviceServer>> DeviceServer::start(DeviceServerOptions op
     TS_TRY(checkDevice(own.device));
     if (isWildcard(own.device.address))
         return inputError("clients reach no machine at " + own.device.address + "; say with --advertise HOST by which name or address they reach this one");
+    warnOfOtherHost(own.access, own.device.address);
     TS_ASSIGN(server->impl_->registration, Registration::start(std::move(tracker), own.device, own.timing));
     server->impl_->ready = true;
     return server;

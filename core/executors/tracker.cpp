@@ -170,6 +170,7 @@ const std::string& Tracker::address() const { return impl_->listener.address(); 
 Result<std::unique_ptr<Tracker>> Tracker::start(const TrackerOptions& options) {
     auto impl = std::make_unique<Impl>(options);
     TS_ASSIGN(impl->listener, listenAt(options.listen, options.access, *impl, kLargestQuestion));
+    warnOfOtherHost(options.access, options.listen);
     impl->knocker = std::thread([raw = impl.get()] { raw->knockAtAll(); });
     return std::unique_ptr<Tracker>(new Tracker(std::move(impl)));
 }

@@ -177,6 +177,14 @@ private slots:
         QCOMPARE(runCli(QStringList{"devices", "--tracker", address} + calling("other")).status, 1);
         QCOMPARE(runCli({"devices", "--tracker", address, "--token-file", token}).status, 1); // no TLS
 
+        QVERIFY2(!good.errors().contains("subjectAltName") && !server->errors().contains("subjectAltName"), good.errors() + server->errors());
+        Service elsewhere(QStringList{"tracker", "--listen", "127.0.0.2:0"} + listening("good"));
+        QTRY_VERIFY2_WITH_TIMEOUT(elsewhere.errors().contains("is for localhost, 127.0.0.1, not for 127.0.0.2") && elsewhere.errors().contains("subjectAltName=IP:127.0.0.2"), elsewhere.errors(), 2000);
+        const CliResult refused = runCli(QStringList{"devices", "--tracker", elsewhere.address()} + calling("ca"));
+        QVERIFY2(refused.status == 1 && refused.sentence().contains("127.0.0.2"), refused.errors);
+        const auto advertised = startMock(address, "cpu", listening("good") + QStringList{"--ca", folder.filePath("ca.pem"), "--advertise", "device.example.org"});
+        QTRY_VERIFY2_WITH_TIMEOUT(advertised->errors().contains("subjectAltName=DNS:device.example.org"), advertised->errors(), 2000);
+
         const CliResult expired = runCli(QStringList{"tracker", "--listen", "127.0.0.1:0"} + listening("expired"));
         QVERIFY2(expired.status == 1 && expired.sentence().contains("expired.pem: the certificate expired on"), expired.errors);
         const CliResult wrongKey = runCli(QStringList{"tracker", "--listen", "127.0.0.1:0", "--token-file", token, "--cert", folder.filePath("good.pem"), "--tls-key", folder.filePath("ca.key")});
