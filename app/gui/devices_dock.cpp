@@ -38,6 +38,7 @@ DeviceEntry deviceEntry(const DeviceState& device) {
     entry.client = QString::fromStdString(device.client);
     entry.priority = device.priority;
     entry.seconds = device.seconds;
+    entry.deaf = device.deaf;
     return entry;
 }
 
@@ -47,7 +48,7 @@ QVector<DeviceKey> deviceKeys(const DeviceList& list) {
         for (const std::string& name : device.keys) {
             DeviceKey& key = byKey[QString::fromStdString(name)];
             ++key.devices;
-            key.free += device.client.empty() ? 1 : 0;
+            key.free += device.client.empty() && !device.deaf ? 1 : 0;
             key.threads = std::max(key.threads, device.threads);
         }
     QVector<DeviceKey> keys;

@@ -84,7 +84,7 @@ void DeviceWatch::ask(Source& source) {
         return logMessage(LogLevel::debug, list.error().message);
     for (const std::string& key : source.keys)
         source.counts[key] = static_cast<int>(
-            std::ranges::count_if(list->devices, [&](const TrackerClient::Device& device) { return std::ranges::find(device.info.keys, key) != device.info.keys.end(); }));
+            std::ranges::count_if(list->devices, [&](const TrackerClient::Device& device) { return !device.deaf && std::ranges::find(device.info.keys, key) != device.info.keys.end(); }));
 }
 
 void DeviceWatch::countMissing(const std::string& key, bool missing) {

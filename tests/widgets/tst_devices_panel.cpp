@@ -67,6 +67,12 @@ private slots:
         QCOMPARE(cell(panel, 1, 7), QStringLiteral("me@here:7, for 3 min 05 s"));
         QVERIFY(cell(panel, 1, 7, Qt::ToolTipRole).contains(QLatin1Char('3')));
         QVERIFY(entry("a:1", "") == entry("a:1", "") && !(entry("a:1", "") == entry("a:1", "x"))); // what is not known equals itself
+        DeviceEntry deaf = entry("a:1", "");
+        deaf.deaf = true;
+        QVERIFY(!(deaf == entry("a:1", "")));
+        panel.setDevices({deaf, entry("b:1", "me@here:7")}, {});
+        QCOMPARE(cell(panel, 0, 7), QStringLiteral("does not answer"));
+        QVERIFY2(panel.status().contains(QStringLiteral("free: 0")), qPrintable(panel.status()));
         panel.setProblem(QStringLiteral("gone\naway")); // what it said last stays
         QVERIFY(panel.status() == QStringLiteral("gone away") && panel.rows().rowCount() == 2);
         panel.setProblem({});

@@ -27,6 +27,8 @@ QString amount(double value, const QString& unit) {
 }
 
 QString servedText(const DeviceEntry& device) {
+    if (device.deaf)
+        return DevicesPanel::tr("does not answer");
     return device.client.isEmpty() ? DevicesPanel::tr("free") : DevicesPanel::tr("%1, for %2").arg(oneLine(device.client), secondsText(std::floor(device.seconds)));
 }
 
@@ -50,7 +52,7 @@ QVector<TableColumn<DeviceEntry>> deviceColumns() {
 
 // "2 devices, free: 1 · waiting: 1 (me@here for epyc, 12 s)"
 QString countText(const QVector<DeviceEntry>& devices, const QVector<WaitingEntry>& waiting) {
-    const auto free = std::count_if(devices.begin(), devices.end(), [](const DeviceEntry& device) { return device.client.isEmpty(); });
+    const auto free = std::count_if(devices.begin(), devices.end(), [](const DeviceEntry& device) { return device.client.isEmpty() && !device.deaf; });
     QString text = DevicesPanel::tr("Devices: %1, of which free: %2").arg(devices.size()).arg(free);
     if (!waiting.isEmpty())
         text += DevicesPanel::tr(" · waiting: %1, the first for %2").arg(waiting.size()).arg(oneLine(waiting.front().key, 40));
@@ -69,7 +71,7 @@ QString waitingTip(const QVector<WaitingEntry>& waiting) {
 
 bool DeviceEntry::operator==(const DeviceEntry& other) const {
     return key == other.key && keys == other.keys && name == other.name && processor == other.processor && threads == other.threads && same(memoryGb, other.memoryGb) &&
-           same(gflops, other.gflops) && same(gbs, other.gbs) && client == other.client && priority == other.priority && same(seconds, other.seconds);
+           same(gflops, other.gflops) && same(gbs, other.gbs) && client == other.client && priority == other.priority && same(seconds, other.seconds) && deaf == other.deaf;
 }
 
 DevicesPanel::DevicesPanel(QWidget* parent)

@@ -29,6 +29,7 @@ struct DeviceEntry { // NaN: not known
     QString client; // that has it; empty: free
     int priority = 0;
     double seconds = 0; // since
+    bool deaf = false;  // its server does not answer the tracker
     bool operator==(const DeviceEntry& other) const;
 };
 
