@@ -27,6 +27,7 @@ using std::chrono::steady_clock;
 
 constexpr unsigned kSilentMs = 3000;     // what was sent and is not confirmed for so long ends a connection
 constexpr int kTickMs = 250, kWatchfulTickMs = 20, kAtOnce = 64;
+constexpr std::size_t kFewest = 64;
 constexpr int kSpare = 24;               // descriptors that connections leave for everything else
 constexpr std::chrono::milliseconds kExhausted{50};
 constexpr std::uint64_t kWake = 0, kListener = std::uint64_t(1) << 63; // what events are about, beside visitors
@@ -231,6 +232,8 @@ const std::string& Door::address() const { return impl_->address; }
 
 Result<std::unique_ptr<Door>> Door::open(const std::string& address, std::optional<VisitorLimits> limits) {
     const std::size_t descriptors = raisedDescriptorLimit();
+    if (descriptors < kFewest)
+        return ioError("listening takes at least " + std::to_string(kFewest) + " open files, and this process may have " + std::to_string(descriptors) + "; raise the limit (ulimit -n)");
     auto impl = std::make_unique<Impl>(descriptors, limits ? *limits : limitsFor(descriptors));
     impl->listeners = listenersFor(address);
     if (impl->listeners.empty())

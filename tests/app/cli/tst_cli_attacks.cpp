@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QElapsedTimer>
 #include <QFile>
+#include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
 #include <grpcpp/generic/generic_stub.h>
@@ -136,6 +137,15 @@ private slots:
             QVERIFY2(tracker_->errors().contains("open files"), tracker_->errors());
         }
         servesOthers();
+    }
+
+    void tooFewDescriptorsAreSaid() {
+        QProcess tracker;
+        tracker.start("sh", {"-c", "ulimit -n 32; exec \"$0\" tracker --listen 127.0.0.1:0", TEST_CLI});
+        QVERIFY(tracker.waitForFinished(10'000));
+        QCOMPARE(tracker.exitCode(), 1);
+        const QByteArray said = tracker.readAllStandardError();
+        QVERIFY2(said.contains("32") && said.contains("ulimit -n") && said.count('\n') == 1, said);
     }
 
     void greetingsAreTimed() {
