@@ -39,6 +39,7 @@ Json deviceJson(const DeviceState& device) {
             {"threads", device.threads},
             {"memory_gb", device.memoryGb},
             {"mock", device.mock},
+            {"confinement", device.confinement.empty() ? Json() : Json(device.confinement)},
             {"client", device.client.empty() ? Json() : Json(device.client)},
             {"priority", device.priority},
             {"seconds", device.seconds},
@@ -56,11 +57,11 @@ std::string joined(const std::vector<std::string>& words) {
 
 Result<int> printDevices(Session& session, const DeviceList& list) {
     Json devices = Json::array(), waiting = Json::array();
-    Table table({{"key", false, 30}, {"device", false, 30}, {"address", false, 40}, {"processor", false, 44}, {"isa"}, {"threads", true}, {"GFLOP/s", true}, {"GB/s", true}, {"served", false, 44}});
+    Table table({{"key", false, 30}, {"device", false, 30}, {"address", false, 40}, {"processor", false, 44}, {"isa"}, {"threads", true}, {"GFLOP/s", true}, {"GB/s", true}, {"confined", false, 100}, {"served", false, 44}});
     for (const DeviceState& device : list.devices) {
         devices.push_back(deviceJson(device));
         table.add({joined(device.keys), device.name, device.address, device.cpu, device.isa, std::to_string(device.threads), device.fmaGflops > 0 ? fixed(device.fmaGflops, 0) : "-",
-                   device.memoryGbs > 0 ? fixed(device.memoryGbs, 0) : "-", device.deaf ? "does not answer" : device.client.empty() ? "free" : device.client + ", " + fixed(device.seconds, 0) + " s"});
+                   device.memoryGbs > 0 ? fixed(device.memoryGbs, 0) : "-", device.confinement.empty() ? "-" : device.confinement, device.deaf ? "does not answer" : device.client.empty() ? "free" : device.client + ", " + fixed(device.seconds, 0) + " s"});
     }
     std::string text = list.devices.empty() ? "no devices\n" : table.text();
     for (const WaitingClient& client : list.waiting) {

@@ -31,6 +31,7 @@ DeviceEntry deviceEntry(const DeviceState& device) {
     entry.keys = keys.join(QStringLiteral(", "));
     entry.name = QString::fromStdString(device.name);
     entry.processor = device.mock ? DevicesDock::tr("none: its times are made up") : QString::fromStdString(device.cpu);
+    entry.confinement = QString::fromStdString(device.confinement);
     entry.threads = device.threads;
     entry.memoryGb = device.memoryGb;
     entry.gflops = known(device.fmaGflops);

@@ -40,7 +40,7 @@ Status checkDevice(const DeviceInfo& device) {
     for (const std::string& key : device.keys)
         TS_TRY(checkName(key, "the key of a device"));
     TS_TRY(checkName(device.machine.key, "the key of a machine"));
-    for (const auto& [text, what] : {std::pair(&device.name, "name"), {&device.tuneCpu, "processor"}, {&device.machine.cpu, "processor"}, {&device.machine.isa, "instruction set"}})
+    for (const auto& [text, what] : {std::pair(&device.name, "name"), {&device.tuneCpu, "processor"}, {&device.machine.cpu, "processor"}, {&device.machine.isa, "instruction set"}, {&device.confinement, "confinement"}})
         TS_TRY(checkText(*text, what));
     if (const auto isa = isaFromName(device.isa); !isa.ok())
         return isa.error();

@@ -21,6 +21,7 @@ struct DeviceInfo {
     std::uint64_t memory = 0; // bytes that its workers may use together; 0: no limit
     MachineRow machine = {};
     bool mock = false; // times are made up
+    std::string confinement = {}; // of workers, for people: "full", or all but what; empty: not known
 
     Result<Target> target(int threadCount) const;
 };

@@ -36,6 +36,7 @@ Status DeviceSession::exchange(const remote::Request& wire, remote::Reply& reply
         return {};
     }
     TS_ASSIGN(const KernelWork work, checkKernelRequest(request, device_));
+    request.body.erase(worker_environment::kProcessors); // is for this machine's own jobs
     keepLarge(request);
     CallReport report;
     if (work == KernelWork::build) {

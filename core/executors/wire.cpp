@@ -66,6 +66,7 @@ void toWire(const DeviceInfo& device, remote::Device& wire) {
     wire.set_threads(device.threads);
     wire.set_memory(device.memory);
     wire.set_mock(device.mock);
+    wire.set_confinement(device.confinement);
     wire.mutable_machine()->set_key(device.machine.key);
     wire.mutable_machine()->set_cpu(utf8(device.machine.cpu));
     wire.mutable_machine()->set_isa(device.machine.isa);
@@ -83,6 +84,7 @@ Result<DeviceInfo> fromWire(const remote::Device& wire) {
     device.threads = wire.threads();
     device.memory = wire.memory();
     device.mock = wire.mock();
+    device.confinement = wire.confinement();
     device.machine = {{}, wire.machine().key(), wire.machine().cpu(), wire.machine().isa(), wire.machine().cores(), wire.machine().ceilings()};
     TS_TRY(checkDevice(device));
     return device;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/measure/speed_probe.h"
+#include "core/process/core_masks.h"
 
 extern "C" {
 #include "core/runtime/thread_pool.h"
@@ -31,7 +32,7 @@ void bindPhase(void** arguments, std::int64_t begin, std::int64_t end) {
         cpu_set_t own;
         CPU_ZERO(&own);
         CPU_SET(binding.cores[static_cast<std::size_t>(i)], &own);
-        sched_setaffinity(0, sizeof own, &own); // a wish; without it the measurement is only noisier
+        keepThreadTo(own); // a wish; without it the measurement is only noisier
         ++binding.arrived;
         while (binding.arrived.load() < static_cast<int>(binding.cores.size()))
             sched_yield();
@@ -70,7 +71,7 @@ PhaseRunner::~PhaseRunner() {
     if (!pool_)
         return;
     ts_pool_destroy(pool_);
-    sched_setaffinity(0, sizeof callersCores_, &callersCores_);
+    keepThreadTo(callersCores_);
 }
 
 void PhaseRunner::run(const LoadedKernel& kernel, void** arguments) const {

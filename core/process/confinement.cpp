@@ -1,119 +1,32 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/process/confinement.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
-#include <initializer_list>
+#include <grp.h>
 #include <link.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <string>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
-#include <vector>
+
+#include "core/process/core_masks.h"
+#include "core/process/system_calls.h"
 
 namespace tunesmith {
 namespace {
 
-#if defined(__x86_64__)
-constexpr unsigned kArchitecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
-#endif
-constexpr unsigned kX32Bit = 0x40000000;
-
-constexpr unsigned kFirstUnknown = 451; // of a system call later than these lists, with one numbering for all processors
-
-constexpr int kForbidden[] = {
-    __NR_socket, __NR_socketpair, __NR_connect, __NR_bind, __NR_listen, __NR_accept, __NR_accept4, __NR_io_uring_setup, __NR_execve, __NR_execveat, __NR_setsid, __NR_setpgid,
-    __NR_ptrace, __NR_process_vm_readv, __NR_process_vm_writev, __NR_tkill, __NR_rt_sigqueueinfo, __NR_rt_tgsigqueueinfo, __NR_pidfd_open, __NR_pidfd_getfd, __NR_pidfd_send_signal, __NR_bpf, __NR_unshare, __NR_setns, __NR_mount, __NR_keyctl, __NR_add_key, __NR_request_key, __NR_perf_event_open,
-    // Files: what changes them without a descriptor to write to, and what finds them by other than their paths.
-    __NR_truncate, __NR_ftruncate, __NR_mkdirat, __NR_mknodat, __NR_unlinkat, __NR_renameat, __NR_renameat2, __NR_linkat, __NR_symlinkat, __NR_fchmod, __NR_fchmodat, __NR_fchown, __NR_fchownat, __NR_utimensat,
-    __NR_setxattr, __NR_lsetxattr, __NR_fsetxattr, __NR_removexattr, __NR_lremovexattr, __NR_fremovexattr, __NR_name_to_handle_at, __NR_open_by_handle_at,
-    // Memory that no limit counts, and that others find by name.
-    __NR_memfd_create, __NR_memfd_secret, __NR_shmget, __NR_shmat, __NR_semget, __NR_msgget, __NR_mq_open, __NR_mq_unlink,
-#if defined(__x86_64__)
-    __NR_fork, __NR_vfork, __NR_creat, __NR_mkdir, __NR_rmdir, __NR_mknod, __NR_unlink, __NR_rename, __NR_link, __NR_symlink, __NR_chmod, __NR_chown, __NR_lchown, __NR_utime, __NR_utimes, __NR_futimesat,
-#endif
-};
-constexpr int kUnknownHere[] = {__NR_clone3, __NR_openat2}; // their flags are in memory, where a filter cannot look; the C library takes clone and openat then
-
-constexpr unsigned kWrites = O_ACCMODE | O_CREAT | O_TRUNC;
-// RLIMIT_DATA counts neither shared pages, anonymous ones and those of /dev/zero among them, nor stacks.
-constexpr unsigned kUncounted = MAP_SHARED | MAP_GROWSDOWN;
-
-constexpr sock_filter statement(unsigned code, unsigned value) { return {static_cast<unsigned short>(code), 0, 0, value}; }
-constexpr sock_filter jump(unsigned code, unsigned value, unsigned char yes, unsigned char no) { return {static_cast<unsigned short>(code), yes, no, value}; }
-constexpr sock_filter load(std::size_t offset) { return statement(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset)); }
-constexpr sock_filter loadArgument(std::size_t number) { return load(offsetof(seccomp_data, args) + number * sizeof(std::uint64_t)); } // its lower half
-constexpr sock_filter returns(unsigned value) { return statement(BPF_RET | BPF_K, value); }
-constexpr sock_filter refuse(int error) { return returns(SECCOMP_RET_ERRNO | (static_cast<unsigned>(error) & SECCOMP_RET_DATA)); }
-
-class Filter {
-public:
-    Filter() {
-        add({load(offsetof(seccomp_data, arch)), jump(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0), returns(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr)),
-             jump(BPF_JMP | BPF_JGE | BPF_K, kX32Bit, 0, 1), returns(SECCOMP_RET_KILL_PROCESS), jump(BPF_JMP | BPF_JGE | BPF_K, kFirstUnknown, 0, 1), refuse(ENOSYS)});
-    }
-    void forbid(int call, int error) { add({jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1), refuse(error)}); }
-    // With any of the bits in that argument; `without`: with none of them.
-    void forbidWith(int call, std::size_t argument, unsigned bits) { onBits(call, argument, bits, refuse(EPERM), returns(SECCOMP_RET_ALLOW)); }
-    void forbidWithout(int call, std::size_t argument, unsigned bits) { onBits(call, argument, bits, returns(SECCOMP_RET_ALLOW), refuse(EPERM)); }
-    void allowOnly(int call, std::size_t argument, const std::vector<unsigned>& values, int error) { onValues(call, argument, values, returns(SECCOMP_RET_ALLOW), refuse(error)); }
-    void forbidOnly(int call, std::size_t argument, const std::vector<unsigned>& values) { onValues(call, argument, values, refuse(EPERM), returns(SECCOMP_RET_ALLOW)); }
-    std::vector<sock_filter> finish() && {
-        add({returns(SECCOMP_RET_ALLOW)});
-        return std::move(program_);
-    }
-
-private:
-    void add(std::initializer_list<sock_filter> more) { program_.insert(program_.end(), more); }
-    void onBits(int call, std::size_t argument, unsigned bits, sock_filter some, sock_filter none) {
-        add({jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 4), loadArgument(argument), jump(BPF_JMP | BPF_JSET | BPF_K, bits, 1, 0), none, some});
-    }
-    void onValues(int call, std::size_t argument, const std::vector<unsigned>& values, sock_filter one, sock_filter other) {
-        const auto count = static_cast<unsigned char>(values.size());
-        add({jump(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, static_cast<unsigned char>(count + 3)), loadArgument(argument)});
-        for (unsigned char i = 0; i < count; ++i)
-            add({jump(BPF_JMP | BPF_JEQ | BPF_K, values[i], static_cast<unsigned char>(count - i), 0)});
-        add({other, one});
-    }
-    std::vector<sock_filter> program_;
-};
-
-std::vector<sock_filter> filter() {
-    Filter filter;
-    for (const int call : kForbidden)
-        filter.forbid(call, EPERM);
-    for (const int call : kUnknownHere)
-        filter.forbid(call, ENOSYS);
-    // Only on itself or its own group: the watchdog ends the group, and abort() a thread.
-    for (const int call : {__NR_kill, __NR_tgkill, __NR_prlimit64})
-        filter.allowOnly(call, 0, {0, static_cast<unsigned>(::getpid())}, EPERM);
-    filter.forbidWithout(__NR_clone, 0, CLONE_THREAD); // it makes threads only
-    filter.forbidWith(__NR_openat, 2, kWrites);
-#if defined(__x86_64__)
-    filter.forbidWith(__NR_open, 1, kWrites);
-#endif
-    filter.forbidWith(__NR_mmap, 3, kUncounted);
-    filter.allowOnly(__NR_ioctl, 1, {TCGETS, TIOCGWINSZ, FIONREAD}, ENOTTY); // others change files that are open for reading
-    filter.forbidOnly(__NR_fcntl, 1, {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_SETLEASE}); // signals to others, and others' opening of files
-    return std::move(filter).finish();
-}
-
-Status failure(const std::string& what) {
+Error failure(const std::string& what) {
     return unsupportedError("the worker cannot be confined, so no kernels of others run here: " + what + ": " + std::strerror(errno));
 }
 
@@ -121,7 +34,46 @@ Status failure(const std::string& what) {
 Status dropCapabilities() {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
-    return ::syscall(__NR_capset, &header, none) == 0 ? Status() : failure("capset");
+    return ::syscall(__NR_capset, &header, none) == 0 ? Status() : Status(failure("capset"));
+}
+
+constexpr unsigned kNobody = 65534; // the id that kernels use for a user without one
+constexpr int kNamespaces = CLONE_NEWIPC | CLONE_NEWNET;
+constexpr rlim_t kDescriptors = 256, kThreads = 256, kThreadsPerProcessor = 8;
+
+Status stopBeingRoot() {
+    if (::geteuid() != 0 && ::getuid() != 0)
+        return {};
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 || ::setresuid(kNobody, kNobody, kNobody) != 0)
+        return failure("root cannot become nobody; start this program as a user without rights");
+    return {};
+}
+
+void limit(__rlimit_resource what, rlim_t most) {
+    rlimit now{};
+    ::getrlimit(what, &now);
+    now.rlim_max = std::min(now.rlim_max, most);
+    now.rlim_cur = std::min(now.rlim_cur, now.rlim_max);
+    ::setrlimit(what, &now);
+}
+
+// Where the kernel lets it: objects of System V and connections of its own, also should a filter have a hole, and a user of its own, for
+// the kernel counts the threads of that one apart (since 5.14).
+Status leaveTheOthers(const Confinement& confinement, std::vector<std::string>& gaps) {
+    const bool isRoot = ::geteuid() == 0;
+    const bool staysRoot = isRoot && !confinement.readable.empty();
+    const bool apart = isRoot && ::unshare(kNamespaces) == 0;
+    if (!staysRoot)
+        TS_TRY(stopBeingRoot());
+    if (::unshare(CLONE_NEWUSER | (apart ? 0 : kNamespaces)) != 0) {
+        gaps.emplace_back("threads are not counted (no namespaces of users)");
+        return {};
+    }
+    if (staysRoot)
+        gaps.emplace_back("threads are not counted (those of root never are)");
+    if (confinement.foreign)
+        limit(RLIMIT_NPROC, kThreads + kThreadsPerProcessor * std::thread::hardware_concurrency());
+    return {};
 }
 
 // Later than some headers.
@@ -163,15 +115,18 @@ bool allowReading(int rules, const std::string& path) {
 }
 
 // Nothing is written, made or removed, and little is read; what is open stays so. Kernels without Landlock are as they are.
-Status closeFileSystem() {
+Status closeFileSystem(const std::vector<std::string>& more, std::vector<std::string>& gaps) {
     const long version = landlockVersion();
-    if (version < 1)
+    if (version < 1) {
+        gaps.emplace_back("every file of the user can be read (no Landlock, or not in the lsm= option of the kernel)");
         return {};
+    }
     const landlock_ruleset_attr attributes{rightsOf(version)};
     const auto rules = static_cast<int>(::syscall(__NR_landlock_create_ruleset, &attributes, sizeof attributes, 0));
     bool good = rules >= 0;
-    for (const std::string& path : readable())
-        good = good && allowReading(rules, path);
+    for (const auto& paths : {readable(), more})
+        for (const std::string& path : paths)
+            good = good && allowReading(rules, path);
     if (!good || ::syscall(__NR_landlock_restrict_self, rules, 0) != 0)
         return failure("Landlock");
     ::close(rules);
@@ -180,22 +135,22 @@ Status closeFileSystem() {
 
 } // namespace
 
-Status confineProcess() {
+Result<std::vector<std::string>> confineProcess(const Confinement& confinement) {
+    std::vector<std::string> gaps;
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return failure("no_new_privs");
-    TS_TRY(closeFileSystem());
+    TS_TRY(closeFileSystem(confinement.readable, gaps));
+    TS_TRY(leaveTheOthers(confinement, gaps));
     TS_TRY(dropCapabilities());
-    std::vector<sock_filter> program = filter();
+    limit(RLIMIT_NOFILE, kDescriptors);
+    if (confinement.foreign)
+        TS_TRY(core_masks::reserve());
+    std::vector<sock_filter> program = systemCallFilter(confinement.foreign);
     const sock_fprog whole{static_cast<unsigned short>(program.size()), program.data()};
-    if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &whole, 0, 0) != 0)
+    // Older kernels else slow a confined process down, against attacks on what it does not have: secrets.
+    if (::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &whole) != 0)
         return failure("the kernel needs CONFIG_SECCOMP_FILTER");
-    return {};
-}
-
-std::string confinementGap() {
-    if (landlockVersion() >= 1)
-        return {};
-    return "this kernel has no Landlock, or does not name it in its lsm= option: kernels of others can read every file that this server's user can; let the server run as a user who has no secrets";
+    return gaps;
 }
 
 } // namespace tunesmith

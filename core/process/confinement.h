@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 
 namespace tunesmith {
 
-// For workers that run kernels of people at other machines. From now on this process and what it starts
-//  * gets no more rights than it has (no_new_privs), and has none of root's if it is root,
-//  * makes no connection: system calls for sockets fail, also through io_uring,
-//  * starts no program and no process, and leaves its process group for no other: killing the group leaves nothing behind,
-//  * looks into and signals no other process,
-//  * has no memory that limits do not count: none that is shared, and none with a name,
-//  * changes nothing in the file system: no file is opened for writing, cut off, made, renamed or removed, nor its rights, owner or times changed,
-//  * where the kernel has Landlock (5.13, Debian 12), reads only itself, its libraries, /usr, and what /proc and /sys say about it and the processors.
-// Before the process has a second thread. An Error: the kernel knows no such filters, or refuses them.
-Status confineProcess();
-std::string confinementGap(); // what of it this kernel cannot enforce, as a sentence; empty: nothing
+struct Confinement {
+    // Somebody else's code runs confined or not at all, and does not leave the cores that it begins with. Code that was made here is
+    // confined as far as this kernel lets it, and binds its threads to whatever cores a job gave it.
+    bool foreign = true;
+    std::vector<std::string> readable = {}; // files and folders besides its own
+};
+
+// For workers that run candidate kernels, and modules of others. From now on this process and what it starts
+//  * makes none but the system calls of system_calls.h: no sockets, no programs and processes, no signals to others, no priorities and cores
+//    of others, no objects of System V, no watching of folders,
+//  * gets no more rights than it has (no_new_privs). Root becomes nobody, or where `readable`
+//    names files, which may be its own, root without any of its rights,
+//  * has no memory that limits do not count: none that is shared, and none with a name; few descriptors, and few threads where the kernel
+//    gives it a namespace of users,
+//  * changes nothing in the file system,
+//  * where the kernel has Landlock (5.13, Debian 12), reads only itself, its libraries, /usr, what /proc and /sys say about it and the
+//    processors, and what `readable` names.
+// Before the process has a second thread. Returns what of it this kernel cannot enforce, a clause each. An Error: the kernel knows no such
+// filters, or root cannot become nobody.
+Result<std::vector<std::string>> confineProcess(const Confinement& confinement);
 
 } // namespace tunesmith

@@ -16,7 +16,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr int kTickMilliseconds = 20;
+constexpr int kLookMilliseconds = 20;
 
 std::vector<char*> pointersTo(std::vector<std::string>& strings) {
     std::vector<char*> result;
@@ -114,7 +114,7 @@ Result<std::string> TextProgram::ask(std::string_view text, std::chrono::steady_
 // Both ways at once: a program that answers while it is still being told would else wait for us, and we for it.
 Status TextProgram::transfer(std::string_view& text) {
     pollfd state{socket_, static_cast<short>(text.empty() ? POLLIN : POLLIN | POLLOUT), 0};
-    if (::poll(&state, 1, kTickMilliseconds) <= 0)
+    if (::poll(&state, 1, kLookMilliseconds) <= 0)
         return {};
     if (state.revents & POLLOUT) {
         const ssize_t sent = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

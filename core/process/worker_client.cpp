@@ -25,6 +25,14 @@ std::string seconds(std::chrono::steady_clock::duration timeout) {
     return text + " s";
 }
 
+std::vector<int> numbersOf(const nlohmann::json& list) {
+    std::vector<int> numbers;
+    for (const auto& entry : list)
+        if (entry.is_number_integer())
+            numbers.push_back(entry.get<int>());
+    return numbers;
+}
+
 CallReport withError(CallOutcome outcome, Error error) {
     CallReport report;
     report.outcome = outcome;
@@ -60,6 +68,11 @@ Result<std::unique_ptr<WorkerClient>> WorkerClient::start(WorkerOptions options)
     return client;
 }
 
+Result<std::vector<std::string>> confinementGaps(WorkerClient& worker) {
+    TS_ASSIGN(const Message reply, worker.call({{{"verb", worker_environment::kGapsVerb}}, {}}, std::chrono::seconds(60)));
+    return reply.body.at("gaps").get<std::vector<std::string>>();
+}
+
 Status WorkerClient::restart() {
     process_.reset();
     TS_ASSIGN(process_, WorkerProcess::spawn(options_));
@@ -83,6 +96,8 @@ CallReport WorkerClient::exchange(const Message& request, std::chrono::steady_cl
         if (const Status status = restart(); !status.ok())
             return withError(CallOutcome::notStarted, status.error());
 
+    if (const auto processors = request.body.find(worker_environment::kProcessors); processors != request.body.end())
+        process_->keepTo(numbersOf(*processors));
     Wait wait{deadline, &stop, process_->errorPipe(), [this](Wait& current) {
                   process_->drainErrors();
                   current.sideFd = process_->errorPipe();

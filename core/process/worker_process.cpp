@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -57,6 +58,11 @@ bool isForOthers(const std::string& entry) {
     return std::ranges::any_of(kPlain, [&](const char* start) { return entry.starts_with(start); });
 }
 
+int confinementCode(const WorkerOptions& options) {
+    namespace environment = worker_environment;
+    return !options.confinement ? environment::kNotConfined : options.confinement->foreign ? environment::kForeignCode : environment::kOwnCode;
+}
+
 std::vector<std::string> childEnvironment(const WorkerOptions& options) {
     std::map<std::string, std::string> changed{
         {"OMP_WAIT_POLICY", "passive"}, // must be there before libgomp loads
@@ -67,11 +73,14 @@ std::vector<std::string> childEnvironment(const WorkerOptions& options) {
     changed[worker_environment::kParentName] = std::to_string(::getpid());
     changed[worker_environment::kMemoryName] = std::to_string(options.memoryLimit);
     changed[worker_environment::kNicenessName] = std::to_string(options.niceness);
-    changed[worker_environment::kConfinedName] = options.confined ? "1" : "0";
+    changed[worker_environment::kConfinedName] = std::to_string(confinementCode(options));
+    if (options.confinement)
+        for (std::size_t i = 0; i < options.confinement->readable.size(); ++i)
+            changed[worker_environment::kReadableName + std::to_string(i)] = options.confinement->readable[i];
     std::vector<std::string> result;
     for (char** entry = environ; *entry; ++entry) {
         const std::string text = *entry;
-        if (!changed.contains(text.substr(0, text.find('='))) && (!options.confined || isForOthers(text)))
+        if (!changed.contains(text.substr(0, text.find('='))) && (!options.confinement || isForOthers(text)))
             result.push_back(text);
     }
     for (const auto& [name, value] : changed)
@@ -193,6 +202,22 @@ void WorkerProcess::drainErrors() {
             return;
         }
     }
+}
+
+void WorkerProcess::keepTo(const std::vector<int>& processors) {
+    if (processors == processors_)
+        return;
+    processors_ = processors;
+    cpu_set_t own, set;
+    CPU_ZERO(&set);
+    if (::sched_getaffinity(::getpid(), sizeof own, &own) != 0)
+        return;
+    for (const int processor : processors)
+        if (processor >= 0 && processor < CPU_SETSIZE && CPU_ISSET(static_cast<std::size_t>(processor), &own))
+            CPU_SET(static_cast<std::size_t>(processor), &set);
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task", error))
+        ::sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof set, &set); // a wish: without any processor nothing changes
 }
 
 ProcessEnd WorkerProcess::end(int patienceMilliseconds) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include "core/base/result.h"
+#include "core/process/confinement.h"
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -15,10 +16,10 @@ namespace tunesmith {
 struct WorkerOptions {
     std::filesystem::path executable; // empty: findWorkerExecutable()
     std::vector<std::string> arguments;
-    std::map<std::string, std::string> environment; // added to, or replacing, what this process has; confined, it has little of it
+    std::map<std::string, std::string> environment; // added to, or replacing, what this process has; a confined one has little of it
     std::uint64_t memoryLimit = 0;                  // bytes of private data; 0: none
     int niceness = 0;
-    bool confined = false; // what runs in it is somebody else's (confinement.h)
+    std::optional<Confinement> confinement = {};
 };
 
 // How a process ended. Neither set: nobody knows (somebody else reaped it).
@@ -44,6 +45,9 @@ public:
     void drainErrors();                          // takes what the worker has printed; never blocks
     const std::string& errorTail() const { return errorTail_; }
 
+    // Its threads, from outside: a confined one cannot do that. Numbers of processors, of which those count that this process has.
+    void keepTo(const std::vector<int>& processors);
+
     // Kills the whole group and reaps. A worker that is dying by itself gets `patience` to do so, so that the
     // report says why it died.
     ProcessEnd end(int patienceMilliseconds = 0);
@@ -56,6 +60,7 @@ private:
     int socket_;
     int errorPipe_;
     std::string errorTail_;
+    std::vector<int> processors_; // that it was kept to last
     std::optional<ProcessEnd> end_;
 };
 
@@ -66,8 +71,11 @@ inline constexpr const char* kSocketName = "TUNESMITH_WORKER_SOCKET";
 inline constexpr const char* kParentName = "TUNESMITH_WORKER_PARENT";
 inline constexpr const char* kMemoryName = "TUNESMITH_WORKER_MEMORY";
 inline constexpr const char* kNicenessName = "TUNESMITH_WORKER_NICENESS";
-inline constexpr const char* kConfinedName = "TUNESMITH_WORKER_CONFINED";
-inline constexpr const char* kProcessors = "processors"; // of a request: those that the worker keeps to from now on, a list of numbers
+inline constexpr const char* kConfinedName = "TUNESMITH_WORKER_CONFINED"; // kNotConfined and so on
+inline constexpr const char* kReadableName = "TUNESMITH_WORKER_READABLE"; // and a number from 0 on: a path each
+inline constexpr int kNotConfined = 0, kOwnCode = 1, kForeignCode = 2;
+inline constexpr const char* kProcessors = "processors"; // of a request: those that the worker is kept to from now on, a list of numbers
+inline constexpr const char* kGapsVerb = "confinement_gaps"; // that every worker answers: {"gaps": […]}
 } // namespace worker_environment
 
 } // namespace tunesmith

@@ -8,11 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
 #include <fstream>
 #include <new>
 #include <poll.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -27,7 +25,7 @@ namespace tunesmith {
 namespace {
 
 constexpr int kParentCheckMilliseconds = 1000;
-constexpr int kBadStream = 3, kNotConfined = 4;
+constexpr int kBadStream = 3, kConfinementFailed = 4;
 constexpr rlim_t kReserved = rlim_t(1) << 30, kReservedPerProcessor = rlim_t(128) << 20; // addresses that stacks and the C library's heaps hold and do not fill
 
 [[noreturn]] void dieWithGroup() {
@@ -57,6 +55,21 @@ long long takeNumber(const char* name) {
     return value;
 }
 
+std::optional<Confinement> takeConfinement() {
+    const long long code = takeNumber(worker_environment::kConfinedName);
+    if (code == worker_environment::kNotConfined)
+        return std::nullopt;
+    Confinement confinement{code == worker_environment::kForeignCode, {}};
+    for (;;) {
+        const std::string name = worker_environment::kReadableName + std::to_string(confinement.readable.size());
+        const char* path = std::getenv(name.c_str());
+        if (!path)
+            return confinement;
+        confinement.readable.emplace_back(path);
+        ::unsetenv(name.c_str());
+    }
+}
+
 rlim_t mappedNow() {
     rlim_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
@@ -81,22 +94,6 @@ void applyLimits(long long memory, int niceness, bool confined) {
         ::setpriority(PRIO_PROCESS, 0, niceness);
 }
 
-// With all its threads. A wish: what is no processor of ours is left out by the kernel, or nothing changes.
-void keepTo(const nlohmann::json& processors) {
-    static nlohmann::json last;
-    if (!processors.is_array() || processors == last)
-        return;
-    last = processors;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const auto& processor : processors)
-        if (processor.is_number_unsigned() && processor.get<std::uint64_t>() < CPU_SETSIZE)
-            CPU_SET(processor.get<std::size_t>(), &set);
-    std::error_code error;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error))
-        ::sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof set, &set);
-}
-
 Result<Message> handle(const std::map<std::string, Handler>& handlers, const Message& request) {
     const auto verb = request.body.is_object() ? request.body.find("verb") : request.body.end();
     if (verb == request.body.end() || !verb->is_string())
@@ -105,8 +102,6 @@ Result<Message> handle(const std::map<std::string, Handler>& handlers, const Mes
     if (handler == handlers.end())
         return unsupportedError("the worker knows no verb \"" + verb->get<std::string>() + "\"");
     try {
-        if (const auto processors = request.body.find(worker_environment::kProcessors); processors != request.body.end())
-            keepTo(*processors);
         return handler->second(request);
     } catch (const std::bad_alloc&) {
         return internalError("out of memory in the worker");
@@ -138,23 +133,27 @@ Status answer(int socket, Result<Message> result) {
 
 } // namespace
 
-int serveWorker(const std::map<std::string, Handler>& handlers) {
+int serveWorker(std::map<std::string, Handler> handlers) {
     const int socket = static_cast<int>(takeNumber(worker_environment::kSocketName));
     const auto parent = static_cast<pid_t>(takeNumber(worker_environment::kParentName));
     const long long memory = takeNumber(worker_environment::kMemoryName);
     const int niceness = static_cast<int>(takeNumber(worker_environment::kNicenessName));
-    const bool confined = takeNumber(worker_environment::kConfinedName) != 0;
+    const std::optional<Confinement> confinement = takeConfinement();
     if (socket <= 0 || ::fcntl(socket, F_SETFD, FD_CLOEXEC) != 0) {
         std::fputs("This program is started by Tunesmith and is of no use by itself.\n", stderr);
         return 2;
     }
     std::setvbuf(stdout, nullptr, _IOLBF, 4096); // what a candidate printed must survive its crash
-    applyLimits(memory, niceness, confined);
-    if (confined)
-        if (const Status done = confineProcess(); !done.ok()) {
-            std::fprintf(stderr, "worker: %s\n", done.error().message.c_str());
-            return kNotConfined;
-        }
+    applyLimits(memory, niceness, confinement.has_value());
+    const auto gaps = confinement ? confineProcess(*confinement) : std::vector<std::string>{"it is not confined"};
+    if (!gaps.ok() && confinement->foreign) {
+        std::fprintf(stderr, "worker: %s\n", gaps.error().message.c_str());
+        return kConfinementFailed;
+    }
+    handlers[worker_environment::kGapsVerb] = [&](const Message&) -> Result<Message> {
+        TS_TRY(gaps);
+        return Message{{{"gaps", *gaps}}, {}};
+    };
     std::thread(watchParent, socket, parent).detach();
     for (;;) {
         const Result<std::optional<Message>> request = readMessage(socket);

@@ -18,6 +18,6 @@ using Handler = std::function<Result<Message>(const Message& request)>;
 // workbench meanwhile and kills the worker's process group when it is gone, so that not even a kernel that
 // hangs outlives it. Returns an exit status; a process that was not started by a workbench gets 2 and a line
 // on stderr.
-int serveWorker(const std::map<std::string, Handler>& handlers);
+int serveWorker(std::map<std::string, Handler> handlers);
 
 } // namespace tunesmith

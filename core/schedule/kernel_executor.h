@@ -10,7 +10,12 @@ namespace tunesmith {
 
 // Time limits and seeds that all executors share; `worker` and the pool of builders are a machine's own.
 struct KernelWorkerOptions {
-    WorkerOptions worker;       // its executable serves kernelVerbs()
+    static WorkerOptions ownKernels() {
+        WorkerOptions options;
+        options.confinement = Confinement{.foreign = false};
+        return options;
+    }
+    WorkerOptions worker = ownKernels(); // its executable serves kernelVerbs()
     int builders = 2;
     double buildSeconds = 20;   // wall clock limit of one build
     double profileSeconds = 10; // of one profile

@@ -13,7 +13,7 @@
 #include "core/executors/tracker.h"
 #include "core/measure/machine.h"
 #include "core/measure/memory.h"
-#include "core/process/confinement.h"
+#include "core/process/worker_client.h"
 #include "core/workbench/machine.h"
 #include "core/workbench/remote_device.h"
 
@@ -112,7 +112,7 @@ std::string clientName(const std::string& job) {
 DeviceState stateOf(const TrackerClient::Device& device) {
     const DeviceInfo& info = device.info;
     DeviceState state{info.name, info.address, info.keys, info.machine.cpu, info.isa, info.machine.cores, info.threads, static_cast<double>(info.memory) / kGiB,
-                      info.mock, device.client, device.priority, device.seconds};
+                      info.mock, info.confinement, device.client, device.priority, device.seconds};
     if (const auto ceilings = MachineCeilings::fromJson(nlohmann::json::parse(info.machine.ceilings, nullptr, false)); ceilings.ok())
         if (const ThreadCeilings* at = ceilings->of(info.threads)) {
             state.fmaGflops = at->fmaGflops;
@@ -120,6 +120,19 @@ DeviceState stateOf(const TrackerClient::Device& device) {
         }
     state.deaf = device.deaf;
     return state;
+}
+
+// Tried with a worker as clients get them.
+Result<std::string> confinementOf(const WorkerOptions& options) {
+    TS_ASSIGN(const auto worker, WorkerClient::start(options));
+    TS_ASSIGN(const std::vector<std::string> gaps, confinementGaps(*worker));
+    std::string lacks;
+    for (const std::string& gap : gaps)
+        lacks += (lacks.empty() ? "" : "; ") + gap;
+    if (gaps.empty())
+        return std::string("full");
+    logMessage(LogLevel::warning, "kernels of others are confined, but " + lacks + ". Let this server run as a user who has no secrets");
+    return "all but this: " + lacks;
 }
 
 } // namespace
@@ -143,11 +156,12 @@ Status serveDevice(const ServerRequest& request, const Listening& listening, con
     TS_ASSIGN(options.access, accessOf(request.files));
     TS_ASSIGN(options.device, deviceOf(request, work));
     options.worker.memoryLimit = options.device.memory;
-    options.worker.confined = true;
-    if (const std::string gap = confinementGap(); !gap.empty() && !request.mock)
-        logMessage(LogLevel::warning, gap);
-    if (request.mock)
+    options.worker.confinement = Confinement{};
+    if (request.mock) {
         options.makeExecutor = mockFactory(*request.mock, options.device.machine);
+    } else {
+        TS_ASSIGN(options.device.confinement, confinementOf(options.worker));
+    }
     TS_ASSIGN(const auto server, DeviceServer::start(std::move(options)));
     listening(server->address());
     waitForStop(work.stop);

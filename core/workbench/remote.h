@@ -62,6 +62,7 @@ struct DeviceState {
     int cores = 1, threads = 1;
     double memoryGb = 0;
     bool mock = false;
+    std::string confinement; // of kernels: "full", or all but what; empty: not known
     std::string client;    // that has it; empty: free
     int priority = 0;      // of that one
     double seconds = 0;    // since

@@ -47,6 +47,8 @@ QVector<TableColumn<DeviceEntry>> deviceColumns() {
              [](const Row& row) { return row.gflops; }, kRight},
             {DevicesPanel::tr("Bandwidth"), DevicesPanel::tr("What all its threads can read and write, measured"), [](const Row& row) { return amount(row.gbs, DevicesPanel::tr("%1 GB/s")); },
              [](const Row& row) { return row.gbs; }, kRight},
+            {DevicesPanel::tr("Confined"), DevicesPanel::tr("How far a kernel is kept from the rest of that machine, as it says itself"),
+             [](const Row& row) { return row.confinement.isEmpty() ? QStringLiteral("–") : oneLine(row.confinement); }},
             {DevicesPanel::tr("Served"), DevicesPanel::tr("Who has it, and since when"), servedText, nullptr, kLeft, has}};
 }
 
@@ -70,7 +72,7 @@ QString waitingTip(const QVector<WaitingEntry>& waiting) {
 } // namespace
 
 bool DeviceEntry::operator==(const DeviceEntry& other) const {
-    return key == other.key && keys == other.keys && name == other.name && processor == other.processor && threads == other.threads && same(memoryGb, other.memoryGb) &&
+    return key == other.key && keys == other.keys && name == other.name && processor == other.processor && confinement == other.confinement && threads == other.threads && same(memoryGb, other.memoryGb) &&
            same(gflops, other.gflops) && same(gbs, other.gbs) && client == other.client && priority == other.priority && same(seconds, other.seconds) && deaf == other.deaf;
 }
 

@@ -24,6 +24,7 @@ struct TrackerChoice {
 struct DeviceEntry { // NaN: not known
     QString key;     // identity: where it is reached
     QString keys, name, processor;
+    QString confinement; // of kernels there: "full", or all but what
     int threads = 1;
     double memoryGb = 0, gflops = 0, gbs = 0;
     QString client; // that has it; empty: free

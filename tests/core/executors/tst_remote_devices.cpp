@@ -24,7 +24,7 @@ class TestRemoteDevices : public QObject {
         options.device.tuneCpu = target.tuneCpu;
         options.worker = testWorkers(environment).worker;
         options.worker.memoryLimit = std::uint64_t(4) << 30;
-        options.worker.confined = true;
+        options.worker.confinement = Confinement{};
         cluster.add(std::move(options));
     }
 

@@ -2,6 +2,7 @@
 // A worker for the tests of core/process. With the argument --parent FILE it plays the workbench instead:
 // starts itself as a worker with a grandchild, writes both process ids to FILE and waits in a call that never
 // returns.
+#include "attempts.h"
 #include "core/process/measuring_lock.h"
 #include "core/process/worker_client.h"
 #include "core/process/worker_server.h"
@@ -245,6 +246,10 @@ std::map<std::string, Handler> handlers() {
         {"close-socket", closeSocket},
         {"about", about},
         {"attempts", attempts},
+        {"attempts-on-others", testing::attemptsOnOthers},
+        {"attempts-on-cores", testing::attemptsOnCores},
+        {"start-threads", testing::attemptToStartThreads},
+        {"refused-calls", testing::refusedCalls},
         {"attempts-on-file", attemptsOnFile},
         {"attempts-on-memory", attemptsOnMemory},
         {"hold-lock", holdLock},
