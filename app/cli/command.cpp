@@ -13,6 +13,10 @@ void Session::addJson(CLI::App& command) {
     command.add_flag("--json", json, "Print one JSON object");
 }
 
+void Session::addTrust(CLI::App& command) {
+    command.add_flag("--trust", trust, "Run modules from elsewhere as your own, from now on: a module is code, and one that was not made or trusted here runs confined");
+}
+
 namespace {
 
 // --dims as `parse` reads it; what it cannot read is wrong usage.

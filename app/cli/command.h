@@ -35,6 +35,7 @@ public:
     void addBuilders(CLI::App& command);
     void addSeed(CLI::App& command);
     void addStore(CLI::App& command);
+    void addTrust(CLI::App& command); // of commands that run modules
     void addSpace(CLI::App& command, const std::string& help);
     void addInputs(CLI::App& command); // with the seed
 
@@ -52,7 +53,7 @@ public:
 
     const StopToken stop;
     ProgressLine progress;
-    bool json = false;
+    bool json = false, trust = false;
     Dimensions dimensions;
     DimensionRanges ranges; // of addDimensionRanges; dimensions then has those of one value
     int threads = 0, builders = 0;

@@ -15,6 +15,7 @@ Json latencyJson(const Latency& latency) {
 
 Json benchJson(const BenchResult& result) {
     Json json = latencyJson(result.latency);
+    json["foreign"] = result.foreign;
     if (result.comparison) {
         const Comparison& comparison = *result.comparison;
         json["other"] = latencyJson(comparison.other);
@@ -43,6 +44,13 @@ void addRow(Table& table, const std::string& name, const Latency& latency) {
                std::to_string(latency.threads)});
 }
 
+std::string foreignText(const BenchResult& result) {
+    std::string text;
+    for (const std::string& sentence : result.foreign)
+        text += "\n" + sentence + ".\n";
+    return text;
+}
+
 std::string benchText(const BenchResult& result, const BenchRequest& request) {
     Table latency({{""},
                    {"p5", true},
@@ -55,7 +63,7 @@ std::string benchText(const BenchResult& result, const BenchRequest& request) {
     addRow(latency, result.comparison ? request.subject : result.name, result.latency);
     if (result.comparison) {
         addRow(latency, request.other, result.comparison->other);
-        return latency.text() + result.comparison->text + "\n";
+        return latency.text() + result.comparison->text + "\n" + foreignText(result);
     }
     Table layers({{"layer", false, 56},
                   {"time", true},
@@ -67,7 +75,7 @@ std::string benchText(const BenchResult& result, const BenchRequest& request) {
         layers.add({layer.name, timeText(layer.ms), percentText(layer.share), fixed(layer.gflops, 1),
                     percentText(layer.peakFraction),
                     layer.expectedMs > 0 ? timeText(layer.expectedMs) : "untuned"});
-    return (layers.empty() ? std::string() : layers.text() + "\n") + latency.text();
+    return (layers.empty() ? std::string() : layers.text() + "\n") + latency.text() + foreignText(result);
 }
 
 } // namespace
@@ -83,6 +91,7 @@ void addBench(CLI::App& app, Session& session) {
         ->check(CLI::Range(0.1, 3600.0))
         ->capture_default_str();
     command.add_flag("--untuned", request->untuned, "Compile models without the store's records");
+    session.addTrust(command);
     session.addInputs(command);
     session.addDimensions(command);
     session.addThreads(command);
@@ -97,6 +106,7 @@ void addBench(CLI::App& app, Session& session) {
             request->threads = session.threads;
             request->work = session.work();
             request->space = session.space;
+            request->trust = session.trust;
             TS_ASSIGN(const BenchResult result, bench(*request));
             return session.print(benchJson(result), benchText(result, *request));
         };

@@ -49,7 +49,7 @@ Status carryOut(Experiment& experiment, const std::string& verb, const Experimen
 
 Result<int> chain(Session& session, const ExperimentOptions& options) {
     TS_ASSIGN(const std::vector<std::string> verbs, verbsOf(options));
-    TS_ASSIGN(Experiment experiment, Experiment::load(options.subject, session.dimensions, {session.store, session.threads, session.builders, session.seed, session.work()}));
+    TS_ASSIGN(Experiment experiment, Experiment::load(options.subject, session.dimensions, {session.store, session.threads, session.builders, session.seed, session.work(), session.trust}));
     for (const std::string& verb : verbs) {
         if (session.stop.stopRequested())
             break;
@@ -81,6 +81,7 @@ void addExperiment(CLI::App& app, Session& session) {
     session.addDimensions(command);
     session.addInputs(command);
     session.addStore(command);
+    session.addTrust(command);
     session.addJson(command);
     command.callback([&session, options] { session.action = [&session, options] { return chain(session, *options); }; });
 }

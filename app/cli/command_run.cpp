@@ -36,7 +36,7 @@ Json runJson(const RunResult& result) {
     Json byReference = Json::array();
     for (const NodeProblem& node : result.byReference)
         byReference.push_back({{"node", node.node}, {"op", node.op}, {"reason", node.reason}});
-    return {{"outputs", outputs}, {"seconds", result.seconds}, {"by_reference", byReference}};
+    return {{"outputs", outputs}, {"seconds", result.seconds}, {"by_reference", byReference}, {"foreign", result.foreign.empty() ? Json() : Json(result.foreign)}};
 }
 
 std::string runText(const RunResult& result) {
@@ -51,7 +51,7 @@ std::string runText(const RunResult& result) {
                 (result.byReference.size() == 1 ? " node, " : " nodes, as ") +
                 (first.reason.empty() ? first.node : first.reason) + "\n";
     }
-    return text;
+    return text + (result.foreign.empty() ? "" : "\n" + result.foreign + ".\n");
 }
 
 } // namespace
@@ -69,6 +69,7 @@ void addRun(CLI::App& app, Session& session) {
         ->capture_default_str();
     command.add_option("--save", options->folder, "Write outputs as .npy files into this folder")
         ->type_name("DIR");
+    session.addTrust(command);
     session.addInputs(command);
     session.addDimensions(command);
     session.addThreads(command);
@@ -85,6 +86,7 @@ void addRun(CLI::App& app, Session& session) {
             request.saveFolder = options->folder;
             request.work = session.work();
             request.space = session.space;
+            request.trust = session.trust;
             if (isModuleFamily(options->subject)) {
                 TS_ASSIGN(const FamilyRun run, runFamily(options->subject, session.dimensions, request));
                 Json json = runJson(run.result);

@@ -7,6 +7,7 @@
 #include "core/stats/quantiles.h"
 #include "core/stats/verdict.h"
 #include "core/workbench/family.h"
+#include "core/workbench/known_modules.h"
 #include "core/workbench/machine.h"
 #include "core/workbench/measure_module.h"
 #include "core/workbench/read_inputs.h"
@@ -38,13 +39,22 @@ std::vector<LayerTime> layersOf(const ModuleInfo& module, const std::vector<doub
     return layers;
 }
 
+Result<std::unique_ptr<WorkerClient>> workerFor(const Subject& a, const Subject& b) {
+    return startModuleWorker(a.foreign.empty() ? b.foreign : a.foreign, {a.folder, b.folder});
+}
+
 Result<ModuleTiming> measureOne(const Subject& subject, const BenchRequest& request) {
-    TS_ASSIGN(const auto worker, startWorker());
+    TS_ASSIGN(const auto worker, startModuleWorker(subject.foreign, {subject.folder}));
     TS_ASSIGN(const MeasuringLock lock, MeasuringLock::open());
     TS_ASSIGN(const MeasuringKey key, lock.acquire(request.work.stop));
     request.work.report("measuring " + subject.name);
     return timeModule(*worker, {subject.folder, subject.threads, subject.inputs}, {0, request.seconds, 3},
                       request.layers ? kProfiledRuns : 0, kPatience, request.work.stop);
+}
+
+void nameForeign(const Subject& subject, BenchResult& result) {
+    if (!subject.foreign.empty())
+        result.foreign.push_back(subject.foreign);
 }
 
 Result<Subject> subjectAt(const std::filesystem::path& folder, const InputChoice& inputs, int threads) {
@@ -57,9 +67,17 @@ Result<Subject> subjectAt(const std::filesystem::path& folder, const InputChoice
     return subject;
 }
 
+// One that lies somewhere.
+Result<Subject> exportedSubject(const std::filesystem::path& folder, const InputChoice& inputs, const BenchRequest& request) {
+    TS_ASSIGN(Subject subject, subjectAt(folder, inputs, request.threads));
+    TS_ASSIGN(subject.foreign, foreignOrigin(subject.module, request.trust));
+    return subject;
+}
+
 Status compareWith(const Subject& subject, const BenchRequest& request, const MachineReport& machine,
                    BenchResult& result) {
     TS_ASSIGN(const Subject other, openSubject(request.other, request));
+    nameForeign(other, result);
     request.work.report("measuring " + subject.name + " and " + other.name + " in turns");
     TS_ASSIGN(const PairSamples pair, measurePair(subject, other, request.seconds, request.work.stop));
     result.latency = latencyOf(pair.a, subject, machine.peakGflops(subject.threads));
@@ -95,7 +113,7 @@ Result<Subject> compiledSubject(const Model& model, const PlanRequest& plan, con
 
 Result<Subject> openSubject(const std::string& what, const BenchRequest& request) {
     if (isModuleFolder(what))
-        return subjectAt(what, request.inputs, request.threads);
+        return exportedSubject(what, request.inputs, request);
     if (isModuleFamily(what)) {
         const CompileRequest compiling{{}, request.store, request.threads, 0, request.untuned,
                                        1,  request.work,  request.space};
@@ -103,8 +121,7 @@ Result<Subject> openSubject(const std::string& what, const BenchRequest& request
                   chooseMember(what, request.dimensions, request.inputs, compiling));
         const bool padded =
             choice.how == FamilyChoice::How::padded; // then files do not fit; values do not matter
-        return subjectAt(choice.folder, padded ? InputChoice{{}, request.inputs.seed} : request.inputs,
-                         request.threads);
+        return exportedSubject(choice.folder, padded ? InputChoice{{}, request.inputs.seed} : request.inputs, request);
     }
     TS_ASSIGN(const Model model, openModel(what, request.dimensions, request.work));
     TS_ASSIGN(const std::optional<SpaceKind> space, askedSpace(request.space));
@@ -113,7 +130,7 @@ Result<Subject> openSubject(const std::string& what, const BenchRequest& request
 }
 
 Result<PairSamples> measurePair(const Subject& a, const Subject& b, double seconds, const StopToken& stop) {
-    TS_ASSIGN(const auto worker, startWorker());
+    TS_ASSIGN(const auto worker, workerFor(a, b));
     TS_ASSIGN(const MeasuringLock lock, MeasuringLock::open());
     TS_ASSIGN(const MeasuringKey key, lock.acquire(stop));
     TS_ASSIGN(PairTiming timing,
@@ -135,7 +152,7 @@ Result<JudgedPair> judgeSubjects(const Subject& a, const Subject& b, double seco
 }
 
 Result<PairSteps> measureLayers(const Subject& a, const Subject& b, double seconds, const StopToken& stop) {
-    TS_ASSIGN(const auto worker, startWorker());
+    TS_ASSIGN(const auto worker, workerFor(a, b));
     TS_ASSIGN(const MeasuringLock lock, MeasuringLock::open());
     TS_ASSIGN(const MeasuringKey key, lock.acquire(stop));
     return timePairSteps(*worker, {a.folder, a.threads, a.inputs}, {b.folder, b.threads, b.inputs}, seconds, kPatience, stop);
@@ -161,6 +178,7 @@ Result<BenchResult> bench(const BenchRequest& request) {
     const double peak = machine.peakGflops(subject.threads);
     BenchResult result;
     result.name = subject.name;
+    nameForeign(subject, result);
     if (!request.other.empty()) {
         TS_TRY(compareWith(subject, request, machine, result));
         return result;

@@ -21,6 +21,7 @@ struct BenchRequest {
     bool layers = true;
     Work work;
     std::string space = {}; // of the schedules of models, as in CompileRequest
+    bool trust = false;     // modules from elsewhere run as our own from now on; else they run confined
 };
 
 // Low quantiles are what repeats on a shared machine; GFLOP/s and peak_fraction are those of p5.
@@ -53,6 +54,7 @@ struct BenchResult {
     Latency latency;
     std::vector<LayerTime> layers; // in the order of execution; none when two are compared
     std::optional<Comparison> comparison;
+    std::vector<std::string> foreign; // modules that were not made here: what is known of each, a sentence
 };
 
 Result<BenchResult> bench(const BenchRequest& request);

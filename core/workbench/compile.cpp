@@ -38,6 +38,7 @@ Result<CompileResult> compileModel(const Model& model, const CompileRequest& req
     }
     request.work.report("writing " + request.folder.string());
     TS_ASSIGN(const ExportSummary summary, exportPlanned(planned, request.folder, {.check = toJson(result.check), .prefix = request.prefix}));
+    rememberModule(summary.folder);
     result.folder = summary.folder;
     result.prefix = summary.prefix;
     result.libraryBytes = summary.libraryBytes;

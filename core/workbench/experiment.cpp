@@ -144,7 +144,8 @@ Result<RunResult> Experiment::run(const InputChoice& inputs) {
     RunRequest request;
     request.inputs = inputs;
     request.work = state_->options.work;
-    return timed<RunResult>("run", [&] { return runExportedModule(state_->built, request); }, [](const RunResult& made) { return std::to_string(made.outputs.size()) + " outputs in " + msText(1e3 * made.seconds); });
+    request.trust = state_->options.trust;
+    return timed<RunResult>("run", [&] { return runExportedModule(state_->built, request); }, [](const RunResult& made) { return std::to_string(made.outputs.size()) + " outputs in " + msText(1e3 * made.seconds) + (made.foreign.empty() ? "" : "; " + made.foreign); });
 }
 
 Result<BenchResult> Experiment::evaluate(double seconds) {
@@ -154,6 +155,7 @@ Result<BenchResult> Experiment::evaluate(double seconds) {
     request.store = state_->options.store;
     request.seconds = seconds;
     request.layers = false;
+    request.trust = state_->options.trust;
     request.work = state_->options.work;
     return timed<BenchResult>("evaluate", [&] { return bench(request); },
                               [](const BenchResult& made) { return "p5 " + msText(made.latency.p5Ms) + ", median " + msText(made.latency.medianMs); });

@@ -33,6 +33,7 @@ public:
         int builders = 0;
         std::uint64_t seed = 1;
         Work work;
+        bool trust = false; // as in RunRequest
     };
     // A model, or a folder that save() has written: that one is built already and cannot be tuned.
     static Result<Experiment> load(const std::string& modelOrModule, const Dimensions& dimensions, Options options);

@@ -301,8 +301,7 @@ Result<RunResult> runPadded(const FamilyInfo& family, const Dimensions& extents,
     const std::int64_t more = padded.member->extents.at(padded.dimension);
     if (!withRows(inputs, padded.rows.inputs, more))
         return other;
-    TS_ASSIGN(Computed computed, computeModule(family.folder / padded.member->folder, std::move(inputs),
-                                               request.threads, request.work));
+    TS_ASSIGN(Computed computed, computeModule(family.folder / padded.member->folder, std::move(inputs), request));
     if (computed.outputs.size() != family.outputs.size() ||
         !withRows(computed.outputs, padded.rows.outputs, extents.at(padded.dimension)))
         return other;

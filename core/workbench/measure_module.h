@@ -19,6 +19,7 @@ struct Subject {
     std::filesystem::path folder;
     std::shared_ptr<TemporaryFolder> owned; // of a compiled model
     ModuleInfo module;
+    std::string foreign; // where it comes from, of a module that was not made here (known_modules.h)
     std::vector<Tensor> inputs;
     int threads = 1;
     std::size_t layouts = 0; // of a compiled model: values that lie otherwise than by the greedy choice

@@ -8,6 +8,7 @@
 #include "core/graph/npy.h"
 #include "core/module/worker_verbs.h"
 #include "core/ops/interpreter.h"
+#include "core/workbench/known_modules.h"
 #include "core/workbench/mixed_run.h"
 #include "core/workbench/module_run.h"
 #include "core/workbench/read_inputs.h"
@@ -109,15 +110,15 @@ void addOutput(std::vector<RunOutput>& outputs, const std::string& name, const T
 
 } // namespace
 
-Result<Computed> computeModule(const fs::path& folder, std::vector<Tensor> inputs, int threads,
-                               const Work& work) {
-    work.report("running the module");
-    TS_ASSIGN(const auto worker, startWorker());
-    const ModuleCall call{folder, threads, std::move(inputs)};
+Result<Computed> computeModule(const fs::path& folder, std::vector<Tensor> inputs, const RunRequest& request) {
+    request.work.report("running the module");
+    TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
+    TS_ASSIGN(std::string foreign, foreignOrigin(module, request.trust));
+    TS_ASSIGN(const auto worker, startModuleWorker(foreign, {folder}));
+    const ModuleCall call{folder, request.threads, std::move(inputs)};
     const auto begin = std::chrono::steady_clock::now();
-    TS_ASSIGN(std::vector<Tensor> outputs, runModule(*worker, call, kPatience, work.stop));
-    return Computed{std::move(outputs),
-                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
+    TS_ASSIGN(std::vector<Tensor> outputs, runModule(*worker, call, kPatience, request.work.stop));
+    return Computed{std::move(outputs), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), {}, std::move(foreign)};
 }
 
 Result<RunResult> collectOutputs(Computed computed, const std::vector<std::string>& names,
@@ -125,6 +126,7 @@ Result<RunResult> collectOutputs(Computed computed, const std::vector<std::strin
     RunResult result;
     result.seconds = computed.seconds;
     result.byReference = std::move(computed.byReference);
+    result.foreign = std::move(computed.foreign);
     for (std::size_t i = 0; i < names.size(); ++i)
         addOutput(result.outputs, names[i], computed.outputs[i]);
     if (!saveFolder.empty())
@@ -160,7 +162,7 @@ Result<RunResult> runModel(const Model& opened, const RunRequest& request) {
 Result<RunResult> runExportedModule(const fs::path& folder, const RunRequest& request) {
     TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
     TS_ASSIGN(std::vector<Tensor> inputs, readInputs(wantedInputs(module), request.inputs));
-    TS_ASSIGN(Computed computed, computeModule(folder, std::move(inputs), request.threads, request.work));
+    TS_ASSIGN(Computed computed, computeModule(folder, std::move(inputs), request));
     std::vector<std::string> names;
     for (const ModuleTensor& output : module.outputs)
         names.push_back(output.name);

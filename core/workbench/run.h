@@ -24,6 +24,7 @@ struct RunRequest {
     std::filesystem::path saveFolder; // outputs as NAME.npy; empty: not saved
     Work work;
     std::string space = {}; // of the compiled engine's schedules, as in CompileRequest
+    bool trust = false;     // a module from elsewhere runs as our own from now on; else it runs confined
 };
 
 struct RunOutput {
@@ -35,6 +36,7 @@ struct RunOutput {
 struct RunResult {
     std::vector<RunOutput> outputs;
     double seconds = 0;                   // of the inference alone
+    std::string foreign;                  // what is known of a module that was not made here, a sentence
     std::vector<NodeProblem> byReference; // of the compiled engine: nodes that are no kernels, and why
 };
 

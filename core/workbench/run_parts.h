@@ -9,11 +9,10 @@ struct Computed {
     std::vector<Tensor> outputs;
     double seconds = 0;
     std::vector<NodeProblem> byReference = {};
+    std::string foreign = {}; // as in RunResult
 };
 
-// threads: 0 takes what the module was tuned for.
-Result<Computed> computeModule(const std::filesystem::path& folder, std::vector<Tensor> inputs, int threads,
-                               const Work& work);
+Result<Computed> computeModule(const std::filesystem::path& folder, std::vector<Tensor> inputs, const RunRequest& request);
 // Saves the outputs where a folder is given: all of them or none.
 Result<RunResult> collectOutputs(Computed computed, const std::vector<std::string>& names,
                                  const std::filesystem::path& saveFolder);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/module/module_info.h"
+#include "core/process/worker_client.h"
+
+namespace tunesmith {
+
+// Inside core/workbench only: whose code a module is. To load a module is to run its code: its library can do all that its user can, before
+// the first function of it is called. So this user's data folder has a list of the libraries that were made or trusted here, by SHA-256.
+// Everything else came from elsewhere and runs confined (process/confinement.h), which costs no speed.
+
+struct KnownModule {
+    std::string how;  // "made" or "trusted"
+    std::string when; // "2026-11-25"
+};
+
+// A line of the file is one library: SHA-256, how, when, and where its folder was. What is no such line counts for nothing, and neither does
+// a file that is missing, is another user's, or can be written by others: then no module is known.
+class KnownModules {
+public:
+    explicit KnownModules(std::filesystem::path file) : file_(std::move(file)) {}
+    static Result<KnownModules> ofUser(); // beside the default store
+
+    std::map<std::string, KnownModule> read() const; // by SHA-256
+    Status add(const std::string& hash, const std::string& how, const std::filesystem::path& folder) const;
+
+private:
+    std::filesystem::path file_;
+};
+
+Result<std::string> sha256OfFile(const std::filesystem::path& path); // 64 hexadecimal digits
+
+// Of a module that was just made. A list that cannot be written is logged: the module is foreign then.
+void rememberModule(const std::filesystem::path& folder);
+
+// What is known of a module from elsewhere, as a sentence; empty where its library is on the list. `trust` puts it there.
+Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust);
+
+// For modules in these folders. Where one is `foreign`, which is its origin, the worker is confined; an Error where this machine cannot.
+Result<std::unique_ptr<WorkerClient>> startModuleWorker(const std::string& foreign, const std::vector<std::filesystem::path>& folders);
+
+} // namespace tunesmith

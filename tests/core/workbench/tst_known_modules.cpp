@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+#include "core/module/module_info.h"
+#include "core/workbench/bench.h"
+#include "core/workbench/compile.h"
+#include "core/workbench/known_modules.h"
+#include "core/workbench/run.h"
+#include "tests/take.h"
+
+using namespace tunesmith;
+namespace fs = std::filesystem;
+
+class TestKnownModules : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+
+    fs::path path(const char* name) const { return folder_.filePath(name).toStdString(); }
+    fs::path list() const { return path("data/tunesmith/known-modules"); }
+
+    fs::path made(const char* name) const {
+        const Model model = take(openModel("mlp"));
+        CompileRequest request;
+        request.folder = path(name);
+        request.store = path("store.db").string();
+        request.untuned = true;
+        return take(compileModel(model, request)).folder;
+    }
+
+    // A copy of a module with another library, which its module.json describes as it is.
+    fs::path hostile(const char* name) const {
+        const fs::path module = path(name);
+        fs::copy(made("original"), module, fs::copy_options::recursive);
+        const ModuleInfo info = take(readModuleInfo(module));
+        fs::copy_file(HOSTILE_MODULE, info.library(), fs::copy_options::overwrite_existing);
+        nlohmann::json document = info.document;
+        for (nlohmann::json& file : document.at("files"))
+            if (module / file.at("name").get<std::string>() == info.library()) {
+                file["bytes"] = fs::file_size(info.library());
+                file["hash"] = take(hashFile(info.library()));
+            }
+        std::ofstream(module / "module.json") << document;
+        return module;
+    }
+    static bool acted(const fs::path& module) { return fs::exists(take(readModuleInfo(module)).library().string() + ".acted"); }
+
+    RunRequest request(bool trust = false) const {
+        RunRequest request;
+        request.store = path("store.db").string();
+        request.threads = 1;
+        request.trust = trust;
+        return request;
+    }
+    static std::vector<float> values(const RunResult& result) {
+        const auto data = result.outputs.front().tensor.data<float>();
+        return {data.begin(), data.end()};
+    }
+
+private slots:
+    void initTestCase() { qputenv("XDG_DATA_HOME", folder_.filePath("data").toUtf8()); }
+    void init() { fs::remove(list()); }
+
+    void aModuleFromElsewhereRunsConfined() {
+        const fs::path module = hostile("hostile");
+        QVERIFY(!runExportedModule(module, request()).ok()); // it has no functions
+        QVERIFY(!acted(module));
+        BenchRequest timing;
+        timing.store = path("store.db").string();
+        timing.seconds = 0.1;
+        timing.subject = path("original").string();
+        timing.other = module.string();
+        QVERIFY(!bench(timing).ok());
+        QVERIFY(!acted(module));
+        QVERIFY(!runExportedModule(module, request(true)).ok());
+        QVERIFY(acted(module)); // as the user said
+    }
+
+    void whatIsMadeHereIsKnown() {
+        const fs::path module = made("known");
+        const RunResult known = take(runExportedModule(module, request()));
+        QCOMPARE(known.foreign, std::string());
+        fs::remove(list());
+        const RunResult foreign = take(runExportedModule(module, request()));
+        QVERIFY2(foreign.foreign.find("known") != std::string::npos && foreign.foreign.find("--trust") != std::string::npos, foreign.foreign.c_str());
+        QCOMPARE(values(foreign), values(known));
+        const fs::path copy = path("copy");
+        fs::copy(module, copy, fs::copy_options::recursive);
+        QCOMPARE(take(runExportedModule(copy, request(true))).foreign, std::string());
+        QCOMPARE(take(runExportedModule(module, request())).foreign, std::string()); // the same library
+    }
+
+    void twoAreNamedEach() {
+        BenchRequest timing;
+        timing.store = path("store.db").string();
+        timing.seconds = 0.1;
+        timing.subject = made("one").string();
+        timing.other = timing.subject;
+        QVERIFY(take(bench(timing)).foreign.empty());
+        fs::remove(list());
+        QCOMPARE(take(bench(timing)).foreign.size(), 2U);
+        timing.other.clear();
+        const BenchResult alone = take(bench(timing));
+        QCOMPARE(alone.foreign.size(), 1U);
+        QVERIFY(!alone.layers.empty());
+    }
+
+    void aBrokenListTrustsNothing_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<int>("rights");
+        QTest::addColumn<bool>("counts");
+        const QByteArray hash(64, 'a');
+        QTest::newRow("whole") << hash + " made 2026-01-01 /m\n" << 0600 << true;
+        QTest::newRow("after an unfinished line") << "abc made\n" + hash + " trusted 2026-01-01 /m n\n" << 0600 << true;
+        QTest::newRow("empty") << QByteArray() << 0600 << false;
+        QTest::newRow("cut off") << hash.left(60) << 0600 << false;
+        QTest::newRow("no folder") << hash + " made 2026-01-01\n" << 0600 << false;
+        QTest::newRow("another word") << hash + " found 2026-01-01 /m\n" << 0600 << false;
+        QTest::newRow("capital digits") << hash.toUpper() + " made 2026-01-01 /m\n" << 0600 << false;
+        QTest::newRow("bytes") << QByteArray(100000, '\0') + hash << 0600 << false;
+        QTest::newRow("writable by all") << hash + " made 2026-01-01 /m\n" << 0622 << false;
+    }
+    void aBrokenListTrustsNothing() {
+        QFETCH(const QByteArray, text);
+        QFETCH(const int, rights);
+        QFETCH(const bool, counts);
+        const fs::path file = path("list");
+        fs::remove(file);
+        std::ofstream(file) << text.toStdString();
+        QCOMPARE(::chmod(file.c_str(), static_cast<mode_t>(rights)), 0);
+        QCOMPARE(KnownModules(file).read().contains(std::string(64, 'a')), counts);
+    }
+
+    void aLinkIsNoList() {
+        const fs::path file = path("target");
+        take(KnownModules(file).add(std::string(64, 'b'), "made", "/m\nn"));
+        QCOMPARE(KnownModules(file).read().at(std::string(64, 'b')).how, std::string("made"));
+        fs::create_symlink(file, path("link"));
+        QVERIFY(KnownModules(path("link")).read().empty());
+        QVERIFY(!KnownModules(path("link")).add(std::string(64, 'c'), "made", "/m").ok());
+    }
+
+    void theHashIsSha256() {
+        std::ofstream(path("abc")) << "abc";
+        QCOMPARE(take(sha256OfFile(path("abc"))), std::string("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
+        std::ofstream(path("large")) << std::string((std::size_t(3) << 20) + 1, 'x');
+        QVERIFY(take(sha256OfFile(path("large"))) != take(sha256OfFile(path("abc"))));
+        QVERIFY(!sha256OfFile(path("missing")).ok());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestKnownModules)
+#include "tst_known_modules.moc"
