@@ -13,7 +13,7 @@ namespace {
 
 // The tables below are written word by word.
 static_assert(sizeof(TsBuffer) == 3 * 8 && sizeof(TsPhase) == 2 * 8 && sizeof(TsStep) == 7 * 8 &&
-              sizeof(TsTensor) == 8 * 8 && sizeof(TsModule) == 20 * 8);
+              sizeof(TsTensor) == 9 * 8 && sizeof(TsModule) == 20 * 8);
 
 // The instruction set that a module asks for.
 struct IsaWords {
@@ -195,6 +195,7 @@ private:
             add(which, count && tensor.ranked ? static_cast<std::int64_t>(storedBytes(tensor.type, *count)) : -1);
             add(which, static_cast<std::int64_t>(tensor.buffer));
             add(which, tensor.fallback ? static_cast<std::int64_t>(*tensor.fallback) : -1);
+            add(which, tensor.indexLimit);
             for (const std::int64_t extent : tensor.shape)
                 add(kDims, extent);
         }
@@ -211,7 +212,7 @@ private:
         for (const std::int64_t number :
              {isa.number,
               static_cast<std::int64_t>(plan.target.threads), size(kBuffers) / 3, size(kSteps) / 7,
-              size(kArguments), size(kInputs) / 8, size(kOutputs) / 8, alignUp(plan.arenaBytes),
+              size(kArguments), size(kInputs) / 9, size(kOutputs) / 9, alignUp(plan.arenaBytes),
               interfaceBytes, plan.weightBytes, static_cast<std::int64_t>(weightHash)})
             add(kModule, number);
     }

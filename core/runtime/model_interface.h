@@ -34,9 +34,16 @@ typedef enum MODEL_status {
     MODEL_failed = 7 /* a step cannot be computed with these inputs: an index out of range, too large a result */
 } MODEL_status;
 
+/* An index out of range (of Gather and its kin) is an error. MODEL_run looks at inputs that are indices before it begins, and gives
+ * MODEL_failed; so do steps that the reference kernels compute. Compiled loops do not look at indices that the model itself computes, for
+ * that would cost time: they take the nearest element that there is, so that nothing outside of a tensor is read or written.
+ * `tunesmith-cli run --engine reference` refuses those, too, and names the node. */
+
 /* threads: 0 takes the number that the module was tuned for, 1 starts no thread at all; the calling thread
  * counts. folder: where weights.bin lies; NULL: beside this library, under the path by which it was loaded or
- * where a symbolic link to it leads. On failure *instance is NULL and the reason is written to `message` (cut to
+ * where a symbolic link to it leads. The file is checked once and then mapped, not copied: all instances and processes share its
+ * memory. Do not write to it or cut it off while an instance lives (that ends the program with SIGBUS); put a new one in its place
+ * by renaming it, as an export does. On failure *instance is NULL and the reason is written to `message` (cut to
  * message_size; may be NULL). After fork() the child makes instances of its own: those of the parent have their
  * threads there, and must not be run or destroyed in the child. */
 MODEL_API MODEL_status MODEL_create(MODEL_instance** instance, int threads, const char* folder, char* message,

@@ -37,6 +37,7 @@ typedef struct TsTensor {
     const int64_t* dims; /* -1: known after a run only */
     int64_t type, rank, bytes, buffer; /* rank and bytes: likewise */
     int64_t fallback; /* of an input: the buffer that holds its default value, or -1 */
+    int64_t index_limit; /* of an input of 32 or 64 bits: n where it must be from -n to n - 1, or 0 */
 } TsTensor;
 
 struct TsReferenceKernels; /* reference_steps.h */

@@ -248,16 +248,42 @@ static MODEL_status run_steps(MODEL_instance* instance) {
     return MODEL_ok;
 }
 
+static bool has_narrow_indices(const TsTensor* input) { return input->type == 6; } /* ONNX's number of int32 */
+
+static int64_t index_at(const TsTensor* input, const void* data, int64_t place) {
+    return has_narrow_indices(input) ? ((const int32_t*)data)[place] : ((const int64_t*)data)[place];
+}
+
+/* The place of the first index that is out of range, or -1. */
+static int64_t find_wrong_index(const TsTensor* input, const void* data) {
+    const uint64_t limit = (uint64_t)input->index_limit;
+    const int64_t count = input->bytes / (has_narrow_indices(input) ? 4 : 8);
+    for (int64_t i = 0; i < count; ++i)
+        if ((uint64_t)index_at(input, data, i) + limit >= 2 * limit)
+            return i;
+    return -1;
+}
+
+static MODEL_status check_inputs(MODEL_instance* instance) {
+    for (int64_t i = 0; i < tunesmith_module.input_count; ++i) {
+        const TsTensor* input = &tunesmith_module.inputs[i];
+        if (!instance->input_set[i])
+            return fail(instance->message, TS_MESSAGE_BYTES, MODEL_bad_argument, "input '%s' has no value yet", input->name);
+        const void* data = instance->buffers[input->buffer];
+        const int64_t wrong = input->index_limit > 0 ? find_wrong_index(input, data) : -1;
+        if (wrong >= 0)
+            return fail(instance->message, TS_MESSAGE_BYTES, MODEL_failed, "input '%s': index %lld (element %lld) is out of range for %lld elements",
+                        input->name, (long long)index_at(input, data, wrong), (long long)wrong, (long long)input->index_limit);
+    }
+    return MODEL_ok;
+}
+
 MODEL_status MODEL_run(MODEL_instance* instance) {
     if (!instance)
         return MODEL_bad_argument;
     if (atomic_flag_test_and_set_explicit(&instance->running, memory_order_acquire))
         return MODEL_busy;
-    MODEL_status status = MODEL_ok;
-    for (int64_t i = 0; i < tunesmith_module.input_count && status == MODEL_ok; ++i)
-        if (!instance->input_set[i])
-            status = fail(instance->message, TS_MESSAGE_BYTES, MODEL_bad_argument,
-                          "input '%s' has no value yet", tunesmith_module.inputs[i].name);
+    MODEL_status status = check_inputs(instance);
     if (status == MODEL_ok)
         status = run_steps(instance);
     atomic_flag_clear_explicit(&instance->running, memory_order_release);

@@ -7,6 +7,7 @@
 #include "core/check/random_inputs.h"
 #include "core/measure/machine.h"
 #include "core/module/build.h"
+#include "core/module/index_limits.h"
 #include "core/schedule/records.h"
 #include "core/workbench/layout_records.h"
 #include "core/workbench/open_store.h"
@@ -183,6 +184,9 @@ Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, cons
     if (!plan.ok())
         return plan.error().isCancelled() ? plan.error() : plan.error().within(name);
     planned.plan = std::move(plan).value();
+    const std::vector<std::int64_t> limits = indexLimits(graph);
+    for (std::size_t i = 0; i < planned.plan.inputs.size(); ++i)
+        planned.plan.inputs[i].indexLimit = limits.at(i);
     planned.prepared = std::move(prepared).value();
     planned.plan.name = name;
     planned.graph = {{"name", name}, {"hash", hexHash(graph.hash())}, {"nodes", graph.nodeCount()}};
