@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include "app/cli/command.h"
 #include "core/workbench/version.h"
@@ -18,6 +19,7 @@ void stopOnSignals() {
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    std::signal(SIGXFSZ, SIG_IGN); // a file over the limit of the shell is an error of its writer, as a full disk is
 }
 
 int complain(const std::string& sentence, int status) {
@@ -63,6 +65,10 @@ int run(int count, char** arguments) {
     } catch (const std::bad_alloc&) {
         session.progress.clear();
         return complain("out of memory", kFailed);
+    } catch (const std::system_error& error) {
+        session.progress.clear();
+        const bool threads = error.code() == std::errc::resource_unavailable_try_again;
+        return complain(threads ? "cannot start a thread (" + error.code().message() + "); raise the limit of processes (ulimit -u) or ask for fewer --threads" : "internal error: " + std::string(error.what()), kFailed);
     } catch (const std::exception& error) {
         session.progress.clear();
         return complain(std::string("internal error: ") + error.what(), kFailed);

@@ -2,13 +2,17 @@
 #include "core/measure/ceilings.h"
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
+#include <cerrno>
 #include <chrono>
 #include <functional>
 #include <immintrin.h>
 #include <optional>
 #include <thread>
 #include <vector>
+
+#include "core/base/helpers.h"
 
 namespace tunesmith::ceilings {
 namespace {
@@ -56,19 +60,24 @@ constexpr int kChains = 12;
 std::vector<float> timeRounds(int threads, int rounds, const std::function<void(int)>& part) {
     std::vector<float> samples;
     std::barrier gate(threads);
-    const auto run = [&](int thread) {
-        for (int round = 0; round < rounds; ++round) {
+    std::atomic<int> all = 0; // 1: there are all of the threads, 2: there are not
+    const auto run = [&](std::size_t thread) {
+        all.wait(0);
+        for (int round = 0; round < rounds && all == 1; ++round) {
             gate.arrive_and_wait();
             const auto start = Clock::now();
-            part(thread);
+            part(static_cast<int>(thread));
             gate.arrive_and_wait();
             if (thread == 0)
                 samples.push_back(std::chrono::duration<float, std::milli>(Clock::now() - start).count());
         }
     };
-    std::vector<std::jthread> others;
-    for (int thread = 1; thread < threads; ++thread)
-        others.emplace_back(run, thread);
+    const auto others = startHelpers(static_cast<std::size_t>(threads) - 1, run);
+    const bool isWhole = others.size() + 1 == static_cast<std::size_t>(threads);
+    all = isWhole ? 1 : 2;
+    all.notify_all();
+    if (!isWhole)
+        throw std::system_error(EAGAIN, std::generic_category());
     run(0);
     return samples;
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "core/base/helpers.h"
 #include "core/graph/cut_out.h"
 #include "core/graph/graph_builder.h"
 #include "core/graph/graph_codec.h"
@@ -370,20 +371,18 @@ private:
         plan_.kernels.resize(pending_.size());
         std::vector<Status> results(pending_.size());
         std::atomic<std::size_t> next{0}, done{0};
-        const auto work = [&](bool reports) {
+        const auto work = [&](std::size_t thread) {
             for (std::size_t i = next++; i < pending_.size(); i = next++) {
-                if (reports && options_.progress)
+                if (thread == 0 && options_.progress)
                     options_.progress(done, pending_.size());
                 results[i] = compileOne(i);
                 ++done;
             }
         };
-        std::vector<std::thread> helpers;
-        for (int i = 1; i < options_.compileThreads; ++i)
-            helpers.emplace_back(work, false);
-        work(true);
-        for (std::thread& helper : helpers)
-            helper.join();
+        {
+            const auto helpers = startHelpers(static_cast<std::size_t>(std::max(1, options_.compileThreads)) - 1, work);
+            work(0);
+        }
         for (const Status& result : results)
             TS_TRY(result);
         if (std::ranges::none_of(pending_, [](const PendingKernel& kernel) { return loops::uses(kernel.scheduled.nest, loops::Op::dot4); }))

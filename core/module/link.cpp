@@ -148,7 +148,7 @@ Status linkSharedLibrary(const LinkRequest& request) {
                                        "-z",
                                        "noexecstack",
                                        "-O2",
-                                       "--threads=2"};
+                                       "--threads=1"}; // one that it cannot start ends it
     for (const auto& [name, symbol] : request.exports)
         if (name != symbol)
             arguments.push_back("--defsym=" + name + "=" + symbol);

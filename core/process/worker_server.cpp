@@ -25,7 +25,7 @@ namespace tunesmith {
 namespace {
 
 constexpr int kParentCheckMilliseconds = 1000;
-constexpr int kBadStream = 3, kConfinementFailed = 4;
+constexpr int kBadStream = 3, kConfinementFailed = 4, kNoThreads = 5;
 constexpr rlim_t kReserved = rlim_t(1) << 30, kReservedPerProcessor = rlim_t(128) << 20; // addresses that stacks and the C library's heaps hold and do not fill
 
 [[noreturn]] void dieWithGroup() {
@@ -154,7 +154,12 @@ int serveWorker(std::map<std::string, Handler> handlers) {
         TS_TRY(gaps);
         return Message{{{"gaps", *gaps}}, {}};
     };
-    std::thread(watchParent, socket, parent).detach();
+    try {
+        std::thread(watchParent, socket, parent).detach();
+    } catch (const std::system_error& error) {
+        std::fprintf(stderr, "worker: cannot start a thread (%s); raise the limit of processes (ulimit -u)\n", error.code().message().c_str());
+        return kNoThreads;
+    }
     for (;;) {
         const Result<std::optional<Message>> request = readMessage(socket);
         if (request.ok() && !*request)

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/base/helpers.h"
 #include "core/measure/timing.h"
 #include "core/schedule/stage_memory.h"
 
@@ -144,15 +145,13 @@ Status TunerLane::deliver(BatchUnderWay& batch) {
 void TunerLane::build(BatchUnderWay& batch) const {
     batch.builds.resize(batch.open.size());
     std::atomic<std::size_t> next{0};
-    const auto work = [&] {
+    const auto work = [&](std::size_t) {
         for (std::size_t i; (i = next.fetch_add(1)) < batch.open.size();)
             batch.builds[i] = batch.search->problem().tryBuild(batch.open[i], context_.stop);
     };
     const std::size_t threads = std::min<std::size_t>(static_cast<std::size_t>(context_.builders), batch.open.size());
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < threads; ++i)
-        others.emplace_back(work);
-    work();
+    const auto others = startHelpers(std::max<std::size_t>(threads, 1) - 1, work);
+    work(0);
 }
 
 Status TunerLane::measure(BatchUnderWay& batch) {

@@ -106,8 +106,13 @@ Status TunerLoop::work() {
         return worked;
     };
     std::vector<std::future<Status>> others;
-    for (auto lane = std::next(lanes.begin()); lane != lanes.end(); ++lane)
-        others.push_back(std::async(std::launch::async, run, std::ref(*lane)));
+    try {
+        for (auto lane = std::next(lanes.begin()); lane != lanes.end(); ++lane)
+            others.push_back(std::async(std::launch::async, run, std::ref(*lane)));
+    } catch (const std::system_error&) { // no thread for it
+        failed.requestStop();
+        throw;
+    }
     Status worked = run(lanes.front());
     for (auto& other : others)
         if (Status theirs = other.get(); worked.ok())

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/helpers.h"
 #include "core/base/result.h"
 #include "core/base/stop_token.h"
 
@@ -23,9 +24,8 @@ inline Status inParallel(std::size_t count, int threads, const StopToken& stop, 
     std::mutex mutex;
     std::condition_variable ended;
     std::optional<Error> error; // the first
-    const auto workers = static_cast<std::size_t>(std::max(1, threads));
-    std::size_t running = workers;
-    const auto work = [&] {
+    std::size_t running = static_cast<std::size_t>(std::max(1, threads));
+    const auto work = [&](std::size_t) {
         for (std::size_t i = next++; i < count && !stop.stopRequested(); i = next++)
             if (const Status status = part(i); !status.ok()) {
                 next = count;
@@ -38,9 +38,16 @@ inline Status inParallel(std::size_t count, int threads, const StopToken& stop, 
             ended.notify_one();
     };
     {
-        std::vector<std::jthread> pool;
-        for (std::size_t i = 0; i < workers; ++i)
-            pool.emplace_back(work);
+        const std::size_t wanted = running;
+        const auto pool = startHelpers(wanted, work);
+        {
+            const std::lock_guard lock(mutex);
+            running -= wanted - pool.size();
+        }
+        if (pool.empty()) {
+            ++running;
+            work(0);
+        }
         for (bool done = false; !done;) {
             std::unique_lock lock(mutex);
             done = ended.wait_for(lock, std::chrono::milliseconds(200), [&] { return running == 0; });

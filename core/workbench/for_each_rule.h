@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/helpers.h"
 #include "core/workbench/machine.h"
 #include "core/workbench/work.h"
 
@@ -26,9 +27,7 @@ template <class F> void forEachRule(std::size_t count, const std::string& phase,
                 work.report(phase, static_cast<double>(done) / static_cast<double>(count), std::to_string(done) + " of " + std::to_string(count));
         }
     };
-    std::vector<std::jthread> helpers;
-    for (std::size_t thread = 1; thread < threadsFor(threads); ++thread)
-        helpers.emplace_back(run, thread);
+    const auto helpers = startHelpers(threadsFor(threads) - 1, run);
     run(0);
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/base/hash.h"
+#include "core/base/helpers.h"
 #include "core/cost/learned_strategy.h"
 #include "core/measure/machine.h"
 #include "core/measure/timing.h"
@@ -136,7 +137,7 @@ Result<std::optional<ProblemSearch::Round>> ProblemSearch::prepare() {
 std::vector<ProblemSearch::Build> ProblemSearch::build(const std::vector<Config>& configs) {
     std::vector<Build> builds(configs.size());
     std::atomic<std::size_t> next{0};
-    const auto work = [&] {
+    const auto work = [&](std::size_t) {
         for (std::size_t i; (i = next.fetch_add(1)) < configs.size();) {
             const auto begun = Clock::now();
             auto built = problem_.build(configs[i], options_.work.stop);
@@ -147,10 +148,8 @@ std::vector<ProblemSearch::Build> ProblemSearch::build(const std::vector<Config>
                 builds[i].error = built.error();
         }
     };
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < std::min(options_.builders, configs.size()); ++i)
-        others.emplace_back(work);
-    work();
+    const auto others = startHelpers(std::min(options_.builders, std::max<std::size_t>(configs.size(), 1)) - 1, work);
+    work(0);
     return builds;
 }
 

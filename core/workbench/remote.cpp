@@ -2,11 +2,13 @@
 #include "core/workbench/remote.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <sched.h>
 #include <thread>
 #include <unistd.h>
 
+#include "core/base/helpers.h"
 #include "core/base/log.h"
 #include "core/executors/device_server.h"
 #include "core/executors/mock_executor.h"
@@ -135,9 +137,22 @@ Result<std::string> confinementOf(const WorkerOptions& options) {
     return "all but this: " + lacks;
 }
 
+// gRPC waits for ever where it cannot start its own.
+Status requireThreads() {
+    constexpr std::size_t kOfGrpc = 16;
+    std::atomic<bool> counted = false;
+    const auto threads = startHelpers(kOfGrpc, [&](std::size_t) { counted.wait(false); });
+    counted = true;
+    counted.notify_all();
+    return threads.size() == kOfGrpc ? Status() : Status(ioError("connections need " + std::to_string(kOfGrpc) + " threads, and not so many can be started; raise the limit of processes (ulimit -u)"));
+}
+
 } // namespace
 
-Result<Access> accessOf(const RemoteFiles& files) { return readAccess({files.token, files.ca, files.certificate, files.key, files.insecure}); }
+Result<Access> accessOf(const RemoteFiles& files) {
+    TS_TRY(requireThreads());
+    return readAccess({files.token, files.ca, files.certificate, files.key, files.insecure});
+}
 
 Status serveTracker(const std::string& listen, const RemoteFiles& files, const Listening& listening, const StopToken& stop) {
     TS_ASSIGN(const Access access, accessOf(files));
