@@ -2,6 +2,7 @@
 #include "core/process/worker_client.h"
 #include "core/process/error_json.h"
 #include <algorithm>
+#include <csignal>
 
 namespace tunesmith {
 namespace {
@@ -135,6 +136,8 @@ CallReport WorkerClient::failed(const Error& error, std::chrono::steady_clock::d
         report.outcome = CallOutcome::crashed;
         std::string text =
             garbage ? "the worker was killed: " + error.message : "the worker " + report.end.text();
+        if (report.end.signal == SIGBUS)
+            text += "; a file that it had mapped was cut off or cannot be read, as weights.bin of a module";
         if (const std::string line = lastLine(report.errorTail); !line.empty())
             text += "; it last printed: " + line;
         report.error = internalError(std::move(text));

@@ -52,6 +52,30 @@ private slots:
             }
     }
 
+    // The mapping of a file that is cut off ends whoever reads it.
+    void weightsThatAreCutOffAreNamed() {
+        const fs::path folder = exported("cut");
+        WorkerOptions options;
+        options.executable = MODULE_WORKER;
+        const auto worker = WorkerClient::start(options);
+        VERIFY_OK(worker);
+        std::optional<Error> error;
+        std::thread timing([&] {
+            const auto timed = timeModule(**worker, {folder, 1, {}}, {0, 60, 1}, 0, 90s);
+            error = timed.ok() ? std::nullopt : std::optional(timed.error());
+        });
+        const auto isMapped = [&] {
+            std::ifstream maps("/proc/" + std::to_string((*worker)->pid()) + "/maps");
+            const std::string text{std::istreambuf_iterator<char>(maps), {}};
+            return text.find("cut/weights.bin") != std::string::npos;
+        };
+        const bool mapped = QTest::qWaitFor(isMapped, 30000);
+        fs::resize_file(folder / "weights.bin", 0);
+        timing.join();
+        QVERIFY(mapped && error);
+        QVERIFY2(error->message.find("SIGBUS") != std::string::npos && error->message.find("weights.bin") != std::string::npos, error->message.c_str());
+    }
+
     void times() {
         TimingBudget budget;
         budget.runs = 30;
