@@ -64,6 +64,7 @@ private slots:
         QCOMPARE(devices[0].toObject()["keys"].toArray()[0].toString(), QString("one"));
         QCOMPARE(devices[1].toObject()["name"].toString(), QString("second"));
         QVERIFY(devices[0].toObject()["mock"].toBool() && devices[0].toObject()["client"].isNull());
+        QVERIFY(devices[0].toObject()["confinement"].isNull()); // no kernel runs there
         const CliResult text = runCli({"devices", "--tracker", tracker->address()});
         QVERIFY(text.status == 0 && text.out.contains("second") && text.out.contains("free"));
         QCOMPARE(two->terminate(), 0);
@@ -99,6 +100,8 @@ private slots:
         const QJsonObject device = devicesOf(tracker->address())[0].toObject();
         QCOMPARE(device["cores"].toInt(), 1);
         QVERIFY(device["fma_gflops"].toDouble() > 1);
+        const QString confinement = device["confinement"].toString();
+        QVERIFY2(confinement == "full" || (confinement.startsWith("all but this: ") && server.errors().contains("but ")), qPrintable(confinement));
         const QString store = folder.filePath("client.db");
         const CliResult tuned = runCli({"tune", "mlp", "--device", "cpu", "--tracker", tracker->address(), "--trials-per-workload", "6", "--store", store, "--json"});
         QVERIFY2(tuned.status == 0, tuned.errors);

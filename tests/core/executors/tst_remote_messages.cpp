@@ -161,9 +161,14 @@ private slots:
         QVERIFY(take(fromWire(arrived)).error.message.starts_with("it printed "));
         DeviceInfo named = testDevice("a");
         named.name = "M\xfcnchen";
+        named.confinement = "all but this: something";
         remote::Device device, known;
         toWire(named, device);
         QVERIFY(known.ParseFromString(device.SerializeAsString()) && take(fromWire(known)).name.ends_with("nchen"));
+        QCOMPARE(take(fromWire(known)).confinement, named.confinement);
+        named.confinement = std::string(300, 'x');
+        toWire(named, device);
+        QVERIFY(!fromWire(device).ok());
     }
 
     void limitsAreTimes() {
