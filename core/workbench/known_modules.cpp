@@ -50,6 +50,18 @@ std::string hexText(std::span<const unsigned char> bytes) {
     return text;
 }
 
+// What a module needs, and only what lies in its folder: a link may lead to a secret of the user's.
+Result<std::vector<std::string>> ownFiles(const fs::path& folder) {
+    TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
+    std::error_code error;
+    const fs::path place = fs::canonical(folder, error);
+    std::vector<std::string> files;
+    for (const fs::path& file : {module.folder / "module.json", module.library(), module.weights()})
+        if (const fs::path real = fs::canonical(file, error); !error && real.parent_path() == place)
+            files.push_back(real.string());
+    return files;
+}
+
 } // namespace
 
 Result<KnownModules> KnownModules::ofUser() {
@@ -136,9 +148,8 @@ Result<std::unique_ptr<WorkerClient>> startModuleWorker(const std::string& forei
     WorkerOptions options;
     options.confinement = Confinement{};
     for (const fs::path& folder : folders) {
-        std::error_code error;
-        const fs::path place = fs::canonical(folder, error);
-        options.confinement->readable.push_back((error ? folder : place).string());
+        TS_ASSIGN(const std::vector<std::string> files, ownFiles(folder));
+        options.confinement->readable.insert(options.confinement->readable.end(), files.begin(), files.end());
     }
     options.memoryLimit = static_cast<std::uint64_t>(usableMemoryMb()) << 20;
     TS_ASSIGN(auto worker, WorkerClient::start(options));

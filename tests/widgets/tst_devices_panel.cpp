@@ -64,6 +64,13 @@ private slots:
         QCOMPARE(cell(panel, 0, 5), QStringLiteral("–"));
         QCOMPARE(cell(panel, 0, 6), QStringLiteral("30 GB/s"));
         QCOMPARE(cell(panel, 0, 7), QStringLiteral("free"));
+        QCOMPARE(cell(panel, 0, 8), QStringLiteral("–")); // an older server does not say it
+        DeviceEntry confined = entry("c:1", "");
+        confined.confinement = QStringLiteral("all but this:\nsomething");
+        QVERIFY(!(confined == entry("c:1", "")));
+        DevicesPanel other;
+        other.setDevices({confined}, {});
+        QCOMPARE(cell(other, 0, 8), QStringLiteral("all but this: something"));
         QCOMPARE(cell(panel, 1, 7), QStringLiteral("me@here:7, for 3 min 05 s"));
         QVERIFY(cell(panel, 1, 7, Qt::ToolTipRole).contains(QLatin1Char('3')));
         QVERIFY(entry("a:1", "") == entry("a:1", "") && !(entry("a:1", "") == entry("a:1", "x"))); // what is not known equals itself

@@ -47,9 +47,9 @@ QVector<TableColumn<DeviceEntry>> deviceColumns() {
              [](const Row& row) { return row.gflops; }, kRight},
             {DevicesPanel::tr("Bandwidth"), DevicesPanel::tr("What all its threads can read and write, measured"), [](const Row& row) { return amount(row.gbs, DevicesPanel::tr("%1 GB/s")); },
              [](const Row& row) { return row.gbs; }, kRight},
+            {DevicesPanel::tr("Served"), DevicesPanel::tr("Who has it, and since when"), servedText, nullptr, kLeft, has},
             {DevicesPanel::tr("Confined"), DevicesPanel::tr("How far a kernel is kept from the rest of that machine, as it says itself"),
-             [](const Row& row) { return row.confinement.isEmpty() ? QStringLiteral("–") : oneLine(row.confinement); }},
-            {DevicesPanel::tr("Served"), DevicesPanel::tr("Who has it, and since when"), servedText, nullptr, kLeft, has}};
+             [](const Row& row) { return row.confinement.isEmpty() ? QStringLiteral("–") : oneLine(row.confinement); }}};
 }
 
 // "2 devices, free: 1 · waiting: 1 (me@here for epyc, 12 s)"

@@ -97,6 +97,17 @@ private slots:
         QCOMPARE(take(runExportedModule(module, request())).foreign, std::string()); // the same library
     }
 
+    void aLinkOutOfTheFolderIsNotFollowed() {
+        const fs::path module = made("linked"), weights = module / "weights.bin", elsewhere = path("elsewhere.bin");
+        fs::rename(weights, elsewhere);
+        fs::create_symlink(elsewhere, weights);
+        take(runExportedModule(module, request()));
+        fs::remove(list());
+        const auto confined = runExportedModule(module, request());
+        QVERIFY(!confined.ok());
+        QVERIFY2(confined.error().message.find("weights.bin") != std::string::npos, confined.error().message.c_str());
+    }
+
     void twoAreNamedEach() {
         BenchRequest timing;
         timing.store = path("store.db").string();
