@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "app/cli/command.h"
+#include "core/workbench/start.h"
 #include "core/workbench/version.h"
 
 namespace tunesmith::cli {
@@ -61,6 +62,7 @@ int run(int count, char** arguments) {
         return usage(app, error);
     }
     try {
+        beginProgram();
         return carryOut(session);
     } catch (const std::bad_alloc&) {
         session.progress.clear();

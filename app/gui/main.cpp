@@ -6,6 +6,7 @@
 #include "app/gui/timeline_page.h"
 #include "app/gui/tune_page.h"
 #include "core/base/log.h"
+#include "core/workbench/start.h"
 #include "core/workbench/version.h"
 #include "widgets/optimize/optimize_bar.h"
 #include <QApplication>
@@ -98,6 +99,7 @@ int main(int argc, char** argv) {
         if (level >= LogLevel::warning)
             std::fprintf(stderr, "tunesmith: %s\n", message.c_str());
     });
+    beginProgram();
     MainWindow& first = openWindow(options);
     if (options.isSet("sample"))
         first.openSample(options.value("sample"));

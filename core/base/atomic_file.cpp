@@ -55,6 +55,8 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target) {
     } else {
         file.temporary_ = temporaryBeside(file.target_);
         file.descriptor_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (file.descriptor_ >= 0 && std::filesystem::exists(status))
+            ::fchmod(file.descriptor_, static_cast<mode_t>(status.permissions())); // who may read it
     }
     if (file.descriptor_ < 0) {
         const int number = errno;

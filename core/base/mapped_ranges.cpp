@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/base/work_folder.h"
+
 namespace tunesmith {
 namespace {
 
@@ -53,9 +55,10 @@ bool dropMappedPages(std::span<const std::byte> bytes) {
 }
 
 std::shared_ptr<const std::byte> movedToFile(std::span<const std::byte> bytes) {
-    std::error_code error;
-    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-    const int file = error ? -1 : ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int file = -1;
+    for (const std::filesystem::path& place : temporaryPlaces())
+        if (file < 0)
+            file = ::open(place.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file < 0)
         return nullptr;
     std::size_t written = 0;

@@ -252,11 +252,11 @@ Result<Tensor> readNpy(const std::filesystem::path& path) {
     return tensor;
 }
 
-Status writeNpy(const std::filesystem::path& path, const Tensor& tensor) {
+Result<AtomicFile> stagedNpy(const std::filesystem::path& path, const Tensor& tensor) {
     if (tensor.type() == DType::bf16)
-        return writeNpy(path, tensor.cast(DType::f32));
+        return stagedNpy(path, tensor.cast(DType::f32));
     if (isStored(tensor.type()))
-        return writeNpy(path, widenStored(tensor));
+        return stagedNpy(path, widenStored(tensor));
     if (tensor.absent() || tensor.type() == DType::string)
         return unsupportedError("cannot write '" + path.string() + "': a tensor of type " +
                                 std::string(dtypeName(tensor.type())) + " has no .npy form");
@@ -269,6 +269,11 @@ Status writeNpy(const std::filesystem::path& path, const Tensor& tensor) {
     TS_ASSIGN(AtomicFile file, AtomicFile::create(path));
     TS_TRY(file.write(std::as_bytes(std::span(start))));
     TS_TRY(file.write(tensor.bytes()));
+    return file;
+}
+
+Status writeNpy(const std::filesystem::path& path, const Tensor& tensor) {
+    TS_ASSIGN(AtomicFile file, stagedNpy(path, tensor));
     return file.commit();
 }
 

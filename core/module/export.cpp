@@ -178,8 +178,7 @@ private:
 Result<ExportSummary> exportModule(const ModulePlan& plan, const fs::path& folder, const ExportInfo& info) {
     TS_TRY(checkPlan(plan));
     TS_TRY(checkPrefix(info.prefix));
-    TS_ASSIGN(const fs::path place, replaceableFolder(folder, isModuleFolder));
-    TS_ASSIGN(StagingFolder staging, StagingFolder::create(place));
+    TS_ASSIGN(StagingFolder staging, StagingFolder::create(folder, ownModuleFiles));
     return Exporter(plan, info, staging).run();
 }
 

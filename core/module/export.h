@@ -24,7 +24,7 @@ struct ExportSummary {
 
 // Writes the folder of an exported module: libPREFIX.so, PREFIX.h, weights.bin, module.json, README.md and
 // examples in C and Python. It appears whole or not at all: made beside its place and renamed. A folder that
-// is empty or an older export is replaced; anything else in that place is refused.
+// is empty or an older export is replaced, and what that one does not list stays; anything else in that place is refused.
 Result<ExportSummary> exportModule(const ModulePlan& plan, const std::filesystem::path& folder,
                                    const ExportInfo& info);
 

@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr const char *kDescription = "module.json", *kWeights = "weights.bin";
 constexpr std::size_t kLargestDescription = std::size_t(1) << 30;
 
 json describeTensors(const ModulePlan& plan, const std::vector<PlanTensor>& tensors) {
@@ -72,6 +73,12 @@ std::vector<ModuleFile> parseFiles(const json& list) {
     for (const json& entry : list)
         files.push_back({entry.at("name"), entry.at("bytes"), entry.at("hash")});
     return files;
+}
+
+// Empty where there is no such text.
+std::string textAt(const json& object, const char* key) {
+    const auto found = object.is_object() ? object.find(key) : object.end();
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 // Throws json's exceptions.
@@ -217,15 +224,33 @@ json describePlan(const ModulePlan& plan, const std::string& prefix) {
 }
 
 bool isModuleFolder(const fs::path& folder) {
-    const auto text = readText(folder / "module.json");
-    if (!text.ok())
-        return false;
-    const json document = json::parse(*text, nullptr, false);
-    return document.is_object() && document.contains("tunesmith_module");
+    return ownModuleFiles(folder).has_value();
+}
+
+OwnFiles listedFiles(const json& document) {
+    OwnFiles files;
+    for (const json& entry : document.value("files", json::array()))
+        if (const std::string hash = textAt(entry, "hash"); !hash.empty() && entry.contains("bytes") && entry["bytes"].is_number_unsigned())
+            files.push_back({textAt(entry, "name"), entry["bytes"].get<std::uintmax_t>(), hash});
+    return files;
+}
+
+std::optional<OwnFiles> ownModuleFiles(const fs::path& folder) {
+    const auto text = readText(folder / kDescription);
+    const json document = text.ok() ? json::parse(*text, nullptr, false) : json();
+    if (!document.is_object() || !document.contains("tunesmith_module"))
+        return std::nullopt;
+    OwnFiles own = listedFiles(document);
+    const std::string library = "lib" + textAt(document, "prefix") + ".so";
+    for (ModuleFile& file : own)
+        if (file.name == kWeights || file.name == library)
+            file.hash.clear();
+    own.push_back({kDescription, 0, {}});
+    return own;
 }
 
 Result<ModuleInfo> readModuleInfo(const fs::path& folder) {
-    const fs::path description = folder / "module.json";
+    const fs::path description = folder / kDescription;
     std::error_code error;
     if (!fs::exists(description, error))
         return inputError(folder.string() + " is no exported module: it has no module.json");

@@ -8,6 +8,7 @@
 
 #include "core/codegen/target.h"
 #include "core/graph/tensor.h"
+#include "core/module/own_files.h"
 #include "core/module/plan.h"
 
 namespace tunesmith {
@@ -27,12 +28,6 @@ struct ModuleStep {
     std::int64_t flops = 0;
     double expectedMs = 0;
     std::string reference; // the operator, of a step that the reference kernels compute: then there is no kernel
-};
-
-struct ModuleFile {
-    std::string name; // within the folder
-    std::uintmax_t bytes = 0;
-    std::string hash; // of its content, 16 hexadecimal digits
 };
 
 // What module.json says about an exported module, read without loading any foreign code.
@@ -64,6 +59,9 @@ Status checkPrefix(const std::string& prefix);
 nlohmann::json describePlan(const ModulePlan& plan, const std::string& prefix);
 
 bool isModuleFolder(const std::filesystem::path& folder); // has a module.json of ours
+OwnFiles listedFiles(const nlohmann::json& document); // in its "files", as far as it can be read
+// What such a folder lists, as far as it can be read. Whatever the library and the weights hold, they are ours.
+std::optional<OwnFiles> ownModuleFiles(const std::filesystem::path& folder);
 // Errors: no module, newer format, a file that is missing or has another size than module.json says.
 Result<ModuleInfo> readModuleInfo(const std::filesystem::path& folder);
 // Reads the library whole: that it is what was exported, so that loading it cannot crash on a damaged file.

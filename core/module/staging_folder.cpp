@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "core/base/atomic_file.h"
+#include "core/base/log.h"
 #include "core/base/mapped_ranges.h"
+#include "core/module/replaced_folder.h"
 
 namespace tunesmith {
 namespace {
@@ -33,10 +35,10 @@ Status makeParents(const fs::path& parent, std::vector<fs::path>& made) {
     return {};
 }
 
-mode_t currentUmask() {
-    const mode_t mask = ::umask(022);
-    ::umask(mask);
-    return mask;
+// Only those in which nothing else came to live.
+void removeEmpty(std::vector<fs::path>& folders) {
+    for (; !folders.empty(); folders.pop_back())
+        ::rmdir(folders.back().c_str());
 }
 
 Status syncFolder(const fs::path& folder) {
@@ -60,51 +62,71 @@ int writeAll(int descriptor, std::span<const std::byte> bytes) {
     return 0;
 }
 
-} // namespace
+// In the hidden folder: what is being made, which is all ours, and what was replaced.
+constexpr const char *kMade = "made", *kReplaced = "replaced";
 
-Result<fs::path> replaceableFolder(const fs::path& folder, const std::function<bool(const fs::path&)>& isExport) {
+std::string hiddenPrefix(const fs::path& target) { return "." + target.filename().string() + ".tunesmith-"; }
+
+Result<fs::path> placeOf(const fs::path& folder, const ListOwnFiles& list) {
     std::error_code error;
     const auto status = fs::symlink_status(folder, error);
-    if (!fs::exists(status))
-        return folder;
-    if (fs::is_symlink(status))
-        return replaceableFolder(fs::weakly_canonical(folder, error), isExport);
-    if (!fs::is_directory(status))
+    if (fs::is_symlink(status)) {
+        const fs::path named = fs::canonical(folder, error);
+        return error ? inputError(folder.string() + " is a link to what is not there; name the folder itself") : placeOf(named, list);
+    }
+    if (fs::exists(status) && !fs::is_directory(status))
         return inputError(folder.string() + " is a file; name a folder for the module");
-    if (!fs::is_empty(folder, error) && !isExport(folder))
+    if (fs::exists(status) && !fs::is_empty(folder, error) && !list(folder))
         return inputError(folder.string() + " holds other things than a module; name a new or empty folder");
-    return folder;
+    const fs::path place = fs::absolute(folder, error).lexically_normal();
+    return place.has_filename() ? place : place.parent_path();
 }
 
-Result<StagingFolder> StagingFolder::create(const fs::path& target) {
-    StagingFolder folder;
+// Does the rest of a killed export: a folder that it took away comes back, what is the user's goes to its place.
+void finishKilled(const fs::path& target, const ListOwnFiles& list) {
     std::error_code error;
-    folder.target_ = fs::absolute(target, error).lexically_normal();
-    if (!folder.target_.has_filename())
-        folder.target_ = folder.target_.parent_path();
-    const fs::path parent = folder.target_.parent_path();
-    if (auto made = makeParents(parent, folder.madeParents_); !made.ok())
-        return made.error(); // the destructor removes what was made
-    std::string name = (parent / ("." + folder.target_.filename().string() + ".part-XXXXXX")).string();
-    if (!::mkdtemp(name.data()))
-        return cannotWrite(target, errno);
-    folder.staging_ = name;
-    ::chmod(name.c_str(), 0777 & ~currentUmask());
-    return folder;
+    for (WorkFolder& work : WorkFolder::abandoned(target.parent_path(), hiddenPrefix(target))) {
+        const fs::path replaced = work.path() / kReplaced;
+        if (!fs::exists(fs::symlink_status(replaced, error)) || renameToFree(replaced, target) == 0)
+            continue;
+        if (const Status settled = settleReplaced(replaced, target, list); !settled.ok()) {
+            logMessage(LogLevel::warning, settled.error().message);
+            work.leave();
+        }
+    }
 }
+
+} // namespace
+
+Result<StagingFolder> StagingFolder::create(const fs::path& folder, ListOwnFiles list) {
+    TS_ASSIGN(const fs::path target, placeOf(folder, list));
+    finishKilled(target, list);
+    std::vector<fs::path> made;
+    const auto undo = [&](const Error& error) {
+        removeEmpty(made);
+        return error;
+    };
+    if (const auto status = makeParents(target.parent_path(), made); !status.ok())
+        return undo(status.error());
+    auto work = WorkFolder::create(target.parent_path(), hiddenPrefix(target));
+    if (!work.ok())
+        return undo(work.error().within("cannot write the folder '" + target.string() + "'"));
+    StagingFolder staging(target, std::move(list), std::move(work).value(), std::move(made));
+    if (::mkdir(staging.path().c_str(), 0777) != 0)
+        return cannotWrite(target, errno);
+    return staging;
+}
+
+StagingFolder::StagingFolder(fs::path target, ListOwnFiles list, WorkFolder work, std::vector<fs::path> madeParents)
+    : target_(std::move(target)), list_(std::move(list)), work_(std::move(work)), staging_(work_->path() / kMade), madeParents_(std::move(madeParents)) {}
 
 StagingFolder::StagingFolder(StagingFolder&& other) noexcept
-    : target_(std::move(other.target_)), staging_(std::exchange(other.staging_, {})),
+    : target_(std::move(other.target_)), list_(std::move(other.list_)), work_(std::move(other.work_)), staging_(std::move(other.staging_)),
       madeParents_(std::exchange(other.madeParents_, {})) {}
 
 StagingFolder::~StagingFolder() {
-    std::error_code ignored;
-    if (!staging_.empty())
-        fs::remove_all(staging_, ignored);
-    while (!madeParents_.empty()) {
-        ::rmdir(madeParents_.back().c_str()); // only when nothing else came to live there
-        madeParents_.pop_back();
-    }
+    work_.reset();
+    removeEmpty(madeParents_);
 }
 
 Status StagingFolder::write(const std::string& name, std::span<const std::byte> bytes) {
@@ -138,15 +160,48 @@ Status StagingFolder::write(const std::string& name, std::string_view text) {
 
 Status StagingFolder::commit() {
     TS_TRY(syncFolder(staging_));
-    if (::renameat2(AT_FDCWD, staging_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0) {
-        std::error_code ignored;
-        fs::remove_all(staging_, ignored); // what was there before
-    } else if (::rename(staging_.c_str(), target_.c_str()) != 0) {
-        return cannotWrite(target_, errno);
+    if (const int error = renameToFree(staging_, target_); error == EEXIST) {
+        TS_TRY(replace());
+    } else if (error != 0) {
+        return cannotWrite(target_, error);
     }
-    staging_.clear();
     madeParents_.clear();
-    return syncFolder(target_.parent_path());
+    TS_TRY(syncFolder(target_.parent_path()));
+    return settle();
+}
+
+// In one step where the file system can; else a kill between two leaves nothing in the place, and the next export brings the old one back.
+Status StagingFolder::replace() {
+    struct stat facts {};
+    if (::stat(target_.c_str(), &facts) == 0)
+        ::chmod(staging_.c_str(), (facts.st_mode & 07777) | S_IRWXU); // who else may read it
+    const fs::path replaced = work_->path() / kReplaced;
+    if (::rename(staging_.c_str(), replaced.c_str()) != 0)
+        return cannotWrite(target_, errno);
+    if (::renameat2(AT_FDCWD, replaced.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0)
+        return {};
+    int error = errno;
+    if (::rename(replaced.c_str(), staging_.c_str()) != 0 || (error != EINVAL && error != ENOSYS))
+        return cannotWrite(target_, error);
+    if (::rename(target_.c_str(), replaced.c_str()) != 0)
+        return cannotWrite(target_, errno);
+    if (::rename(staging_.c_str(), target_.c_str()) == 0)
+        return {};
+    error = errno;
+    if (::rename(replaced.c_str(), target_.c_str()) != 0)
+        work_->leave();
+    return cannotWrite(target_, error);
+}
+
+Status StagingFolder::settle() {
+    const fs::path replaced = work_->path() / kReplaced;
+    std::error_code error;
+    if (!fs::exists(replaced, error))
+        return {};
+    const Status settled = settleReplaced(replaced, target_, list_);
+    if (!settled.ok())
+        work_->leave();
+    return settled.ok() ? settled : Status(settled.error().within("the module is in '" + target_.string() + "'"));
 }
 
 } // namespace tunesmith

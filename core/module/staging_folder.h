@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
-#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "core/base/result.h"
+#include "core/base/work_folder.h"
+#include "core/module/own_files.h"
 
 namespace tunesmith {
 
-// Where an export may go: a place where there is nothing yet, an empty folder, or an earlier export, which `isExport` tells.
-// Links are followed; anything else is refused.
-Result<std::filesystem::path> replaceableFolder(const std::filesystem::path& folder,
-                                                const std::function<bool(const std::filesystem::path&)>& isExport);
-
-// A folder that appears whole or not at all: filled beside its place under a hidden name, then renamed by
-// commit(). Destroyed without commit(), it leaves nothing behind, not even parents that it had to make.
+// A folder that appears whole or not at all: filled beside its place in a hidden folder, then put there by commit(). Destroyed without
+// commit(), it leaves nothing behind, not even parents that it had to make. It may take the place of an earlier export: what that one does
+// not list is the user's and lies in the new folder afterwards (replaced_folder.h). After a kill the old folder or the new one is there,
+// whole; what of the user's was not moved yet lies in the hidden folder, and the next create() for this place puts it back.
 class StagingFolder {
 public:
-    static Result<StagingFolder> create(const std::filesystem::path& target);
+    // A place where there is nothing yet, an empty folder, or an earlier export, of which `list` knows the files. Links are followed;
+    // anything else is refused.
+    static Result<StagingFolder> create(const std::filesystem::path& target, ListOwnFiles list);
     StagingFolder(StagingFolder&& other) noexcept;
     StagingFolder& operator=(StagingFolder&&) = delete;
     ~StagingFolder();
@@ -29,12 +28,18 @@ public:
     Status write(const std::string& name, std::span<const std::byte> bytes); // "example/main.c"
     Status write(const std::string& name, std::string_view text);
     Status write(const std::string& name, const std::vector<std::span<const std::byte>>& pieces); // one after the other
-    // Takes the place of what is there (which the caller has found to be replaceable).
+    // An Error that something of the user's had to stay behind comes after the new folder is in its place.
     Status commit();
 
 private:
-    StagingFolder() = default;
-    std::filesystem::path target_, staging_;
+    StagingFolder(std::filesystem::path target, ListOwnFiles list, WorkFolder work, std::vector<std::filesystem::path> madeParents);
+    Status replace(); // an older export, which lies in the hidden folder then
+    Status settle();
+
+    std::filesystem::path target_;
+    ListOwnFiles list_;
+    std::optional<WorkFolder> work_; // goes before the parents
+    std::filesystem::path staging_;  // in work_
     std::vector<std::filesystem::path> madeParents_; // outermost first
 };
 

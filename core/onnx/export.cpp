@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/onnx/export.h"
 
+#include <algorithm>
+#include <fstream>
+#include <functional>
 #include <limits>
 #include <new>
 #include <optional>
@@ -92,17 +95,53 @@ Status writeExternal(AtomicFile& file, const ExternalSink& sink) {
     return {};
 }
 
+// As protobuf writes a text: its length, in groups of seven bits, comes before it.
+std::string asWritten(const std::string& text) {
+    std::string written;
+    std::size_t length = text.size();
+    for (; length >= 128; length /= 128)
+        written += static_cast<char>(length % 128 + 128);
+    return written + static_cast<char>(length) + text;
+}
+
+bool namesFile(const std::filesystem::path& model, const std::string& name) {
+    std::ifstream file(model, std::ios::binary);
+    const std::string wanted = asWritten(name);
+    const std::boyer_moore_searcher searcher(wanted.begin(), wanted.end());
+    std::string block(std::size_t{1} << 20, '\0'), text;
+    while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
+        text.append(block, 0, static_cast<std::size_t>(file.gcount()));
+        if (std::search(text.begin(), text.end(), searcher) != text.end())
+            return true;
+        text.erase(0, text.size() - std::min(text.size(), wanted.size())); // it may begin in this block and end in the next
+    }
+    return false;
+}
+
+// MODEL.data, and another name where that is a file which the model to be replaced does not name: then it is somebody else's.
+Result<std::filesystem::path> placeOfData(const std::filesystem::path& model) {
+    std::error_code error;
+    for (int number = 1; number < 1000; ++number) {
+        std::filesystem::path data = model;
+        data += number == 1 ? ".data" : ".data-" + std::to_string(number);
+        if (!std::filesystem::exists(std::filesystem::symlink_status(data, error)) || namesFile(model, data.filename().string()))
+            return data;
+    }
+    return ioError("'" + model.string() + ".data' and 998 files like it are there; write the model to another folder");
+}
+
 // Gives what the second reader, if there is one, says.
 using Reader = Result<std::string> (*)(onnx::ModelProto&);
 Result<std::string> writeFiles(const Graph& graph, const std::filesystem::path& target, const ExportOptions& options, Reader reader) {
     std::error_code notThereYet;
     const auto resolved = std::filesystem::canonical(target, notThereYet); // the data lies beside the file, not the link
     const std::filesystem::path& path = notThereYet ? target : resolved;
-    std::filesystem::path dataPath = path;
-    dataPath += ".data";
     std::optional<ExternalSink> sink;
-    if (weightBytes(graph) > options.inlineLimit)
+    std::filesystem::path dataPath;
+    if (weightBytes(graph) > options.inlineLimit) {
+        TS_ASSIGN(dataPath, placeOfData(path));
         sink.emplace(dataPath.filename().string(), options.externalThreshold);
+    }
     onnx::ModelProto model;
     TS_TRY(writeModel(graph, model, sink ? &*sink : nullptr));
     TS_ASSIGN(AtomicFile file, AtomicFile::create(path));

@@ -15,7 +15,7 @@ namespace tunesmith {
 Result<std::vector<std::byte>> exportOnnxBytes(const Graph& graph);
 
 struct ExportOptions {
-    std::uint64_t inlineLimit = 1'900'000'000; // weights of more bytes go to the external data file NAME.data
+    std::uint64_t inlineLimit = 1'900'000'000; // weights of more bytes go to the external data file NAME.data (or NAME.data-2: files of others stay)
     std::size_t externalThreshold = 1024;      // tensors of fewer bytes stay in the model all the same
 };
 

@@ -40,8 +40,16 @@ Result<Bytes> readAll(const fs::path& file) {
     return readRange(file, 0, input.size());
 }
 
-// A temporary file that a killed program left ends in the suffix, too.
-bool isOurs(const fs::path& file) { return file.extension() == kSuffix || file.filename() == kPurpose || file.filename() == kLock; }
+// A killed program leaves such a file of an AtomicFile.
+bool isTemporary(const fs::path& file) { return file.extension() == kSuffix && file.filename().string().starts_with(".tunesmith-"); }
+
+// The purpose comes before the first part: without one, parts are somebody else's.
+bool areOurs(const std::vector<fs::path>& files) {
+    const bool begun = std::ranges::any_of(files, [](const fs::path& file) { return file.filename() == kPurpose; });
+    return std::ranges::all_of(files, [&](const fs::path& file) {
+        return file.filename() == kPurpose || file.filename() == kLock || isTemporary(file) || (begun && file.extension() == kSuffix);
+    });
+}
 
 Result<std::vector<fs::path>> filesIn(const fs::path& folder) {
     std::error_code error;
@@ -68,7 +76,7 @@ Result<PartFolder> PartFolder::open(const fs::path& path, const std::string& pur
     if (error)
         return ioError("the folder " + path.string() + " cannot be made: " + error.message());
     TS_ASSIGN(const std::vector<fs::path> files, filesIn(path));
-    if (!std::ranges::all_of(files, isOurs))
+    if (!areOurs(files))
         return inputError("the folder " + path.string() + " has files of something else; name one for this work alone");
     TS_TRY(folder.lock());
     TS_TRY(folder.checkPurpose(purpose));
@@ -116,11 +124,10 @@ Status PartFolder::takeStock() {
         const std::size_t size = bytes.size() - std::min(bytes.size(), sizeof(footer));
         if (bytes.size() >= sizeof(footer))
             std::memcpy(footer.data(), bytes.data() + size, sizeof(footer));
-        const bool isTemporary = file.filename().string().starts_with('.');
-        if (!isTemporary && footer == footerOf(std::span(bytes).first(size)))
-            state_->sizes[file.stem().string()] = size;
-        else
+        if (isTemporary(file))
             ::unlink(file.c_str());
+        else if (footer == footerOf(std::span(bytes).first(size)))
+            state_->sizes[file.stem().string()] = size;
     }
     resumed_ = !state_->sizes.empty();
     return {};
@@ -161,12 +168,15 @@ Status PartFolder::write(const std::string& name, std::span<const std::byte> con
 Result<Bytes> PartFolder::read(const std::string& name, std::size_t offset, std::size_t count) const { return readRange(file(name), offset, count); }
 
 Status PartFolder::remove() {
-    TS_ASSIGN(const std::vector<fs::path> files, filesIn(path_));
+    std::vector<fs::path> files;
+    for (const auto& [name, size] : state_->sizes)
+        files.push_back(file(name));
+    files.insert(files.end(), {path_ / kPurpose, path_ / kLock}); // after the parts: a kill leaves a folder that is known as ours
     std::error_code error;
     for (const fs::path& file : files)
-        if (isOurs(file) && !fs::remove(file, error) && error)
+        if (!fs::remove(file, error) && error)
             return ioError("the file " + file.string() + " cannot be removed: " + error.message());
-    fs::remove(path_, error); // stays if there is something else in it
+    ::rmdir(path_.c_str()); // stays if there is something else in it
     state_->sizes.clear();
     return {};
 }

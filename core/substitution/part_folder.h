@@ -16,7 +16,7 @@ namespace tunesmith::substitution {
 using Bytes = std::vector<std::byte>;
 
 // The finished parts of a long computation, a file each, so that it can be killed at any instant and go on with the first part that is missing.
-// A part is there whole or not at all: what has another length or checksum than was written is taken away when the folder is opened. One
+// A part is there whole or not at all: what has another length or checksum than was written counts as missing. One
 // program at a time works in a folder. Parts are written and read by several threads at once.
 class PartFolder {
 public:

@@ -8,7 +8,7 @@
 namespace tunesmith {
 
 struct CompileRequest {
-    std::filesystem::path folder; // appears whole or not at all; an older export in its place is replaced
+    std::filesystem::path folder; // appears whole or not at all; an older export in its place is replaced, files of the user in it stay
     std::string store;            // empty: the default store
     int threads = 0;        // 0: all cores. Records of the nearest thread count serve where there are none
     int builders = 0;       // threads that compile; 0: all cores

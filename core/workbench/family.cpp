@@ -318,8 +318,7 @@ Result<FamilyResult> compileFamily(const std::string& fileOrSample, const Dimens
         first[name] = range.low;
     TS_ASSIGN(const Model model, openModel(fileOrSample, first, request.work));
     TS_ASSIGN(FamilyInfo family, describeFamily(model, ranges));
-    TS_ASSIGN(const fs::path place, replaceableFolder(request.folder, isModuleFamily));
-    TS_ASSIGN(StagingFolder staging, StagingFolder::create(place));
+    TS_ASSIGN(StagingFolder staging, StagingFolder::create(request.folder, ownFamilyFiles));
     FamilyResult result;
     for (const Dimensions& member : extents) {
         request.work.report("compiling for " + extentsText(member));
@@ -330,17 +329,19 @@ Result<FamilyResult> compileFamily(const std::string& fileOrSample, const Dimens
         family.members.push_back({member, memberFolder(member)});
     }
     TS_TRY(exportOnnx(model.original(), staging.path() / family.modelFile()));
-    TS_TRY(staging.write(kFamilyFile, toJsonText(family)));
     result.folder = staging.target();
     result.mixing = mixingDimensions(family, model.original());
-    TS_TRY(staging.write("README.md", readmeOf(family, result.mixing)));
+    const std::string readme = readmeOf(family, result.mixing);
+    TS_TRY(staging.write("README.md", readme));
+    TS_ASSIGN(const std::string hash, hashFile(staging.path() / "README.md"));
+    family.files = {{"README.md", readme.size(), hash}};
+    TS_TRY(staging.write(kFamilyFile, toJsonText(family)));
     TS_TRY(staging.commit());
     return result;
 }
 
 bool isModuleFamily(const fs::path& path) {
-    std::error_code error;
-    return fs::is_regular_file(path / kFamilyFile, error) && isFamilyFile(path / kFamilyFile);
+    return ownFamilyFiles(path).has_value();
 }
 
 Result<FamilyRun> runFamily(const fs::path& folder, const Dimensions& dimensions, const RunRequest& request) {

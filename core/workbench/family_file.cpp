@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/graph/npy.h"
+#include "core/module/module_info.h"
 
 namespace tunesmith {
 namespace {
@@ -91,6 +92,7 @@ FamilyInfo familyFrom(const json& document) {
     family.outputs = document.at("outputs").get<std::vector<std::string>>();
     for (const json& entry : document.at("modules"))
         family.members.push_back(memberFrom(entry, family));
+    family.files = listedFiles(document);
     return family;
 }
 
@@ -125,15 +127,33 @@ std::string toJsonText(const FamilyInfo& family) {
         members.push_back({{"folder", member.folder}, {"extents", member.extents}});
     for (const auto& [name, range] : family.ranges)
         ranges[name] = {range.low, range.high};
+    json files = json::array();
+    for (const ModuleFile& file : family.files)
+        files.push_back({{"name", file.name}, {"bytes", file.bytes}, {"hash", file.hash}});
     const json document{{kMarker, kFormat}, {"name", family.name},       {"ranges", ranges},
-                        {"inputs", inputs}, {"outputs", family.outputs}, {"modules", members}};
+                        {"inputs", inputs}, {"outputs", family.outputs}, {"modules", members}, {"files", files}};
     return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-bool isFamilyFile(const std::filesystem::path& path) {
+std::optional<OwnFiles> ownFamilyFiles(const std::filesystem::path& folder) {
+    std::error_code error;
+    const std::filesystem::path path = folder / kFamilyFile;
+    if (!std::filesystem::is_regular_file(path, error))
+        return std::nullopt;
     std::ifstream file(path);
     const json document = json::parse(file, nullptr, false);
-    return document.is_object() && document.contains(kMarker);
+    if (!document.is_object() || !document.contains(kMarker))
+        return std::nullopt;
+    OwnFiles own = listedFiles(document);
+    if (const auto family = readFamily(folder); family.ok()) {
+        for (const FamilyMember& member : family->members)
+            for (const ModuleFile& listed : ownModuleFiles(folder / member.folder).value_or(OwnFiles()))
+                own.push_back({member.folder + "/" + listed.name, listed.bytes, listed.hash});
+        for (const char* end : {"", ".data"})
+            own.push_back({family->modelFile() + end, 0, {}});
+    }
+    own.push_back({kFamilyFile, 0, {}});
+    return own;
 }
 
 Result<FamilyInfo> readFamily(const std::filesystem::path& folder) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/tensor_type.h"
+#include "core/module/own_files.h"
 #include "core/workbench/model.h"
 
 namespace tunesmith {
@@ -32,6 +33,7 @@ struct FamilyInfo {
     std::vector<FamilyTensor> inputs;
     std::vector<std::string> outputs;
     std::vector<FamilyMember> members;
+    OwnFiles files; // beside the modules
 
     std::string modelFile() const; // "resnet18.onnx", with its open dimensions
     std::filesystem::path model() const { return folder / modelFile(); }
@@ -43,7 +45,8 @@ std::string
 memberFolder(const Dimensions& extents); // "batch-4", a file name whatever the dimensions are called
 std::string extentsText(const Dimensions& extents); // "batch=4, time=100"
 
-bool isFamilyFile(const std::filesystem::path& file); // one of ours, whatever else is in it
+// The files that such a folder and the modules in it list; none where there is no such file of ours.
+std::optional<OwnFiles> ownFamilyFiles(const std::filesystem::path& folder);
 std::string toJsonText(const FamilyInfo& family);
 // Errors: not there, not ours, newer, damaged: one sentence that names the file.
 Result<FamilyInfo> readFamily(const std::filesystem::path& folder);

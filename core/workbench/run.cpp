@@ -79,22 +79,28 @@ void nameFiles(std::vector<RunOutput>& outputs, const fs::path& folder) {
         outputs[i].file = folder / (files[i] + ".npy");
 }
 
-// All of them or, when one cannot be written, none.
+Status write(const std::vector<RunOutput>& outputs) {
+    std::vector<AtomicFile> files;
+    for (const RunOutput& output : outputs) {
+        TS_ASSIGN(AtomicFile file, stagedNpy(output.file, output.tensor));
+        files.push_back(std::move(file));
+    }
+    for (AtomicFile& file : files)
+        TS_TRY(file.commit());
+    return {};
+}
+
+// All of them or, when one cannot be written, none: what lies there under their names stays.
 Status save(std::vector<RunOutput>& outputs, const fs::path& folder) {
     nameFiles(outputs, folder);
     std::error_code error;
     const bool made = fs::create_directories(folder, error);
     if (error)
         return writeFailure(folder, error.value());
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        if (const Status written = writeNpy(outputs[i].file, outputs[i].tensor); !written.ok()) {
-            for (std::size_t earlier = 0; earlier < i; ++earlier)
-                fs::remove(outputs[earlier].file, error);
-            if (made)
-                fs::remove(folder, error);
-            return written;
-        }
-    return {};
+    const Status written = write(outputs);
+    if (!written.ok() && made)
+        ::rmdir(folder.c_str());
+    return written;
 }
 
 // The elements of a sequence one by one.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/work_folder.h"
 #include "core/process/worker_client.h"
 
 namespace tunesmith {
@@ -13,20 +14,16 @@ namespace tunesmith {
 Result<std::unique_ptr<WorkerClient>> startWorker();
 inline constexpr std::chrono::minutes kPatience{30}; // for one inference of whatever model
 
-// A folder of ours under the system's temporary folder, gone with this object. It is locked meanwhile: one that is not is what a
-// program that was killed has left behind, and goes when the next one is made.
+// A folder of ours under the system's temporary folder, gone with this object. What a program that was killed has left behind goes when
+// the next one is made.
 class TemporaryFolder {
 public:
     static Result<TemporaryFolder> create();
-    TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})), lock_(std::exchange(other.lock_, -1)) {}
-    TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-    ~TemporaryFolder();
-    const std::filesystem::path& path() const { return path_; }
+    const std::filesystem::path& path() const { return folder_.path(); }
 
 private:
-    TemporaryFolder(std::filesystem::path path, int lock) : path_(std::move(path)), lock_(lock) {}
-    std::filesystem::path path_;
-    int lock_; // descriptor
+    explicit TemporaryFolder(WorkFolder folder) : folder_(std::move(folder)) {}
+    WorkFolder folder_;
 };
 
 // An error that is about files in such a folder also says how to have them elsewhere.

@@ -39,6 +39,11 @@ std::vector<std::string> namesIn(const fs::path& folder) {
     return names;
 }
 
+QString textOf(const fs::path& file) {
+    std::ifstream in(file);
+    return QString::fromStdString(std::string(std::istreambuf_iterator<char>(in), {}));
+}
+
 bool oneSentence(const Error& error, const QString& wanted) {
     const QString text = QString::fromStdString(error.message);
     if (text.contains(wanted) && !text.contains('\n'))
@@ -133,6 +138,67 @@ private slots:
         const auto opened = LoadedModule::open(module, 1);
         QVERIFY(!opened.ok());
         QVERIFY(oneSentence(opened.error(), sentence));
+    }
+
+    // A note, a folder with what was built there, an example that was changed, a link: whatever module.json does not say is ours.
+    void exportKeepsForeignFiles() {
+        const fs::path module = pathIn(folder_, "kept"), outside = pathIn(folder_, "outside");
+        VERIFY_OK(exportModule(plan_, module, {}));
+        fs::create_directories(outside);
+        std::ofstream(outside / "main.c") << "mine";
+        fs::create_directories(module / "example/build/deep");
+        std::ofstream(module / "note.txt") << "note";
+        std::ofstream(module / "example/build/deep/a.out") << "built";
+        std::ofstream(module / "example/main.c", std::ios::app) << "// changed";
+        fs::create_directory_symlink(outside, module / "link");
+        fs::permissions(module, fs::perms::owner_all);
+        for (int time = 0; time < 2; ++time) {
+            VERIFY_OK(exportModule(plan_, module, {}));
+            VERIFY_OK(LoadedModule::open(module, 1));
+            QCOMPARE(textOf(module / "note.txt"), "note");
+            QCOMPARE(textOf(module / "example/build/deep/a.out"), "built");
+            QVERIFY(textOf(module / "example/main.c.old").endsWith("// changed"));
+            QVERIFY(!textOf(module / "example/main.c").contains("// changed"));
+            QVERIFY(fs::is_symlink(module / "link") && textOf(module / "link/main.c") == "mine");
+            QCOMPARE(fs::status(module).permissions(), fs::perms::owner_all);
+        }
+        for (const std::string& name : namesIn(folder_.path().toStdString()))
+            QVERIFY2(!name.starts_with("."), name.c_str()); // nothing lies beside it
+    }
+
+    // A folder of ours that its owner has put elsewhere: what is there is not ours.
+    void linkedFoldersAreNotFollowed() {
+        const fs::path module = pathIn(folder_, "moved"), elsewhere = pathIn(folder_, "elsewhere");
+        VERIFY_OK(exportModule(plan_, module, {}));
+        fs::rename(module / "example", elsewhere);
+        fs::create_directory_symlink(elsewhere, module / "example");
+        VERIFY_OK(exportModule(plan_, module, {}));
+        QVERIFY(fs::is_regular_file(elsewhere / "main.c"));
+        QVERIFY(fs::is_symlink(module / "example.old"));
+        QVERIFY(fs::is_directory(fs::symlink_status(module / "example")));
+    }
+
+    // A list that names what lies outside, or folders, makes none of it ours.
+    void foreignListsDeleteNothing_data() {
+        QTest::addColumn<QString>("listed");
+        QTest::newRow("outside") << "../outside-note.txt";
+        QTest::newRow("inside and outside") << "example/../../outside-note.txt";
+        QTest::newRow("a folder") << "work";
+        QTest::newRow("nothing") << "";
+        QTest::newRow("itself") << ".";
+    }
+    void foreignListsDeleteNothing() {
+        QFETCH(QString, listed);
+        const fs::path module = pathIn(folder_, "listing");
+        fs::remove_all(module);
+        VERIFY_OK(exportModule(plan_, module, {}));
+        std::ofstream(pathIn(folder_, "outside-note.txt")) << "note";
+        fs::create_directory(module / "work");
+        std::ofstream(module / "work/note.txt") << "note";
+        replaceText(module / "module.json", "\"net.h\"", "\"" + listed.toStdString() + "\"");
+        VERIFY_OK(exportModule(plan_, module, {}));
+        QCOMPARE(textOf(pathIn(folder_, "outside-note.txt")), "note");
+        QCOMPARE(textOf(module / "work/note.txt"), "note");
     }
 
     void noFolder() {

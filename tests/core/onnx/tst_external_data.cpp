@@ -221,6 +221,20 @@ private slots:
         QVERIFY(!importOnnx(path).ok());
     }
 
+    // The data of the model that is replaced goes; a file that only has the name stays.
+    void dataOfOthersIsKept() {
+        const Graph graph = *buildSample("mlp", 3);
+        writeFile(home_ / "net.onnx.data", "mine");
+        for (int time = 0; time < 2; ++time) {
+            const Status written = exportOnnx(graph, home_ / "net.onnx", {.inlineLimit = 1000});
+            QVERIFY2(written.ok(), written.ok() ? "" : written.error().message.c_str());
+            QCOMPARE(fs::file_size(home_ / "net.onnx.data"), std::uintmax_t(4));
+            QVERIFY(fs::file_size(home_ / "net.onnx.data-2") > 2'000'000 && !fs::exists(home_ / "net.onnx.data-3"));
+            const auto again = importOnnx(home_ / "net.onnx");
+            QVERIFY2(again.ok(), again.ok() ? "" : again.error().message.c_str());
+        }
+    }
+
 private:
     Result<Graph> load(const onnx::ModelProto& model) {
         writeFile(home_ / "model.onnx", model.SerializeAsString());

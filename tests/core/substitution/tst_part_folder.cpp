@@ -79,9 +79,11 @@ private slots:
         }
         part.resize(length);
         part.close();
-        const PartFolder folder = opened();
+        const qint64 size = part.size();
+        PartFolder folder = opened();
         QVERIFY(!folder.has("one") && !folder.resumed());
-        QVERIFY(!part.exists());
+        QCOMPARE(part.size(), size); // it may be somebody else's
+        QVERIFY(folder.write("one", bytesOf("first")).ok() && part.size() == 21);
     }
 
     void whatAKilledProgramLeftGoesAway() {
@@ -107,6 +109,16 @@ private slots:
         QCOMPARE(QDir(folder_).entryList(QDir::Files), QStringList{"letter.txt"});
     }
 
+    // Browsers call a download so.
+    void partsOfOthersAreRefused() {
+        QVERIFY(QDir().mkpath(folder_));
+        QFile download(file("film.part"));
+        QVERIFY(download.open(QIODevice::WriteOnly));
+        download.close();
+        QVERIFY(refusal().contains("files of something else"));
+        QCOMPARE(QDir(folder_).entryList(QDir::Files), QStringList{"film.part"});
+    }
+
     void oneProgramAtATime() {
         const PartFolder folder = opened();
         QVERIFY(refusal().contains("at work"));
@@ -115,12 +127,13 @@ private slots:
     void removesItsOwnOnly() {
         PartFolder folder = opened();
         QVERIFY(folder.write("one", bytesOf("first")).ok());
-        QFile letter(file("letter.txt"));
-        QVERIFY(letter.open(QIODevice::WriteOnly));
-        letter.close();
+        for (const char* name : {"letter.txt", "film.part"}) {
+            QFile foreign(file(name));
+            QVERIFY(foreign.open(QIODevice::WriteOnly));
+        }
         QVERIFY(folder.remove().ok());
-        QCOMPARE(QDir(folder_).entryList(QDir::Files | QDir::Hidden), QStringList{"letter.txt"});
-        QVERIFY(letter.remove());
+        QCOMPARE(QDir(folder_).entryList(QDir::Files | QDir::Hidden), (QStringList{"film.part", "letter.txt"}));
+        QVERIFY(QFile::remove(file("film.part")) && QFile::remove(file("letter.txt")));
         PartFolder again = opened();
         QVERIFY(again.remove().ok() && !QFile::exists(folder_));
     }

@@ -101,28 +101,6 @@ private slots:
             QVERIFY2(compiled.error().message.find(problem.reason) != std::string::npos, compiled.error().message.c_str());
     }
 
-    // What a program that was killed left behind goes when the next one needs a folder; what others use, or is none of ours, stays.
-    void abandonedFoldersGo() {
-        const QTemporaryDir base;
-        const QByteArray before = qgetenv("TMPDIR");
-        qputenv("TMPDIR", base.path().toUtf8());
-        QDir dir(base.path());
-        for (const char* name : {"tunesmith-work-killed", "tunesmith-works", "other"})
-            QVERIFY(dir.mkpath(QString(name) + "/inner"));
-        QVERIFY(QFile::link(dir.filePath("other"), dir.filePath("tunesmith-work-link")));
-        {
-            const auto first = TemporaryFolder::create();
-            const auto second = TemporaryFolder::create();
-            QVERIFY(first.ok() && second.ok() && first->path() != second->path());
-            QVERIFY(std::filesystem::exists(first->path()) && !dir.exists("tunesmith-work-killed"));
-            QVERIFY(dir.exists("other/inner") && dir.exists("tunesmith-works/inner"));
-        }
-        QCOMPARE(dir.entryList(QDir::AllEntries | QDir::NoDotAndDotDot).size(), qsizetype(3));
-        qputenv("TMPDIR", base.filePath("none").toUtf8()); // then there are others
-        QVERIFY(TemporaryFolder::create().ok());
-        before.isNull() ? qunsetenv("TMPDIR") : qputenv("TMPDIR", before);
-    }
-
     void kernelsOnly() {
         GraphBuilder b;
         const ValueId x = b.addInput("x", floats({2, 3}));

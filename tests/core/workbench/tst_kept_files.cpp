@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The files that the user has in folders that we write to, and those that killed programs left there.
+#include <QTemporaryDir>
+#include <QTest>
+#include <fstream>
+
+#include "core/base/mapped_ranges.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/npy.h"
+#include "core/onnx/export.h"
+#include "core/workbench/family.h"
+#include "core/workbench/session.h"
+#include "core/workbench/start.h"
+
+using namespace tunesmith;
+namespace fs = std::filesystem;
+
+#define REQUIRE_OK(result)                                                                \
+    do {                                                                                  \
+        const auto& required = (result);                                                  \
+        QVERIFY2(required.ok(), required.ok() ? "" : required.error().message.c_str());   \
+    } while (false)
+
+namespace {
+
+std::string textOf(const fs::path& file) {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+void write(const fs::path& file, const std::string& text) {
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+}
+
+} // namespace
+
+class TestKeptFiles : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+    fs::path path(const char* name) const { return folder_.filePath(name).toStdString(); }
+
+    // "first" and "second" of x, which is n long.
+    std::string writeModel() const {
+        GraphBuilder b;
+        b.setOpset("", 17);
+        const ValueId x = b.addInput("x", TensorType(DType::f32, Dims{Dim::named("n")}));
+        b.setOutputs({b.add("Relu", {x}, {}, 1, "first"), b.add("Neg", {x}, {}, 1, "second")});
+        const std::string file = path("two.onnx").string();
+        if (!exportOnnx(*b.build(), file).ok())
+            qFatal("cannot write %s", file.c_str());
+        return file;
+    }
+
+private slots:
+    void savedOutputsThatCannotBeWritten() {
+        const auto model = openModel(writeModel(), {{"n", 4}});
+        REQUIRE_OK(model);
+        RunRequest request;
+        request.engine = Engine::reference;
+        request.saveFolder = path("saved");
+        write(path("saved/first.npy"), "mine");
+        fs::create_directories(path("saved/second.npy"));
+        QVERIFY(!runModel(*model, request).ok());
+        QCOMPARE(textOf(path("saved/first.npy")), "mine");
+        QCOMPARE(std::distance(fs::directory_iterator(path("saved")), {}), 2);
+    }
+
+    void familiesKeepForeignFiles() {
+        const std::string model = writeModel();
+        CompileRequest request;
+        request.folder = path("family");
+        request.store = path("none.db").string();
+        request.threads = 1;
+        request.untuned = true;
+        REQUIRE_OK(compileFamily(model, {{"n", {1, 4}}}, request));
+        write(path("family/note"), "note");
+        write(path("family/n-4/note"), "note of 4");
+        write(path("family/README.md"), "my own");
+        REQUIRE_OK(compileFamily(model, {{"n", {1, 2}}}, request));
+        QCOMPARE(textOf(path("family/note")), "note");
+        QCOMPARE(textOf(path("family/n-4/note")), "note of 4");
+        QCOMPARE(std::distance(fs::directory_iterator(path("family/n-4")), {}), 1); // the module is gone
+        QCOMPARE(textOf(path("family/README.md.old")), "my own");
+        REQUIRE_OK(compileFamily(model, {{"n", {1, 2}}}, request));
+        std::set<std::string> names;
+        for (const auto& entry : fs::directory_iterator(path("family")))
+            names.insert(entry.path().filename().string());
+        QCOMPARE(names, (std::set<std::string>{"README.md", "README.md.old", "family.json", "n-1", "n-2", "n-4", "note", "two.onnx"}));
+    }
+
+    void temporaryFoldersOfOthersStay() {
+        const QByteArray before = qgetenv("TMPDIR");
+        qputenv("TMPDIR", folder_.path().toUtf8());
+        for (const char* name : {"tunesmith-temporary-notes", "tunesmith-temporary-backup"})
+            write(path(name) / "letter", "dear");
+        write(path("tunesmith-temporary-locked/.tunesmith-lock"), ""); // a killed program's
+        write(path("tunesmith-temporary-locked/deep/object"), "bytes");
+        fs::create_directory(path("tunesmith-temporary-killed"));
+        fs::create_directory_symlink(path("tunesmith-temporary-notes"), path("tunesmith-temporary-linked"));
+        fs::create_directory_symlink(path("tunesmith-temporary-notes"), path("tunesmith-temporary-locked/link"));
+        const auto inUse = TemporaryFolder::create();
+        REQUIRE_OK(inUse);
+        beginProgram();
+        const auto another = TemporaryFolder::create();
+        REQUIRE_OK(another);
+        QVERIFY(inUse->path() != another->path() && fs::exists(inUse->path()));
+        before.isNull() ? qunsetenv("TMPDIR") : qputenv("TMPDIR", before);
+        QCOMPARE(textOf(path("tunesmith-temporary-notes/letter")), "dear");
+        QCOMPARE(textOf(path("tunesmith-temporary-backup/letter")), "dear");
+        QVERIFY(fs::is_symlink(path("tunesmith-temporary-linked")));
+        QVERIFY(!fs::exists(path("tunesmith-temporary-locked")) && !fs::exists(path("tunesmith-temporary-killed")));
+    }
+
+    // Then there are others.
+    void temporaryFoldersThatAreNone_data() {
+        QTest::addColumn<QByteArray>("named");
+        QTest::newRow("empty") << QByteArray("");
+        QTest::newRow("not there") << QByteArray("/nowhere/at/all");
+        QTest::newRow("a file") << QByteArray("/proc/self/status");
+    }
+    void temporaryFoldersThatAreNone() {
+        QFETCH(QByteArray, named);
+        const QByteArray before = qgetenv("TMPDIR");
+        qputenv("TMPDIR", named);
+        const auto folder = TemporaryFolder::create();
+        const std::vector<std::byte> bytes(1 << 20);
+        const auto moved = movedToFile(bytes);
+        before.isNull() ? qunsetenv("TMPDIR") : qputenv("TMPDIR", before);
+        REQUIRE_OK(folder);
+        QVERIFY(moved != nullptr);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestKeptFiles)
+#include "tst_kept_files.moc"
