@@ -131,7 +131,7 @@ TrialRow trialOf(sqlite::Statement& row, int column) {
     trial.p5Ms = row.optionalReal(column + 12);
     trial.buildSeconds = row.real(column + 13);
     trial.measuredAt = row.integer(column + 14);
-    trial.featureVersion = static_cast<int>(row.integer(column + 15));
+    trial.featureVersion = row.smallInteger(column + 15);
     trial.samples = encoding::samples(row.blob(column + 16));
     trial.isFinal = row.integer(column + 17) != 0;
     return trial;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/store/schema.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace tunesmith::schema {
@@ -105,7 +106,13 @@ CREATE INDEX job_slice_session ON job_slice(session_id);
 CREATE INDEX job_slice_job ON job_slice(job_id);
 )sql";
 
-const Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}, {5, kVersion5}};
+// The store that a file is a copy of.
+const char* const kVersion6 = R"sql(
+CREATE TABLE origin(id TEXT NOT NULL CHECK(length(id) = 32)) STRICT;
+INSERT INTO origin VALUES (lower(hex(randomblob(16))));
+)sql";
+
+const Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}, {5, kVersion5}, {6, kVersion6}};
 
 Error notOurs(const std::string& path) {
     return inputError("the store " + path +
@@ -148,16 +155,6 @@ Result<Identity> identityNow(sqlite::Connection& connection, int newest) {
 
 } // namespace
 
-// At one moment: another process may be making the tables.
-Result<Identity> identify(sqlite::Connection& connection, int newest) {
-    std::optional<Identity> found;
-    TS_TRY(connection.transaction("DEFERRED", [&]() -> Status {
-        TS_ASSIGN(found, identityNow(connection, newest));
-        return {};
-    }));
-    return *found;
-}
-
 Status migrate(sqlite::Connection& connection, std::span<const Migration> steps) {
     const int newest = steps.back().version;
     return connection.transaction("EXCLUSIVE", [&]() -> Status {
@@ -171,10 +168,13 @@ Status migrate(sqlite::Connection& connection, std::span<const Migration> steps)
     });
 }
 
+namespace {
+
+// The tables that SQLite's ANALYZE makes are not counted: they decide nothing but how a query is carried out.
 Result<std::vector<std::string>> objects(sqlite::Connection& connection) {
-    TS_ASSIGN(auto statement,
-              connection.prepare("SELECT type || ' ' || name || ': ' || coalesce(sql, '') FROM sqlite_schema "
-                                 "WHERE name NOT LIKE 'sqlite_stat%' ORDER BY 1"));
+    TS_ASSIGN(auto statement, connection.prepare("SELECT type || ' ' || name || ': ' || coalesce(sql, '') FROM sqlite_schema "
+                                                 "WHERE coalesce(sql, '') NOT IN ('CREATE TABLE sqlite_stat1(tbl,idx,stat)', "
+                                                 "'CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)') ORDER BY 1"));
     std::vector<std::string> found;
     for (;;) {
         TS_ASSIGN(const bool row, statement.step());
@@ -182,6 +182,51 @@ Result<std::vector<std::string>> objects(sqlite::Connection& connection) {
             return found;
         found.push_back(statement.text(0));
     }
+}
+
+Result<std::vector<std::string>> objectsOf(int version) {
+    TS_ASSIGN(auto fresh, sqlite::Connection::openInMemory());
+    TS_TRY(migrate(*fresh, migrations().first(static_cast<std::size_t>(version))));
+    return objects(*fresh);
+}
+
+std::string nameOf(const std::string& object) { return object.substr(0, object.find(':')); }
+
+} // namespace
+
+Result<std::vector<std::string>> differences(sqlite::Connection& connection, int version) {
+    TS_ASSIGN(const auto expected, objectsOf(version));
+    TS_ASSIGN(const auto found, objects(connection));
+    std::vector<std::string> sentences;
+    for (const std::string& object : expected)
+        if (!std::ranges::binary_search(found, object))
+            sentences.push_back("missing or changed: " + nameOf(object));
+    for (const std::string& object : found)
+        if (!std::ranges::binary_search(expected, object))
+            sentences.push_back("foreign or changed: " + nameOf(object));
+    return sentences;
+}
+
+namespace {
+
+Status requireExact(sqlite::Connection& connection, int version) {
+    TS_ASSIGN(const auto differing, differences(connection, version));
+    if (differing.empty())
+        return {};
+    return inputError("the store " + connection.path() + " is not laid out as Tunesmith does it (" + differing.front() +
+                      "): it may come from somebody else, or another program has changed it; choose another file with --store, or undo that change");
+}
+
+} // namespace
+
+// At one moment: another process may be making the tables.
+Result<Identity> identify(sqlite::Connection& connection, int newest) {
+    std::optional<Identity> found;
+    TS_TRY(connection.transaction("DEFERRED", [&]() -> Status {
+        TS_ASSIGN(found, identityNow(connection, newest));
+        return found->empty ? Status() : requireExact(connection, found->version);
+    }));
+    return *found;
 }
 
 } // namespace tunesmith::schema

@@ -25,14 +25,15 @@ struct Identity {
     int version = 0;
 };
 
-// Whose file is this? An error unless it is empty or ours and not newer than `newest`.
+// Whose file is this? An error unless it is empty, or ours, not newer than `newest`, and laid out exactly as its version is: a trigger, a
+// view, a generated column or a changed rule would do what somebody else wrote.
 Result<Identity> identify(sqlite::Connection& connection, int newest);
 
 // Brings an empty or older file of ours to the newest of `steps`, in one transaction; several processes may
 // try at once.
 Status migrate(sqlite::Connection& connection, std::span<const Migration> steps);
 
-// Names and texts of all tables and indices, sorted: what check() compares with a freshly made schema.
-Result<std::vector<std::string>> objects(sqlite::Connection& connection);
+// One sentence for each table, index, view or trigger that is missing, foreign or changed.
+Result<std::vector<std::string>> differences(sqlite::Connection& connection, int version);
 
 } // namespace tunesmith::schema

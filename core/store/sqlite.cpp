@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/store/sqlite.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -73,6 +75,10 @@ bool Statement::isNull(int column) const {
 std::int64_t Statement::integer(int column) const {
     return sqlite3_column_int64(handle_, column);
 }
+int Statement::smallInteger(int column) const {
+    using Limits = std::numeric_limits<int>;
+    return static_cast<int>(std::clamp<std::int64_t>(integer(column), Limits::min(), Limits::max()));
+}
 double Statement::real(int column) const {
     return sqlite3_column_double(handle_, column);
 }
@@ -137,11 +143,24 @@ Result<std::unique_ptr<Connection>> Connection::openInMemory() {
     return connection;
 }
 
-// The file may come from somebody else: its schema is not trusted with functions, and its cells are checked.
 Status Connection::configure(const OpenFlags& flags) {
+    patience_ = flags.patience;
     sqlite3_busy_timeout(handle_, flags.busyTimeoutMs);
-    sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    return execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON");
+    sqlite3_progress_handler(handle_, 100'000, &Connection::isTooLate, this);
+    sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, 64'000'000);
+    static constexpr std::pair<int, int> kSettings[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                                                        {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                                                        {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                                                        {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+                                                        {SQLITE_DBCONFIG_ENABLE_FKEY, 1}};
+    for (const auto& [setting, value] : kSettings)
+        sqlite3_db_config(handle_, setting, value, nullptr);
+    return execute("PRAGMA cell_size_check = ON");
+}
+
+int Connection::isTooLate(void* connection) {
+    const auto& self = *static_cast<Connection*>(connection);
+    return self.patience_.count() > 0 && std::chrono::steady_clock::now() - self.begun_ > self.patience_ ? 1 : 0;
 }
 
 Connection::~Connection() {
@@ -151,6 +170,7 @@ Connection::~Connection() {
 }
 
 Result<Statement> Connection::prepare(std::string_view sql) {
+    beginStatement();
     const auto known = statements_.find(std::string(sql));
     if (known != statements_.end())
         return Statement(*this, known->second);
@@ -163,6 +183,7 @@ Result<Statement> Connection::prepare(std::string_view sql) {
 }
 
 Status Connection::execute(const std::string& sql) {
+    beginStatement();
     if (sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
         return lastError();
     return {};
@@ -208,6 +229,10 @@ bool isDamage(int code) {
     return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB;
 }
 
+Error damaged(const std::string& path, const std::string& detail) {
+    return inputError("the store " + path + " is damaged (" + detail + "); restore a copy, or move it away and start a new one");
+}
+
 // ": Read-only file system", as far as permissions tell.
 static std::string whyNotOpened(const std::filesystem::path& path) {
     const bool isThere = ::access(path.c_str(), F_OK) == 0;
@@ -236,8 +261,7 @@ Error describe(int extendedCode, const std::string& path, const std::string& det
         return inputError(store + " is not a Tunesmith store, or its beginning is damaged; choose another "
                                   "file with --store or restore a copy");
     case SQLITE_CORRUPT:
-        return inputError(store + " is damaged (" + detail +
-                          "); restore a copy, or move it away and start a new one");
+        return damaged(path, detail);
     case SQLITE_IOERR:
         return ioError(store + " could not be read or written (" + detail +
                        "); check that the disk works and has space left");
@@ -246,7 +270,10 @@ Error describe(int extendedCode, const std::string& path, const std::string& det
     case SQLITE_CONSTRAINT:
         return inputError(store + " refuses a row that breaks its rules (" + detail + ")");
     case SQLITE_TOOBIG:
-        return inputError(store + " refuses a value that is larger than SQLite allows (1 GB)");
+        return inputError(store + " holds or is to hold a value of more than 64 MB, which is no use of it");
+    case SQLITE_INTERRUPT:
+        return timeoutError(store + " gave no answer for too long; it may be damaged or made for that: look at it with `tunesmith-cli store check`, or choose another "
+                                    "file with --store");
     default:
         return internalError(store + " reports: " + detail);
     }

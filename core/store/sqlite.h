@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/result.h"
 
@@ -47,6 +49,7 @@ public:
 
     bool isNull(int column) const;
     std::int64_t integer(int column) const;
+    int smallInteger(int column) const; // the nearest that an int can be: a file may hold any
     double real(int column) const;
     std::string text(int column) const;
     std::span<const std::uint8_t> blob(int column) const;
@@ -66,9 +69,11 @@ struct OpenFlags {
     bool create = false;
     bool immutable = false; // nobody can change the file: works without log and lock files
     int busyTimeoutMs = 5000;
+    std::chrono::milliseconds patience{60'000}; // with one statement; 0: without end
 };
 
-// Used by one thread at a time.
+// Used by one thread at a time. The file may come from anybody: triggers and views in it are dead, its schema may call no functions, a
+// value is 64 MB at most, and a statement that takes longer than the patience of the flags ends with an Error.
 class Connection {
 public:
     static Result<std::unique_ptr<Connection>> open(const std::string& path, const OpenFlags& flags);
@@ -94,14 +99,33 @@ public:
 private:
     Connection(std::string path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
     Status configure(const OpenFlags& flags);
+    void beginStatement() { begun_ = std::chrono::steady_clock::now(); }
+    static int isTooLate(void* connection); // called now and then by what runs
+    friend class Unhurried;
 
     std::string path_;
     sqlite3* handle_;
+    std::chrono::milliseconds patience_{0};
+    std::chrono::steady_clock::time_point begun_;
     std::unordered_map<std::string, sqlite3_stmt*> statements_;
+};
+
+// While it lives, statements may take as long as they want: what looks through a whole file does.
+class Unhurried {
+public:
+    explicit Unhurried(Connection& connection) : connection_(connection), before_(std::exchange(connection.patience_, std::chrono::milliseconds(0))) {}
+    ~Unhurried() { connection_.patience_ = before_; }
+    Unhurried(const Unhurried&) = delete;
+    Unhurried& operator=(const Unhurried&) = delete;
+
+private:
+    Connection& connection_;
+    const std::chrono::milliseconds before_;
 };
 
 // The sentence for one of SQLite's result codes.
 Error describe(int extendedCode, const std::string& path, const std::string& detail);
 bool isDamage(int code); // CORRUPT or NOTADB
+Error damaged(const std::string& path, const std::string& detail);
 
 } // namespace tunesmith::sqlite

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "core/store/foreign_store.h"
 #include "core/store/owner.h"
 #include "core/store/schema.h"
 #include "core/store/store_impl.h"
@@ -53,6 +54,7 @@ Status useWriteAheadLog(Connection& connection, int patienceMs) {
 }
 
 Result<std::unique_ptr<Connection>> openForWriting(const std::string& path, const StoreOptions& options) {
+    TS_TRY(checkCompanions(path));
     TS_ASSIGN(auto connection, Connection::open(path, {true, true, false, options.busyTimeoutMs}));
     if (connection->readOnly())
         return ioError("the store " + path +
@@ -64,9 +66,12 @@ Result<std::unique_ptr<Connection>> openForWriting(const std::string& path, cons
             "PRAGMA page_size = 4096; PRAGMA auto_vacuum = NONE; PRAGMA encoding = 'UTF-8'"));
     if (options.maxPages > 0)
         TS_TRY(connection->execute("PRAGMA max_page_count = " + std::to_string(options.maxPages)));
-    if (identity.version < schema::currentVersion())
+    if (identity.version < schema::currentVersion()) {
+        const sqlite::Unhurried unhurried(*connection);
         TS_TRY(schema::migrate(*connection, schema::migrations()));
+    }
     TS_TRY(useWriteAheadLog(*connection, options.busyTimeoutMs));
+    TS_TRY(identity.empty ? rememberNew(*connection) : meetToWrite(*connection));
     TS_TRY(connection->execute("PRAGMA journal_size_limit = 67108864"));
     return connection;
 }
@@ -78,7 +83,7 @@ Status checkReadable(Connection& connection, const StoreOptions& options) {
         return inputError("the store " + connection.path() +
                           " is empty; tune a model or keep rules in it first, or choose another file with --store");
     if (identity.version == schema::currentVersion())
-        return {};
+        return meetToRead(connection);
     const auto upgraded = openForWriting(connection.path(), options);
     if (!upgraded.ok())
         return inputError("the store " + connection.path() + " is of an older version and cannot be upgraded: " + upgraded.error().message);
@@ -89,6 +94,7 @@ Status checkReadable(Connection& connection, const StoreOptions& options) {
 // can be writing, and the file can be read as an unchanging one.
 Result<OpenFlags> readableWith(const std::string& path, const StoreOptions& options) {
     OpenFlags flags{false, false, false, options.busyTimeoutMs};
+    TS_TRY(checkCompanions(path));
     const auto attempt = [&]() -> Status {
         TS_ASSIGN(auto connection, Connection::open(path, flags));
         return checkReadable(*connection, options);

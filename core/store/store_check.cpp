@@ -112,21 +112,11 @@ private:
     }
 
     void compareSchema() {
-        const auto status = [&]() -> Status {
-            TS_ASSIGN(auto fresh, Connection::openInMemory());
-            TS_TRY(schema::migrate(*fresh, schema::migrations()));
-            TS_ASSIGN(const auto expected, schema::objects(*fresh));
-            TS_ASSIGN(const auto found, schema::objects(connection_));
-            for (const auto& object : expected)
-                if (std::find(found.begin(), found.end(), object) == found.end())
-                    problem("missing or changed: " + object.substr(0, object.find(':')));
-            for (const auto& object : found)
-                if (std::find(expected.begin(), expected.end(), object) == expected.end())
-                    problem("foreign or changed: " + object.substr(0, object.find(':')));
-            return {};
-        }();
-        if (!status.ok())
-            problem(status.error().message);
+        const auto differing = schema::differences(connection_, schema::currentVersion());
+        if (!differing.ok())
+            return problem(differing.error().message);
+        for (const std::string& sentence : differing.value())
+            problem(sentence);
     }
 
     std::int64_t count(const std::string& table) {
@@ -155,6 +145,7 @@ Result<std::int64_t> removeUnused(Connection& connection, const std::string& tab
 
 Result<StoreCheck> Store::check() const {
     return impl_->read<StoreCheck>([](Connection& connection) -> Result<StoreCheck> {
+        const sqlite::Unhurried unhurried(connection);
         StoreCheck check;
         const Status snapshot = connection.transaction("", [&]() -> Status {
             check = Checker(connection).run();
@@ -213,6 +204,7 @@ Result<StoreGc> Store::gc() {
             return removed;
         }));
     const Status compacted = impl_->writer->outsideTransaction([](Connection& connection) -> Status {
+        const sqlite::Unhurried unhurried(connection);
         TS_TRY(connection.execute("VACUUM"));
         return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
     });

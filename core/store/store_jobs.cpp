@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
 #include "core/store/encoding.h"
 #include "core/store/owner.h"
 #include "core/store/store_impl.h"
@@ -51,11 +53,11 @@ JobRow jobOf(Statement& row) {
     job.kind = row.text(1);
     job.name = row.text(2);
     job.what = row.text(3);
-    job.priority = static_cast<int>(row.integer(4));
+    job.priority = row.smallInteger(4);
     job.state = stateOf(row.text(5));
     job.wish = wishOf(row.text(6));
     job.run = optionalId<RunTag>(row, 7);
-    job.progress = row.real(8);
+    job.progress = std::clamp(row.real(8), 0.0, 1.0); // a file may say anything
     job.seconds = row.real(9);
     job.detail = row.text(10);
     job.createdAt = row.integer(11);

@@ -99,7 +99,7 @@ Result<std::int64_t> insertRun(Connection& connection, const RunRow& run, const 
 
 RunWorkloadSummary summaryOf(Statement& row) {
     RunWorkloadSummary summary;
-    summary.plan = {row.text(0), static_cast<int>(row.integer(1)), row.text(2), row.real(3), row.integer(4)};
+    summary.plan = {row.text(0), row.smallInteger(1), row.text(2), row.real(3), row.integer(4)};
     summary.name = row.text(5);
     summary.op = row.text(6);
     summary.flops = row.real(7);

@@ -19,7 +19,7 @@ Result<std::int64_t> returnedId(Statement& statement) {
 
 MachineRow machineOf(Statement& row) {
     return {MachineId(row.integer(0)),        row.text(1), row.text(2), row.text(3),
-            static_cast<int>(row.integer(4)), row.text(5)};
+            row.smallInteger(4), row.text(5)};
 }
 TargetRow targetOf(Statement& row) {
     return {TargetId(row.integer(0)), row.text(1), MachineId(row.integer(2))};

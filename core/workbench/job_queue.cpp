@@ -17,7 +17,7 @@ std::string stateOf(const JobRow& row) {
     case JobState::queued:
         return paused ? "paused" : "queued";
     case JobState::running:
-        return row.interrupted ? "interrupted" : paused ? "paused" : "running";
+        return paused ? "paused" : row.interrupted ? "interrupted" : "running";
     case JobState::done:
         return "done";
     case JobState::failed:

@@ -460,8 +460,11 @@ void JobSession::tellProgress(Job& job, const Progress& progress) {
 
 std::vector<TunedJob> JobSession::results() const {
     std::vector<TunedJob> results;
-    for (const auto& job : jobs_)
+    for (const auto& job : jobs_) {
         results.push_back(job->result);
+        if (isOpen(*job) && job->wish == JobWish::pause)
+            results.back().state = "paused";
+    }
     return results;
 }
 

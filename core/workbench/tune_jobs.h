@@ -82,7 +82,7 @@ struct TuneJobsRequest {
 struct TunedJob {
     std::int64_t id = 0; // in the store
     std::string kind, name;
-    std::string state;  // "done", "failed", "cancelled"; "removed", while it waited; "queued": the next one to run jobs goes on with it
+    std::string state;  // "done", "failed", "cancelled"; "removed", while it waited; "queued": the next one to run jobs goes on with it; "paused": somebody must resume it first
     TuneReport report;  // of kernels: no runs if it did not come to any
     JobOutcome outcome; // of the other kinds
     std::string error;  // why it failed; empty if it did not

@@ -25,12 +25,14 @@ QByteArray CliResult::sentence() const {
     return found;
 }
 
+// Of the test and of all programs that it starts: to others their stores would come from elsewhere.
+static const struct DataFolder {
+    DataFolder() { qputenv("XDG_DATA_HOME", folder.path().toUtf8()); }
+    QTemporaryDir folder;
+} dataFolder;
+
 CliResult runCli(const QStringList& arguments, const QString& standardOutput) {
-    static const QTemporaryDir data;
     QProcess process;
-    auto environment = QProcessEnvironment::systemEnvironment();
-    environment.insert("XDG_DATA_HOME", data.path());
-    process.setProcessEnvironment(environment);
     if (!standardOutput.isEmpty())
         process.setStandardOutputFile(standardOutput);
     process.start(TEST_CLI, arguments);

@@ -61,6 +61,21 @@ private slots:
         store_ = folder_->filePath("trials.db");
     }
 
+    // A store that comes from elsewhere is another file, whatever is in it.
+    void jobsFromElsewhereWait() {
+        QVERIFY(jobs({"add", someJobs(1)}).status == 0);
+        const QString received = folder_->filePath("received.db");
+        QVERIFY(QFile::copy(store_, received));
+        store_ = received;
+        const CliResult run = runCli({"jobs", "run", "--store", store_});
+        QVERIFY2(run.status == 0 && run.out.contains("Job 1 is paused; `jobs list` tells more, `jobs resume 1` lets it run"), run.out + run.errors);
+        const QJsonObject first = list().at(0).toObject();
+        QVERIFY(first["state"] == "paused" && first["detail"].toString().contains("came with this store"));
+        QCOMPARE(jobs({"resume", "1"}).status, 0);
+        QCOMPARE(jobs({"run"}).status, 0);
+        QVERIFY(stateOf(1) == "done" && stateOf(2) == "paused" && stateOf(3) == "paused");
+    }
+
     void addedListedChanged() {
         QVERIFY(jobs({"run"}).status == 0); // nothing waits
         const CliResult added = jobs({"add", someJobs()});

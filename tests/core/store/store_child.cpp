@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <string>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "core/store/sqlite.h"
@@ -11,6 +12,7 @@
 //   store_child trials FILE   adds trials for ever, prints "run workload index id" of each one when it is
 //   reported store_child hold FILE     takes the write lock, prints "held", keeps it until killed store_child
 //   sleep FILE    begins a run, prints its number, does nothing more until killed
+//   index FILE    prints whether somebody has the lock on the log's index, without which another process may cut it
 //   job FILE      takes the first job, prints "taken", does nothing more until killed
 using namespace tunesmith;
 
@@ -75,6 +77,18 @@ int hold(const std::string& path) {
     return 0;
 }
 
+int tellIndexLock(const std::string& path) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_start = 128; // SQLite's "dead man switch"
+    lock.l_len = 1;
+    const int file = ::open((path + "-shm").c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0 || ::fcntl(file, F_GETLK, &lock) != 0)
+        return 1;
+    say(lock.l_type == F_UNLCK ? "free" : "held");
+    return 0;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -83,6 +97,8 @@ int main(int argc, char** argv) {
     const std::string verb = argv[1];
     if (verb == "hold")
         return hold(argv[2]);
+    if (verb == "index")
+        return tellIndexLock(argv[2]);
     auto store = Store::open(argv[2]);
     if (!store.ok())
         return fail(store.error());

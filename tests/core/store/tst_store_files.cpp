@@ -299,10 +299,10 @@ void TestStoreFiles::brokenPromisesAreFound_data() {
     row("sound", "SELECT 1", "");
     row("trial lost", "DELETE FROM trial WHERE idx = 7", "lacks 1 trials");
     row("ok without time", "PRAGMA ignore_check_constraints = 1; UPDATE trial SET p5_ms = NULL WHERE idx = 0",
-        "does not fit its time");
+        "CHECK constraint failed in trial");
     row("samples cut",
         "PRAGMA ignore_check_constraints = 1; UPDATE trial SET samples = x'0102' WHERE idx = 0",
-        "does not fit its time");
+        "CHECK constraint failed in trial");
     row("record lost", "DELETE FROM record", "is not its best trial");
     row("record of another", "UPDATE record SET trial_id = (SELECT id FROM trial WHERE idx = 4)",
         "has no ok trial");
@@ -317,7 +317,7 @@ void TestStoreFiles::brokenPromisesAreFound_data() {
         "foreign or changed: trigger evil");
     row("batch falls", "UPDATE trial SET batch = 0 WHERE idx = 100", "earlier batch");
     row("never ended", "PRAGMA ignore_check_constraints = 1; UPDATE run SET ended_at = NULL",
-        "does not fit its times");
+        "CHECK constraint failed in run");
 }
 
 void TestStoreFiles::brokenPromisesAreFound() {
@@ -326,7 +326,12 @@ void TestStoreFiles::brokenPromisesAreFound() {
     const auto path = file("promise.db");
     write(path, content_);
     runSql(path, sql.toStdString());
-    const auto check = Store::open(path, StoreMode::readOnly).value()->check();
+    const auto store = Store::open(path, StoreMode::readOnly);
+    if (!store.ok()) { // it was looked through, for it is new to us
+        QVERIFY2(QString::fromStdString(store.error().message).contains(problem), store.error().message.c_str());
+        return;
+    }
+    const auto check = store.value()->check();
     REQUIRE_OK(check);
     QCOMPARE(check.value().ok, problem.isEmpty());
     QStringList found;

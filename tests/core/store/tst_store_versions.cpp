@@ -95,6 +95,21 @@ private slots:
         QCOMPARE(store.value()->rules().value()[1].whyNotProved, std::string("no chain of axioms was found in 5 seconds"));
     }
 
+    // The job waits for its user to say that it is to run: who can tell whose it is?
+    void version5KnowsNoOrigin() {
+        const auto path = file("origin.db");
+        makeVersion(5, path);
+        {
+            const auto store = Store::open(path);
+            REQUIRE_OK(store);
+            const std::vector<JobRow> jobs = store.value()->jobs().value();
+            QCOMPARE(jobs.size(), std::size_t(1));
+            QVERIFY(jobs[0].wish == JobWish::pause && jobs[0].state == JobState::queued && jobs[0].what == R"({"model":"mlp"})");
+            REQUIRE_OK(store.value()->wishJob(jobs[0].id, JobWish::run));
+        }
+        QVERIFY(Store::open(path).value()->jobs().value()[0].wish == JobWish::run); // once only
+    }
+
     // The machinery with versions of the future: only what is missing runs, a failing step leaves the old version
     // whole.
     void migratesForward() {
