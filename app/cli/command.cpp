@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/workbench/tune.h"
+#include "core/base/printable.h"
 
 namespace tunesmith::cli {
 
@@ -110,13 +111,13 @@ Result<Model> Session::open(const std::string& fileOrSample) {
     TS_ASSIGN(Model model, openModel(fileOrSample, dimensions, work()));
     progress.clear();
     for (const std::string& sentence : model.info().warnings)
-        std::fprintf(stderr, "tunesmith-cli: warning: %s\n", sentence.c_str());
+        std::fprintf(stderr, "tunesmith-cli: warning: %s\n", printable(sentence).c_str());
     return model;
 }
 
 Result<int> Session::print(const Json& object, const std::string& text, int status) {
     progress.clear();
-    const std::string out = json ? object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text;
+    const std::string out = printableLines(json ? object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
     if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size() || std::fflush(stdout) != 0)
         return ioError(std::string("cannot write the result to standard output: ") + std::strerror(errno));
     return status;

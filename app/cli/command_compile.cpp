@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/family.h"
 
 namespace tunesmith::cli {
@@ -58,7 +59,7 @@ std::string familyText(const FamilyResult& family) {
     for (const FamilyResult::Member& member : family.members)
         text += compileText(member.module) + "\n";
     for (const auto& [name, why] : family.mixing)
-        text += "Other values of " + name + " are compiled when they first occur: " + why + "\n";
+        text += "Other values of " + printable(name) + " are compiled when they first occur: " + printable(why) + "\n";
     if (family.mixing.empty())
         text += "For values between these a larger module runs padded inputs, once that is proven for the "
                 "value asked for.\n";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 
 namespace tunesmith::cli {
 namespace {
@@ -58,7 +59,7 @@ std::string infoText(const ModelInfo& info) {
     Table operators({{"operator"}, {"nodes", true}});
     for (const auto& [op, count] : ops)
         operators.add({op, std::to_string(count)});
-    std::string text = info.name + ": " + std::to_string(info.nodes) + " nodes, " +
+    std::string text = printable(info.name) + ": " + std::to_string(info.nodes) + " nodes, " +
                        countText(static_cast<double>(info.parameters)) + " parameters (" +
                        bytesText(static_cast<double>(info.parameterBytes)) + "), " +
                        (info.flopsComplete ? "" : "at least ") + flopText(info.flops) + "\n\n";
@@ -72,7 +73,7 @@ std::string infoText(const ModelInfo& info) {
         std::string names;
         for (const std::string& name : info.openDimensions)
             names += (names.empty() ? "" : ",") + dimensionText(name) + "=N";
-        text += "\nOpen dimensions: --dims " + names + "\n";
+        text += "\nOpen dimensions: --dims " + printable(names) + "\n";
     }
     return text;
 }

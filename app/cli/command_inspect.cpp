@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/inspect.h"
 
 namespace tunesmith::cli {
@@ -35,7 +36,7 @@ Json inspectJson(const KernelInspection& kernel) {
 }
 
 std::string summaryText(const KernelInspection& kernel) {
-    std::string text = kernel.name + " (" + kernel.key + ")\nlayouts   " + kernel.layouts + "\nschedule  " + kernel.schedule + "\nconfig    " + kernel.config +
+    std::string text = printable(kernel.name) + " (" + kernel.key + ")\nlayouts   " + printable(kernel.layouts) + "\nschedule  " + printable(kernel.schedule) + "\nconfig    " + printable(kernel.config) +
                        (kernel.recordMs ? ", the record: " + timeText(*kernel.recordMs) : std::string()) + "\n";
     if (!kernel.hotLoop)
         return text + "hot loop  none: the code has no loop\n";

@@ -5,6 +5,7 @@
 #include "app/cli/job_outcome.h"
 #include "app/cli/remote_options.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/job_simulation.h"
 #include "core/workbench/tune_jobs.h"
 
@@ -41,10 +42,10 @@ Json recordedJson(const RecordedSession& was) {
 }
 
 std::string recordedText(const RecordedSession& was) {
-    std::string text = "Session " + std::to_string(was.id) + " really took " + hours(was.makespan) + (was.killed ? " until its program was killed" : "") + " with the policy " + was.policy + ": " +
+    std::string text = "Session " + std::to_string(was.id) + " really took " + hours(was.makespan) + (was.killed ? " until its program was killed" : "") + " with the policy " + printable(was.policy) + ": " +
                        std::to_string(was.stages) + " stages of " + std::to_string(was.jobs) + (was.jobs == 1 ? " job, " : " jobs, ") + hours(was.waiting) + " of waiting";
     for (const auto& [resource, share] : was.utilisation)
-        text += ", " + resource + " in use for " + percentText(share);
+        text += ", " + printable(resource) + " in use for " + percentText(share);
     return text + "\n";
 }
 
@@ -158,15 +159,19 @@ std::string tunedText(const TunedJobs& tuned) {
         if (job.report.runs.empty())
             table.add({std::to_string(job.id), job.name, "-", "-", figureText(job.outcome.before, job.outcome.unit), figureText(job.outcome.after, job.outcome.unit), job.state});
         if (job.kind != TuneJob().kind && job.state == "done")
-            outcomes += job.name + ": " + outcomeText(job.outcome) + "\n";
+            outcomes += printable(job.name + ": " + outcomeText(job.outcome)) + "\n";
         for (const TunedRun& run : job.report.runs)
             table.add({std::to_string(job.id), job.name, std::to_string(run.threads), std::to_string(run.trials), ms(run.beforeMs), ms(run.afterMs), run.stopReason});
         if (!job.error.empty())
-            failures += job.name + ": " + job.error + "\n";
+            failures += printable(job.name + ": " + job.error) + "\n";
     }
-    std::string text = table.text() + outcomes + failures + "All jobs took " + hours(tuned.timeline.makespan()) + "; their stages cannot be done in less than " + hours(tuned.bound) + "\n";
+    std::string paused;
+    for (const TunedJob& job : tuned.jobs)
+        if (job.state == "paused")
+            paused += "Job " + std::to_string(job.id) + " is paused; `jobs list` tells more, `jobs resume " + std::to_string(job.id) + "` lets it run\n";
+    std::string text = table.text() + outcomes + failures + paused + "All jobs took " + hours(tuned.timeline.makespan()) + "; their stages cannot be done in less than " + hours(tuned.bound) + "\n";
     for (const auto& [resource, share] : tuned.utilisation)
-        text += resource + ": in use for " + percentText(share) + "\n";
+        text += printable(resource) + ": in use for " + percentText(share) + "\n";
     return text;
 }
 

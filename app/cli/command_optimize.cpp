@@ -4,6 +4,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/optimize.h"
 
 namespace tunesmith::cli {
@@ -70,11 +71,11 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
     if (made.layouts > 0)
         text += std::to_string(made.layouts) + " values lie otherwise than usual, as the store now knows: compile with the same store\n";
     if (!made.notRaced.empty())
-        text += "Not raced against the original: " + made.notRaced + (made.keptOriginal ? "; the graph stays as it was\n" : "\n");
+        text += "Not raced against the original: " + printable(made.notRaced) + (made.keptOriginal ? "; the graph stays as it was\n" : "\n");
     else if (made.keptOriginal)
         text += "What was found is not certainly faster as a module: the graph stays as it was\n";
     for (const std::string& rule : made.leftOut)
-        text += "Left out, for it computed something else here: " + rule + "\n";
+        text += "Left out, for it computed something else here: " + printable(rule) + "\n";
     text += "Checked: " + (made.checked.empty() ? "the graph is the original" : made.checked) + "\n";
     return file.empty() ? text : text + "Wrote " + file + "\n";
 }

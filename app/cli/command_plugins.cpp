@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
+#include "core/base/printable.h"
 #include "core/workbench/plugins.h"
 
 namespace tunesmith::cli {
@@ -19,12 +20,12 @@ Json pluginsJson(const PluginList& list) {
 std::string pluginsText(const PluginList& list) {
     std::string text;
     for (const PluginInfo& plugin : list.plugins) {
-        text += plugin.name + ": " + plugin.text + "\n  " + plugin.file + "\n";
+        text += printable(plugin.name + ": " + plugin.text) + "\n  " + printable(plugin.file) + "\n";
         for (const auto& [name, about] : plugin.kinds)
-            text += "  problem = \"" + name + "\": " + about + "\n";
+            text += printable("  problem = \"" + name + "\": " + about) + "\n";
     }
     for (const std::string& reason : list.refused)
-        text += "Refused: " + reason + "\n";
+        text += "Refused: " + printable(reason) + "\n";
     if (list.plugins.empty()) {
         text += "No plugins were found; there are none in";
         for (const std::string& folder : list.folders)

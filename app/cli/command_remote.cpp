@@ -3,6 +3,7 @@
 #include "app/cli/remote_options.h"
 #include "app/cli/text.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/workbench/remote.h"
 
 namespace tunesmith::cli {
@@ -66,7 +67,7 @@ Result<int> printDevices(Session& session, const DeviceList& list) {
     std::string text = list.devices.empty() ? "no devices\n" : table.text();
     for (const WaitingClient& client : list.waiting) {
         waiting.push_back({{"client", client.client}, {"key", client.key}, {"priority", client.priority}, {"seconds", client.seconds}});
-        text += client.client + " waits for " + client.key + " with priority " + std::to_string(client.priority) + " for " + fixed(client.seconds, 0) + " s\n";
+        text += printable(client.client + " waits for " + client.key) + " with priority " + std::to_string(client.priority) + " for " + fixed(client.seconds, 0) + " s\n";
     }
     return session.print({{"devices", devices}, {"waiting", waiting}}, text);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/optimize.h"
 #include "core/workbench/rule_store.h"
 
@@ -52,16 +53,16 @@ Result<int> listWritten(Session& session) {
 
 Result<int> show(Session& session, const std::string& name) {
     TS_ASSIGN(const KeptRule rule, keptRule(session.store, name));
-    std::string text = rule.text + "\n" + rule.name + ", from " + rule.origin + "; " + rule.status;
+    std::string text = printable(rule.text) + "\n" + printable(rule.name + ", from " + rule.origin + "; " + rule.status);
     text += rule.trials > 0 ? " in " + std::to_string(rule.trials) + " trials\n" : "\n";
     for (const std::string& precondition : rule.preconditions)
-        text += "  if " + precondition + "\n";
+        text += "  if " + printable(precondition) + "\n";
     for (const std::string& condition : rule.proofConditions)
-        text += "  proved if " + condition + "\n";
+        text += "  proved if " + printable(condition) + "\n";
     if (!rule.whyNotProved.empty())
-        text += "  not proved: " + rule.whyNotProved + "\n";
+        text += "  not proved: " + printable(rule.whyNotProved) + "\n";
     if (!rule.counterExample.empty())
-        text += (rule.status == "refuted" ? "  refuted by " : "  otherwise ") + rule.counterExample + "\n";
+        text += (rule.status == "refuted" ? "  refuted by " : "  otherwise ") + printable(rule.counterExample) + "\n";
     return session.print(ruleJson(rule), text);
 }
 

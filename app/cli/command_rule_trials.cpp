@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/rule_import.h"
 
 namespace tunesmith::cli {
@@ -22,7 +23,7 @@ Json examplesJson(const std::vector<RuleCounterExample>& examples) {
 std::string examplesText(const std::vector<RuleCounterExample>& examples) {
     std::string text;
     for (const RuleCounterExample& each : examples)
-        text += "  " + each.rule + ": " + each.example + "\n";
+        text += "  " + printable(each.rule + ": " + each.example) + "\n";
     return text;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/family.h"
 
 #include <cstdio>
@@ -49,7 +50,7 @@ std::string runText(const RunResult& result) {
         const NodeProblem& first = result.byReference.front();
         text += "\nWith the reference kernels: " + std::to_string(result.byReference.size()) +
                 (result.byReference.size() == 1 ? " node, " : " nodes, as ") +
-                (first.reason.empty() ? first.node : first.reason) + "\n";
+                printable(first.reason.empty() ? first.node : first.reason) + "\n";
     }
     return text + (result.foreign.empty() ? "" : "\n" + result.foreign + ".\n");
 }
@@ -91,7 +92,7 @@ void addRun(CLI::App& app, Session& session) {
                 TS_ASSIGN(const FamilyRun run, runFamily(options->subject, session.dimensions, request));
                 Json json = runJson(run.result);
                 json["module"] = {{"folder", run.choice.folder.string()}, {"how", howName(run.choice.how)}};
-                return session.print(json, runText(run.result) + "\n" + run.choice.text + "\n");
+                return session.print(json, runText(run.result) + "\n" + printable(run.choice.text) + "\n");
             }
             const auto compute = [&]() -> Result<RunResult> {
                 if (isExportedModule(options->subject))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/autotvm_log.h"
 #include "core/workbench/history.h"
 
@@ -12,7 +13,7 @@ Result<int> check(Session& session) {
     std::string text = std::to_string(health.runs) + " runs, " + std::to_string(health.trials) +
                        " trials: " + (health.ok ? "no damage\n" : "damaged\n");
     for (const std::string& problem : health.problems)
-        text += "  " + problem + "\n";
+        text += "  " + printable(problem) + "\n";
     const Json json{
         {"ok", health.ok}, {"problems", health.problems}, {"runs", health.runs}, {"trials", health.trials}};
     return session.print(json, text, health.ok ? kDone : kFailed);

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "app/cli/command.h"
+#include "core/base/printable.h"
 #include "core/workbench/start.h"
 #include "core/workbench/version.h"
 
@@ -24,7 +25,7 @@ void stopOnSignals() {
 }
 
 int complain(const std::string& sentence, int status) {
-    std::fprintf(stderr, "tunesmith-cli: %s\n", sentence.c_str());
+    std::fprintf(stderr, "tunesmith-cli: %s\n", printable(sentence).c_str());
     return status;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/progress_line.h"
+#include "core/base/printable.h"
 
 #include <cstdio>
 #include <sys/ioctl.h>
@@ -14,7 +15,7 @@ std::string lineOf(const Progress& progress) {
         line += "  " + std::to_string(static_cast<int>(progress.fraction * 100)) + " %";
     if (!progress.detail.empty())
         line += "  " + progress.detail;
-    return line;
+    return printable(line);
 }
 
 std::string fitted(std::string line) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/base/printable.h"
+
 namespace tunesmith::cli {
 namespace {
 
@@ -67,6 +69,12 @@ std::string bytesText(double bytes) {
 }
 std::string percentText(double fraction) {
     return fixed(fraction * 100, fraction < 0.0995 ? 1 : 0) + " %";
+}
+
+void Table::add(std::vector<std::string> cells) {
+    for (std::string& cell : cells)
+        cell = printable(cell);
+    rows_.push_back(std::move(cells));
 }
 
 std::string Table::text() const {

@@ -22,7 +22,7 @@ public:
         std::size_t limit = 60; // longer cells are cut in the middle
     };
     explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-    void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+    void add(std::vector<std::string> cells); // each becomes one printable line
     bool empty() const { return rows_.empty(); }
     std::string text() const;
 

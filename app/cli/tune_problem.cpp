@@ -3,6 +3,7 @@
 
 #include "app/cli/job_outcome.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/tune_problem.h"
 
 namespace tunesmith::cli {
@@ -35,17 +36,17 @@ Json problemJson(const TunedProblem& tuned) {
 }
 
 std::string problemText(const TunedProblem& tuned) {
-    std::string text = tuned.name + ": " + countText(tuned.space) + " configs\n";
-    text += "Default: " + figureText(tuned.defaultValue, tuned.unit) + "  (" + tuned.defaultConfig + ")\n";
-    text += "Best:    " + figureText(tuned.bestValue, tuned.unit) + (tuned.bestConfig.empty() ? "\n" : "  (" + tuned.bestConfig + ")\n");
+    std::string text = printable(tuned.name) + ": " + countText(tuned.space) + " configs\n";
+    text += "Default: " + figureText(tuned.defaultValue, tuned.unit) + "  (" + printable(tuned.defaultConfig) + ")\n";
+    text += "Best:    " + figureText(tuned.bestValue, tuned.unit) + (tuned.bestConfig.empty() ? "\n" : "  (" + printable(tuned.bestConfig) + ")\n");
     if (!tuned.verdict.empty())
-        text += "Measured in turns: " + tuned.verdict + "\n";
+        text += "Measured in turns: " + printable(tuned.verdict) + "\n";
     for (const auto& [title, command] : tuned.commands)
-        text += "To " + title + ": " + command + "\n";
+        text += printable("To " + title + ": " + command) + "\n";
     text += "Run " + std::to_string(tuned.run) + ": " + std::to_string(tuned.trials) + " trials (" + std::to_string(tuned.failed) + " failed) in " +
             fixed(tuned.seconds, 1) + " s, " + tuned.stopReason + "\n";
     if (!tuned.firstFailure.empty())
-        text += "The first that failed: " + tuned.firstFailure + "\n";
+        text += "The first that failed: " + printable(tuned.firstFailure) + "\n";
     if (tuned.stopReason == "cancelled")
         text += "Go on with --resume " + std::to_string(tuned.run) + "\n";
     return text;

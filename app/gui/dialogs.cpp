@@ -37,7 +37,10 @@ DimensionsDialog::DimensionsDialog(const ModelInfo& info, const Dimensions& boun
         value->setValue(static_cast<int>(extent));
         value->setAccessibleName(QString::fromStdString(name));
         value->setObjectName(QString::fromStdString(name));
-        form->addRow(oneLine(name, 40) + QLatin1Char(':'), value);
+        auto* label = new QLabel(this);
+        label->setTextFormat(Qt::PlainText);
+        label->setText(oneLine(name, 40) + QLatin1Char(':'));
+        form->addRow(label, value);
         rows_.emplace_back(name, value);
     }
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);

@@ -47,7 +47,8 @@ QWidget* GraphPage::createHeader() {
     large.setWeight(QFont::DemiBold);
     name_->setFont(large);
     name_->setObjectName(QStringLiteral("modelName"));
-    name_->setTextFormat(Qt::PlainText);
+    for (QLabel* label : {name_, summary_})
+        label->setTextFormat(Qt::PlainText);
     summary_->setObjectName(QStringLiteral("modelSummary"));
     summary_->setForegroundRole(QPalette::PlaceholderText);
     overlay_->addItems({tr("operator"), tr("operations (FLOP)")});

@@ -245,7 +245,7 @@ void TimelinePage::refresh() {
     export_->setEnabled(shown && view()->model().size() > 0);
     headline_->setText(!shown ? tr("Jobs") : past() ? tr("Session %1").arg(*shown_) : oneLine(title_));
     detail_->setText(detailNow());
-    detail_->setToolTip(detail_->text()); // which may be longer than there is room
+    detail_->setToolTip(plainToolTip(detail_->text())); // which may be longer than there is room
     panel_->setEnabled(shown);
     totals_->setEnabled(shown);
 }

@@ -3,6 +3,8 @@
 
 #include <mutex>
 
+#include "core/base/printable.h"
+
 namespace tunesmith {
 namespace {
 
@@ -22,7 +24,7 @@ void setLogSink(LogSink newSink) {
 void logMessage(LogLevel level, const std::string& message) {
     const std::lock_guard lock(sinkMutex);
     if (sink())
-        sink()(level, message);
+        sink()(level, printable(message));
 }
 
 } // namespace tunesmith

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/atomic_file.h"
+#include "core/base/printable.h"
 #include "core/graph/npy.h"
 #include "core/module/independent_rows.h"
 #include "core/module/pad_rows.h"
@@ -118,12 +119,12 @@ std::string readmeOf(const FamilyInfo& family, const std::map<std::string, std::
                        "\n\nOne module per line, each whole in itself; `tunesmith-cli run` on this folder "
                        "takes whichever serves its inputs.\n\n| extents | folder |\n|---|---|\n";
     for (const FamilyMember& member : family.members)
-        text += "| " + extentsText(member.extents) + " | " + member.folder + " |\n";
+        text += "| " + printable(extentsText(member.extents)) + " | " + member.folder + " |\n";
     for (const auto& [name, range] : family.ranges)
         if (const auto why = mixing.find(name); why != mixing.end())
-            text += "\nOther extents of " + name + " need a module of their own: " + why->second + ".\n";
+            text += "\n" + printable("Other extents of " + name + " need a module of their own: " + why->second) + ".\n";
         else if (!range.isFixed())
-            text += "\nFor other extents of " + name +
+            text += "\nFor other extents of " + printable(name) +
                     " a larger module runs padded inputs, once that is proven for them.\n";
     return text;
 }

@@ -183,6 +183,8 @@ private slots:
         QTest::newRow("longer") << QString(11, QLatin1Char('x'))
                                 << QString(9, QLatin1Char('x')) + QChar(0x2026);
         QTest::newRow("lines") << QStringLiteral("a\nb\tc\x07") << QStringLiteral("a b c ");
+        QTest::newRow("direction") << QStringLiteral("a\u202eb\u2066\u200f") << QStringLiteral("a\ufffdb\ufffd\ufffd");
+        QTest::newRow("joiners") << QStringLiteral("a\u200cb\u200d") << QStringLiteral("a\u200cb\u200d");
         QTest::newRow("not latin") << QStringLiteral("層の名前と重みと値を示す")
                                    << QStringLiteral("層の名前と重みと値…");
     }
@@ -197,6 +199,7 @@ private slots:
         QCOMPARE(plainToolTip(QStringLiteral("a < b")), QStringLiteral("a < b"));
         const QString tip = plainToolTip(QStringLiteral("<img src='x'>"));
         QVERIFY2(tip.contains(QStringLiteral("&lt;img")), qPrintable(tip));
+        QCOMPARE(plainToolTip(QStringLiteral("a\u202eb\nc")), QStringLiteral("a\ufffdb\nc"));
         QVERIFY(plainToolTip(QString(1'000'000, QLatin1Char('x'))).size() <= kValueLength);
     }
 

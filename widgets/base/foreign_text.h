@@ -10,7 +10,7 @@ namespace tunesmith {
 
 constexpr int kNameLength = 120, kValueLength = 2000;
 
-// On one line and with at most `most` characters, the last of which then is "…".
+// On one line, without marks of direction (U+FFFD takes their places), and with at most `most` characters, the last of which then is "…".
 QString oneLine(const QString& text, int most = kNameLength);
 QString oneLine(const std::string& utf8, int most = kNameLength);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/base/status_progress.h"
+#include "widgets/base/foreign_text.h"
 #include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -31,6 +32,7 @@ StatusProgress::StatusProgress(QWidget* parent)
     row->setSpacing(8);
     for (QWidget* widget : std::initializer_list<QWidget*>{job_, bar_, remaining_, cancel_})
         row->addWidget(widget);
+    job_->setTextFormat(Qt::PlainText);
     bar_->setMaximumWidth(220);
     bar_->setAccessibleName(tr("Progress of the running job"));
     remaining_->setForegroundRole(QPalette::PlaceholderText);
@@ -50,7 +52,7 @@ void StatusProgress::start(const QString& job) {
     job_->setText(job);
     cancel_->setEnabled(true);
     cancel_->setText(tr("Cancel"));
-    cancel_->setToolTip(tr("Stop: %1").arg(job));
+    cancel_->setToolTip(plainToolTip(tr("Stop: %1").arg(job)));
     running_.start();
     setProgress(-1);
     show();

@@ -58,6 +58,8 @@ ExportForm::ExportForm(QWidget* parent)
     checks_->setUniformRowHeights(true);
     checks_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
     checks_->setMinimumHeight(fontMetrics().height() * 7);
+    for (QLabel* label : {target_, problem_})
+        label->setTextFormat(Qt::PlainText);
     target_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     target_->setForegroundRole(QPalette::PlaceholderText);
     problem_->setWordWrap(true);

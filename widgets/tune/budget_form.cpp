@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/tune/budget_form.h"
+#include "widgets/base/foreign_text.h"
 #include <QComboBox>
 #include <QFormLayout>
 #include <QHBoxLayout>
@@ -147,7 +148,7 @@ void BudgetForm::setDevices(const QVector<DeviceOption>& devices) {
         device_->addItem(tr("This machine"), QString());
         for (const DeviceOption& device : devices) {
             device_->addItem(device.name, device.key);
-            device_->setItemData(device_->count() - 1, device.help, Qt::ToolTipRole);
+            device_->setItemData(device_->count() - 1, plainToolTip(device.help), Qt::ToolTipRole);
             device_->setItemData(device_->count() - 1, device.threads, kThreadsRole);
         }
         device_->setCurrentIndex(std::max(0, device_->findData(before)));

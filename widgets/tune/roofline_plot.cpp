@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/tune/roofline_plot.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include "widgets/tune/plot_style.h"
 #include <QLocale>
@@ -134,7 +135,7 @@ const RooflineKernel* RooflinePlot::nearest(QPoint position) const {
 
 void RooflinePlot::showTip(QPoint position, QPoint global) {
     if (const RooflineKernel* kernel = nearest(position))
-        QToolTip::showText(global, kernelText(*kernel), plot_);
+        QToolTip::showText(global, plainToolTip(kernelText(*kernel)), plot_);
     else
         QToolTip::hideText();
 }

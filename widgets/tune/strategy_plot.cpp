@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/tune/strategy_plot.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include "widgets/tune/plot_style.h"
 #include <QLabel>
@@ -167,7 +168,7 @@ const StrategyRun* StrategyPlot::nearest(QPoint position) const {
 
 void StrategyPlot::showTip(QPoint position, QPoint global) {
     if (const StrategyRun* run = nearest(position))
-        QToolTip::showText(global, runText(*run), plot_);
+        QToolTip::showText(global, plainToolTip(runText(*run)), plot_);
     else
         QToolTip::hideText();
 }

@@ -15,6 +15,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QTextDocument>
 #include <sys/stat.h>
 
 using namespace tunesmith;
@@ -38,6 +39,15 @@ void verifySaid(const WindowFixture& fixture, const QString& what) {
 
 void dismiss(MainWindow& window) {
     window.findChild<NoticeBar*>()->hide();
+}
+
+// Nothing out of a file is read as HTML. Our own texts have no pictures and no headings.
+void verifyNoMarkup(const MainWindow& window) {
+    const auto isMarkup = [](const QString& text) { return Qt::mightBeRichText(text) && (text.contains(QLatin1String("<h1")) || text.contains(QLatin1String("<img"))); };
+    for (const QLabel* label : window.findChildren<QLabel*>())
+        QVERIFY2(label->textFormat() == Qt::PlainText || !isMarkup(label->text()), qPrintable(label->objectName() + label->text()));
+    for (const QWidget* widget : window.findChildren<QWidget*>())
+        QVERIFY2(!isMarkup(widget->toolTip()), qPrintable(widget->toolTip()));
 }
 
 // The window still does what it is for.
@@ -166,6 +176,7 @@ private slots:
         QVERIFY2(fixture.notice().startsWith(QStringLiteral("Error: ")), qPrintable(fixture.notice())); // it cannot be optimized
         QVERIFY2(fixture.notice().size() < kSentence, qPrintable(QString::number(fixture.notice().size())));
         QVERIFY(window.width() <= 1400);
+        verifyNoMarkup(window);
         verifyAlive(fixture);
     }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace tunesmith {
+
+// Text that may hold names out of files or from other machines, for a terminal, a log or a report. What would steer a terminal or change
+// how the rest is read becomes visible: control characters, marks of direction, line separators, invisible characters, as \u202e (also
+// within JSON, where it means the same), and each byte that is not UTF-8 as \ufffd.
+std::string printable(std::string_view text);      // one line
+std::string printableLines(std::string_view text); // ends of lines stay
+
+} // namespace tunesmith
