@@ -2,11 +2,12 @@
 #include "app/cli/command.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 
-#include "core/workbench/tune.h"
 #include "core/base/printable.h"
+#include "core/workbench/tune.h"
 
 namespace tunesmith::cli {
 
@@ -68,7 +69,12 @@ void Session::addBuilders(CLI::App& command) {
 }
 
 void Session::addSeed(CLI::App& command) {
-    command.add_option("--seed", seed, "Seed of everything random")->capture_default_str();
+    const auto isSeed = [](const std::string& text) {
+        std::uint64_t value = 0; // one that is negative or too large would become another one
+        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return problem == std::errc() && end == text.data() + text.size() ? std::string() : "'" + text + "' is no whole number from 0 to 2^64 - 1";
+    };
+    command.add_option("--seed", seed, "Seed of everything random")->capture_default_str()->check(isSeed);
 }
 
 void Session::addStore(CLI::App& command) {
@@ -92,6 +98,10 @@ void Session::addInputs(CLI::App& command) {
             return equals == std::string::npos || equals == 0 || equals + 1 == text.size()
                        ? "write NAME=FILE.npy, not '" + text + "'"
                        : std::string();
+        })
+        ->each([this](const std::string& text) {
+            if (const std::string name = text.substr(0, text.rfind('=')); !inputNames_.insert(name).second)
+                throw CLI::ValidationError("--input", "'" + name + "' is given twice");
         });
     addSeed(command);
 }
@@ -101,8 +111,7 @@ Result<InputChoice> Session::inputChoice() const {
     choice.seed = seed;
     for (const std::string& text : inputs_) {
         const auto equals = text.rfind('=');
-        if (!choice.files.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
-            return inputError("input '" + text.substr(0, equals) + "' is given twice");
+        choice.files.emplace(text.substr(0, equals), text.substr(equals + 1));
     }
     return choice;
 }
@@ -121,6 +130,13 @@ Result<int> Session::print(const Json& object, const std::string& text, int stat
     if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size() || std::fflush(stdout) != 0)
         return ioError(std::string("cannot write the result to standard output: ") + std::strerror(errno));
     return status;
+}
+
+std::function<std::string(const std::string&)> asCheck(Status (*check)(const std::string&)) {
+    return [check](const std::string& text) {
+        const Status status = check(text);
+        return status.ok() ? std::string() : status.error().message;
+    };
 }
 
 Json tensorJson(const TensorSpec& tensor) {

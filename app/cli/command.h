@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ public:
 
 private:
     std::vector<std::string> inputs_;
+    std::set<std::string> inputNames_;
 };
 
 // Every command is a function that adds itself to the command line; commands.cpp lists them.
@@ -93,6 +95,9 @@ void addInspect(CLI::App& app, Session& session);
 void addTracker(CLI::App& app, Session& session);
 void addTune(CLI::App& app, Session& session);
 void addVersion(CLI::App& app, Session& session);
+
+// For CLI::Option::check(): what it refuses is wrong usage.
+std::function<std::string(const std::string&)> asCheck(Status (*check)(const std::string&));
 
 Json tensorJson(const TensorSpec& tensor); // {name, type, shape}
 inline Json optionalNumber(const std::optional<double>& value) { return value ? Json(*value) : Json(); }

@@ -81,6 +81,7 @@ void addCompile(CLI::App& app, Session& session) {
     command.add_option("-o,--output", options->folder, "Folder to write")->required()->type_name("DIR");
     command.add_flag("--untuned", options->untuned, "Ignore the store's records");
     command.add_option("--prefix", options->prefix, "Of library, header and C functions, so that several modules fit into one program (default: of the model's name)")
+        ->check(asCheck(checkAskedPrefix))
         ->type_name("NAME");
     command.add_option("--accept-difference", options->accepted, "From the reference engine, of an output's scale, that is accepted where rounding does not explain it (0.01: a hundredth)")
         ->check(CLI::Range(0.0, 1e6));

@@ -83,7 +83,11 @@ void addExperiment(CLI::App& app, Session& session) {
     session.addStore(command);
     session.addTrust(command);
     session.addJson(command);
-    command.callback([&session, options] { session.action = [&session, options] { return chain(session, *options); }; });
+    command.callback([&session, options] {
+        if (const auto verbs = verbsOf(*options); !verbs.ok())
+            throw CLI::ValidationError("--verbs", verbs.error().message);
+        session.action = [&session, options] { return chain(session, *options); };
+    });
 }
 
 } // namespace tunesmith::cli

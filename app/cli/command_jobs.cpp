@@ -117,14 +117,23 @@ void addSimulate(CLI::App& jobs, Session& session) {
     }
     command.add_option("--policy", request.policy, listed + kAll + ": a table of these")->capture_default_str()->check(CLI::IsMember(names));
     CLI::Option& recorded = *command.add_option("--session", options->session, "The stages of this session of `jobs sessions` with the times that they took, instead of some that are made up")->type_name("NUMBER");
-    CLI::Option& devices = *command.add_option("--devices", request.devices, "Devices that measure, any of which will do; of a session, those of each key instead of as many as it had")->capture_default_str();
-    for (CLI::Option* madeUp : {command.add_option("--jobs", request.jobs, "Jobs, all of one kind"), command.add_option("--batches", request.batches, "Batches of each job"),
-                                command.add_option("--build", request.build, "Seconds in which the client builds a batch"),
-                                command.add_option("--profile", request.profile, "Seconds in which a device measures it"),
-                                command.add_option("--update", request.update, "Seconds in which the client learns from it"),
-                                command.add_option("--updates", options->updates, "The share of batches that are learned from, such as 5/6"),
-                                command.add_option("--in-flight", request.inFlight, "Batches of a job that are under way at a time"),
-                                command.add_option("--spread", request.spread, "Stages take up to such a share more or less, at random")})
+    CLI::Option& devices = *command.add_option("--devices", request.devices, "Devices that measure, any of which will do; of a session, those of each key instead of as many as it had")->check(CLI::Range(0, 1'000'000))->capture_default_str();
+    const CLI::Range kCount(1, 1'000'000);
+    const auto isTime = [](const std::string& text) {
+        const double seconds = std::strtod(text.c_str(), nullptr); // text that is no number, CLI11 refuses
+        return seconds >= 0 && seconds <= 1e9 ? std::string() : "'" + text + "' is no time from 0 to 1e9 s";
+    };
+    const auto isShare = asCheck([](const std::string& text) {
+        JobSimulationRequest read;
+        return readShare(text, read);
+    });
+    for (CLI::Option* madeUp : {command.add_option("--jobs", request.jobs, "Jobs, all of one kind")->check(kCount), command.add_option("--batches", request.batches, "Batches of each job")->check(kCount),
+                                command.add_option("--build", request.build, "Seconds in which the client builds a batch")->check(isTime),
+                                command.add_option("--profile", request.profile, "Seconds in which a device measures it")->check(isTime),
+                                command.add_option("--update", request.update, "Seconds in which the client learns from it")->check(isTime),
+                                command.add_option("--updates", options->updates, "The share of batches that are learned from, such as 5/6")->check(isShare),
+                                command.add_option("--in-flight", request.inFlight, "Batches of a job that are under way at a time")->check(kCount),
+                                command.add_option("--spread", request.spread, "Stages take up to such a share more or less, at random")->check(CLI::Range(0.0, 0.999))})
         madeUp->capture_default_str()->excludes(&recorded);
     session.addSeed(command);
     session.addStore(command);
@@ -193,7 +202,10 @@ void addRunJobs(CLI::App& jobs, Session& session) {
     CLI::App& command = *jobs.add_subcommand("run", "Tune or rewrite several models, and tune problems, at a time: each stage has its turn, what is measured has its cores to itself");
     command.add_option("file", options->file, "A file of jobs: [[job]] with model, and if need be threads, trials, seconds, strategy, seed, priority, weight, deadline, cores, memory, network, device, tracker ...; kind = \"rewrite\" with model and output, kind = \"problem\" with file. Or the file of a problem. Without it, the jobs that wait in the store")
         ->type_name("FILE.toml");
-    command.add_option("--policy", options->policy, "Instead of the file's; `jobs simulate` explains them");
+    std::vector<std::string> policies;
+    for (const JobPolicy& policy : jobPolicies())
+        policies.push_back(policy.name);
+    command.add_option("--policy", options->policy, "Instead of the file's; `jobs simulate` explains them")->check(CLI::IsMember(policies));
     command.add_option("--at-once", options->atOnce, "So many jobs run at a time on this machine, and on the devices of each key; the others wait. 0: two more than there are cores")->check(CLI::Range(0, 1000));
     command.add_option("--trace", options->trace, "Write all stages: a trace for Perfetto, or a table if the name ends in .csv")->type_name("FILE.json");
     addRemote(command, options->remote);

@@ -25,7 +25,7 @@ void printAddress(Session& session, const std::string& address) {
 }
 
 void addListening(CLI::App& command, std::string& listen, RemoteFiles& files) {
-    command.add_option("--listen", listen, "Where to listen; port 0 takes a free one, and the first line printed names it")->type_name("HOST:PORT")->capture_default_str();
+    command.add_option("--listen", listen, "Where to listen; port 0 takes a free one, and the first line printed names it")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress))->capture_default_str();
     command.add_option("--cert", files.certificate, "Certificate of this address, PEM")->type_name("FILE");
     command.add_option("--tls-key", files.key, "Its private key, PEM, readable for you only")->type_name("FILE");
 }
@@ -81,14 +81,14 @@ void addRemoteFiles(CLI::App& command, RemoteFiles& files) {
 }
 
 void addRemote(CLI::App& command, DeviceChoice& remote) {
-    command.add_option("--tracker", remote.tracker, "The tracker of jobs on devices, instead of the one that they name")->type_name("HOST:PORT");
+    command.add_option("--tracker", remote.tracker, "The tracker of jobs on devices, instead of the one that they name")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress));
     addRemoteFiles(command, remote.files);
 }
 
 DeviceOptions addDevice(CLI::App& command, DeviceChoice& device) {
     CLI::Option* key = command.add_option("--device", device.key, "Build and measure on a device of this key (tunesmith-cli devices) instead of this machine")->type_name("KEY");
     command.add_option("--devices", device.devices, "On so many of them at most, between which workloads are divided")->needs(key)->check(CLI::Range(1, DeviceChoice::kMost))->capture_default_str();
-    CLI::Option* tracker = command.add_option("--tracker", device.tracker, "Which tracker lends it")->type_name("HOST:PORT")->needs(key);
+    CLI::Option* tracker = command.add_option("--tracker", device.tracker, "Which tracker lends it")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress))->needs(key);
     addRemoteFiles(command, device.files);
     return {key, tracker};
 }
@@ -118,10 +118,10 @@ void addServer(CLI::App& app, Session& session) {
     CLI::App& command = *app.add_subcommand("server", "Offer this machine to tunings on other ones, until it is stopped");
     addListening(command, request->listen, request->files);
     command.add_option("--advertise", request->advertised, "Host by which clients reach this machine (default: that of --listen)")->type_name("HOST");
-    command.add_option("--tracker", request->tracker, "The tracker")->type_name("HOST:PORT")->required();
+    command.add_option("--tracker", request->tracker, "The tracker")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress))->required();
     command.add_option("--key", request->keys, "Keys by which tunings ask for this device")->required()->expected(1, 16);
     command.add_option("--name", request->name, "Name for people (default: the machine's)");
-    command.add_option("--cores", request->cores, "The only cores to use, such as 0-3,6");
+    command.add_option("--cores", request->cores, "The only cores to use, such as 0-3,6")->check(asCheck(checkCoreList));
     session.addThreads(command);
     command.add_option("--memory", request->memoryGb, "GiB that its workers may use together (default: three quarters of the machine's, or of its control group's)")->check(CLI::PositiveNumber);
     CLI::Option* mocked = command.add_flag("--mock", *isMock, "Build and measure nothing, make times up: for tests");
@@ -149,7 +149,7 @@ void addDevices(CLI::App& app, Session& session) {
     };
     const auto options = std::make_shared<Options>();
     CLI::App& command = *app.add_subcommand("devices", "What a tracker has to lend, and who has it");
-    command.add_option("--tracker", options->tracker, "The tracker")->type_name("HOST:PORT")->required();
+    command.add_option("--tracker", options->tracker, "The tracker")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress))->required();
     addRemoteFiles(command, options->files);
     session.addJson(command);
     command.callback([&session, options] {

@@ -6,6 +6,7 @@
 #include "app/gui/timeline_page.h"
 #include "app/gui/tune_page.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/workbench/start.h"
 #include "core/workbench/version.h"
 #include "widgets/optimize/optimize_bar.h"
@@ -42,7 +43,7 @@ bool applyTheme(const QCommandLineParser& options) {
     Theme::instance().setMode(options.isSet("theme") ? settings::themeFromName(name, &known)
                                                      : settings::theme());
     if (!known)
-        std::fprintf(stderr, "tunesmith: --theme is light, dark or system, not '%s'\n", qPrintable(name));
+        std::fprintf(stderr, "tunesmith: --theme is light, dark or system, not '%s'\n", printable(name.toStdString()).c_str());
     return known;
 }
 
@@ -92,7 +93,11 @@ int main(int argc, char** argv) {
     QApplication::setWindowIcon(QIcon(":/tunesmith.svg"));
     QCommandLineParser options;
     addOptions(options);
-    options.process(app);
+    if (!options.parse(QApplication::arguments())) {
+        std::fprintf(stderr, "tunesmith: %s\n", printable(options.errorText().toStdString()).c_str());
+        return 2;
+    }
+    options.process(app); // --help and --version end here
     if (!applyTheme(options))
         return 2;
     setLogSink([](LogLevel level, const std::string& message) {

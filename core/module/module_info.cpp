@@ -224,7 +224,8 @@ json describePlan(const ModulePlan& plan, const std::string& prefix) {
 }
 
 bool isModuleFolder(const fs::path& folder) {
-    return ownModuleFiles(folder).has_value();
+    std::error_code error;
+    return fs::is_regular_file(folder / kDescription, error);
 }
 
 OwnFiles listedFiles(const json& document) {
@@ -249,6 +250,14 @@ std::optional<OwnFiles> ownModuleFiles(const fs::path& folder) {
     return own;
 }
 
+// "[json.exception.out_of_range.403] key 'inputs' not found" -> "key 'inputs' not found".
+std::string reasonOf(const std::exception& exception) {
+    const std::string text = exception.what();
+    const std::size_t end = text.starts_with("[json.exception.") ? text.find("] ") : std::string::npos;
+    const std::string reason = end == std::string::npos ? text : text.substr(end + 2);
+    return reason.substr(0, reason.find("; last read")); // a piece of the file, which may be long
+}
+
 Result<ModuleInfo> readModuleInfo(const fs::path& folder) {
     const fs::path description = folder / kDescription;
     std::error_code error;
@@ -256,7 +265,7 @@ Result<ModuleInfo> readModuleInfo(const fs::path& folder) {
         return inputError(folder.string() + " is no exported module: it has no module.json");
     TS_ASSIGN(const std::string text, readText(description));
     try {
-        json document = json::parse(text, nullptr, false);
+        json document = json::parse(text);
         if (!document.is_object() || !document.contains("tunesmith_module"))
             return inputError(description.string() +
                               " is no description of a module; export the module again");
@@ -265,8 +274,7 @@ Result<ModuleInfo> readModuleInfo(const fs::path& folder) {
         TS_TRY(checkFiles(info));
         return info;
     } catch (const json::exception& exception) {
-        return inputError(description.string() + " is damaged (" + exception.what() +
-                          "); export the module again");
+        return inputError(description.string() + " is damaged (" + reasonOf(exception) + "); export the module again");
     }
 }
 

@@ -58,12 +58,13 @@ Status checkPrefix(const std::string& prefix);
 // "{...}" of a plan, without the files.
 nlohmann::json describePlan(const ModulePlan& plan, const std::string& prefix);
 
-bool isModuleFolder(const std::filesystem::path& folder); // has a module.json of ours
+bool isModuleFolder(const std::filesystem::path& folder); // has a module.json, whatever is in it
 OwnFiles listedFiles(const nlohmann::json& document); // in its "files", as far as it can be read
-// What such a folder lists, as far as it can be read. Whatever the library and the weights hold, they are ours.
+// The files that such a folder lists, as far as they can be read. Whatever the library and the weights hold, they are ours.
 std::optional<OwnFiles> ownModuleFiles(const std::filesystem::path& folder);
 // Errors: no module, newer format, a file that is missing or has another size than module.json says.
 Result<ModuleInfo> readModuleInfo(const std::filesystem::path& folder);
+std::string reasonOf(const std::exception& exception); // what reading JSON threw, without the exception's own name
 // Reads the library whole: that it is what was exported, so that loading it cannot crash on a damaged file.
 Status checkLibrary(const ModuleInfo& info);
 

@@ -53,4 +53,6 @@ Result<CompileResult> compileModel(const Model& model, const CompileRequest& req
     return result;
 }
 
+Status checkAskedPrefix(const std::string& prefix) { return checkPrefix(prefix); }
+
 } // namespace tunesmith

@@ -48,6 +48,7 @@ struct CompileResult {
 };
 
 std::string usualPrefix(const Model& model); // of a request without one
+Status checkAskedPrefix(const std::string& prefix); // the Error names one that would do
 
 // Best records of the store -> exported module. What does not agree with the reference is not written.
 Result<CompileResult> compileModel(const Model& model, const CompileRequest& request);

@@ -342,7 +342,8 @@ Result<FamilyResult> compileFamily(const std::string& fileOrSample, const Dimens
 }
 
 bool isModuleFamily(const fs::path& path) {
-    return ownFamilyFiles(path).has_value();
+    std::error_code error;
+    return fs::is_regular_file(path / kFamilyFile, error);
 }
 
 Result<FamilyRun> runFamily(const fs::path& folder, const Dimensions& dimensions, const RunRequest& request) {

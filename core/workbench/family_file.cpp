@@ -172,7 +172,7 @@ Result<FamilyInfo> readFamily(const std::filesystem::path& folder) {
         family.folder = folder;
         return family;
     } catch (const std::exception& exception) {
-        return inputError("'" + path.string() + "' is damaged: " + exception.what() +
+        return inputError("'" + path.string() + "' is damaged: " + reasonOf(exception) +
                           "; export the modules again");
     }
 }

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/module/module_info.h"
 #include "core/store/rows.h"
 #include "core/workbench/job_kind.h"
 
@@ -57,7 +58,7 @@ Result<TuneJob> readJobSpec(const std::string& kind, const std::string& text) {
             if (key.in != JobKey::In::files && spec.contains(key.name))
                 std::visit([&](auto* field) { take(spec.at(key.name), *field); }, key.field);
     } catch (const json::exception& wrong) {
-        return inputError("the store does not say what a job is to do (" + std::string(wrong.what()) + "); remove the job and add it again");
+        return inputError("the store does not say what a job is to do (" + reasonOf(wrong) + "); remove the job and add it again");
     }
     return job;
 }

@@ -212,4 +212,11 @@ Result<std::vector<std::shared_ptr<RemoteExecutor>>> connectDevices(const Device
     return executors;
 }
 
+Status checkRemoteAddress(const std::string& address) { return checkAddress(address); }
+
+Status checkCoreList(const std::string& cores) {
+    TS_TRY(coresOf(cores));
+    return {};
+}
+
 } // namespace tunesmith

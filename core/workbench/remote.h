@@ -32,6 +32,10 @@ struct DeviceChoice {
     std::function<void(bool)> missing = {}; // from any thread: one device more, or no longer, was lost in the middle of a call and is waited for
 };
 
+// Check options before anything is begun.
+Status checkRemoteAddress(const std::string& address); // HOST:PORT
+Status checkCoreList(const std::string& cores);        // 0-3,6
+
 // Both serve until `stop`. `listening` is told the address, with the port that was chosen where 0 was asked for. What is
 // refused, and who comes and goes, is logged (core/base/log.h).
 using Listening = std::function<void(const std::string& address)>;

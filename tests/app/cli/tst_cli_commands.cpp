@@ -88,6 +88,15 @@ private slots:
         QTest::newRow("store without action") << QStringList{"store"} << 2;
         QTest::newRow("compile to nowhere") << QStringList{"compile", "mlp"} << 2;
         QTest::newRow("unknown strategy") << QStringList{"tune", "mlp", "--strategy", "tarot"} << 2;
+        QTest::newRow("negative seed") << QStringList{"run", "mlp", "--seed", "-1"} << 2; // not 2^64 - 1
+        QTest::newRow("large seed") << QStringList{"run", "mlp", "--seed", "18446744073709551616"} << 2;
+        QTest::newRow("input twice") << QStringList{"run", "mlp", "--input", "x=a.npy", "--input", "x=b.npy"} << 2;
+        QTest::newRow("unknown policy") << QStringList{"jobs", "run", "--policy", "tarot"} << 2;
+        QTest::newRow("bad prefix") << QStringList{"compile", "mlp", "-o", path("nowhere"), "--prefix", "a b"} << 2;
+        QTest::newRow("bad address") << QStringList{"devices", "--tracker", "nonsense"} << 2;
+        QTest::newRow("bad port") << QStringList{"tracker", "--listen", "127.0.0.1:99999"} << 2;
+        QTest::newRow("bad cores") << QStringList{"server", "--tracker", "localhost:1", "--key", "a", "--cores", "9-1"} << 2;
+        QTest::newRow("unknown verb") << QStringList{"experiment", "mlp", "--verbs", "dance"} << 2;
         QTest::newRow("help") << QStringList{"--help"} << 0;
         QTest::newRow("help of a command") << QStringList{"tune", "--help"} << 0;
         QTest::newRow("version") << QStringList{"--version"} << 0;

@@ -70,6 +70,51 @@ private slots:
         verifyAllRefuse(file, "bytes.onnx", false);
     }
 
+    void damagedModule() {
+        const QString module = path("damaged");
+        QVERIFY(runCli({"compile", "mlp", "--untuned", "-o", module}).status == 0);
+        QFile description(module + "/module.json");
+        QVERIFY(description.resize(200));
+        verifyRefused({"run", module}, "module.json is damaged");
+        verifyRefused({"bench", module}, "module.json is damaged");
+        verifyRefused({"experiment", module}, "module.json is damaged");
+        verifyRefused({"compile", "mlp", "--untuned", "-o", module}, "other things than a module"); // it cannot tell what is its own
+    }
+
+    // A name becomes visible, whatever it holds: it moves no cursor, sets no colour, begins no line and turns no direction around.
+    void namesCannotSteerTerminals() {
+        const std::string evil = "\x1b]0;owned\x07\x1b[2J\r\nfake: all is well\xe2\x80\xae\xc2\x9b" "31m\xe2\x80\xa8\x7f";
+        onnx::ModelProto model = smallModel();
+        auto& graph = *model.mutable_graph();
+        graph.set_name(evil);
+        graph.mutable_input(0)->set_name(evil + "in");
+        graph.mutable_node(0)->set_name(evil);
+        for (auto& input : *graph.mutable_node(0)->mutable_input())
+            if (input == "x")
+                input = evil + "in";
+        const QString file = path("steer.onnx"), unknown = path("unknown.onnx");
+        writeFile(file.toStdString(), model.SerializeAsString());
+        graph.mutable_node(0)->set_op_type(evil);
+        writeFile(unknown.toStdString(), model.SerializeAsString());
+        const QString store = path("steer.db"), jobs = path("steer.toml");
+        writeFile(jobs.toStdString(), "[[job]]\nmodel = 'mlp'\ntrials = 1\nname = \"\\u001b[2J\\nfake: \\u202e\"\n");
+        QVERIFY(runCli({"jobs", "add", jobs, "--store", store}).status == 0);
+        int answers = 0;
+        for (const QStringList& command : QList<QStringList>{{"info", file}, {"run", file}, {"run", file, "--engine", "reference"}, {"tasks", file}, {"bench", file, "--seconds", "0.1"},
+                                                             {"compile", file, "--untuned", "-o", path("steered")}, {"optimize", file, "--cost", "kernels", "-o", path("steered.onnx")},
+                                                             {"info", unknown}, {"run", unknown}, {"run", file, "--input", QString::fromStdString(evil) + "=x.npy"},
+                                                             {"info", path(QString::fromStdString(evil))}, {"jobs", "list", "--store", store}})
+            for (const QStringList& more : {QStringList(), QStringList{"--json"}}) {
+                const CliResult result = runCli(command + more);
+                const QByteArray said = result.out + result.errors;
+                for (const char* steering : {"\x1b", "\x07", "\r", "\x7f", "\xe2\x80\xae", "\xc2\x9b", "\xe2\x80\xa8", "\nfake"})
+                    QVERIFY2(!said.contains(steering), said.toPercentEncoding(" \n/-.:"));
+                QVERIFY2(more.isEmpty() || result.out.isEmpty() || !result.json().isEmpty(), result.out);
+                answers += said.contains("\\u001b");
+            }
+        QVERIFY2(answers > 7, QByteArray::number(answers)); // names were shown at all
+    }
+
     void badPlace() {
         verifyAllRefuse(path("nothing.onnx"), "nothing.onnx", false);
         verifyAllRefuse(folder_.path(), folder_.path().toUtf8(), false);

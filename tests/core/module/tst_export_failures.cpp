@@ -82,18 +82,21 @@ private slots:
             "is no exported module");
         row(
             "module.json empty", [](const fs::path& m) { fs::resize_file(m / "module.json", 0); },
-            "no description of a module");
+            "module.json is damaged (parse error");
         row(
             "module.json cut", [](const fs::path& m) { fs::resize_file(m / "module.json", 100); },
+            "module.json is damaged (parse error at line");
+        row(
+            "module.json of something else", [](const fs::path& m) { std::ofstream(m / "module.json") << "{}"; },
             "no description of a module");
         row(
             "key missing",
             [](const fs::path& m) { replaceText(m / "module.json", "\"inputs\"", "\"imputs\""); },
-            "is damaged");
+            "is damaged (key 'inputs' not found)");
         row(
             "wrong type",
             [](const fs::path& m) { replaceText(m / "module.json", "\"threads\": 2", "\"threads\": []"); },
-            "is damaged");
+            "is damaged (type must be number, but is array)");
         row(
             "negative shape", [](const fs::path& m) { replaceText(m / "module.json", "1000", "-1"); },
             "no type or shape");
