@@ -299,10 +299,10 @@ void TestStoreFiles::brokenPromisesAreFound_data() {
     row("sound", "SELECT 1", "");
     row("trial lost", "DELETE FROM trial WHERE idx = 7", "lacks 1 trials");
     row("ok without time", "PRAGMA ignore_check_constraints = 1; UPDATE trial SET p5_ms = NULL WHERE idx = 0",
-        "CHECK constraint failed in trial");
+        "does not fit its time");
     row("samples cut",
         "PRAGMA ignore_check_constraints = 1; UPDATE trial SET samples = x'0102' WHERE idx = 0",
-        "CHECK constraint failed in trial");
+        "does not fit its time");
     row("record lost", "DELETE FROM record", "is not its best trial");
     row("record of another", "UPDATE record SET trial_id = (SELECT id FROM trial WHERE idx = 4)",
         "has no ok trial");
@@ -317,7 +317,7 @@ void TestStoreFiles::brokenPromisesAreFound_data() {
         "foreign or changed: trigger evil");
     row("batch falls", "UPDATE trial SET batch = 0 WHERE idx = 100", "earlier batch");
     row("never ended", "PRAGMA ignore_check_constraints = 1; UPDATE run SET ended_at = NULL",
-        "CHECK constraint failed in run");
+        "does not fit its times");
 }
 
 void TestStoreFiles::brokenPromisesAreFound() {
