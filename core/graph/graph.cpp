@@ -9,19 +9,33 @@ namespace tunesmith {
 
 Graph::Graph() : data_(std::make_shared<const Data>()) {}
 
-ValueId Graph::findValue(const std::string& name) const {
-    for (std::size_t i = 0; i < data_->values.size(); ++i)
-        if (data_->values[i]->name == name)
-            return ValueId(static_cast<std::int64_t>(i));
-    return {};
+namespace {
+
+template <class Id, class T> void index(std::unordered_map<std::string_view, Id>& ids, const std::vector<std::shared_ptr<const T>>& things) {
+    ids.reserve(things.size());
+    for (std::size_t i = 0; i < things.size(); ++i)
+        ids.emplace(things[i]->name, Id(static_cast<std::int64_t>(i)));
 }
 
-NodeId Graph::findNode(const std::string& name) const {
-    for (std::size_t i = 0; i < data_->nodes.size(); ++i)
-        if (data_->nodes[i]->name == name)
-            return NodeId(static_cast<std::int64_t>(i));
-    return {};
+template <class Id> Id found(const std::unordered_map<std::string_view, Id>& ids, const std::string& name) {
+    const auto place = ids.find(name);
+    return place == ids.end() ? Id() : place->second;
 }
+
+} // namespace
+
+const Graph::Data::Names& Graph::names() const {
+    Data::Names& names = data_->names;
+    std::call_once(names.made, [&] {
+        index(names.values, data_->values);
+        index(names.nodes, data_->nodes);
+    });
+    return names;
+}
+
+ValueId Graph::findValue(const std::string& name) const { return found(names().values, name); }
+
+NodeId Graph::findNode(const std::string& name) const { return found(names().nodes, name); }
 
 std::int64_t Graph::opset(const std::string& domain) const {
     const auto found = data_->opsets.find(domain);

@@ -2,7 +2,10 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/result.h"
@@ -74,7 +77,14 @@ private:
         std::map<std::string, std::int64_t> opsets;
         std::map<std::string, std::string> metadata;
         std::shared_ptr<const Lineage> lineage;
+        struct Names { // by name, made where the first is looked for
+            std::once_flag made;
+            std::unordered_map<std::string_view, ValueId> values;
+            std::unordered_map<std::string_view, NodeId> nodes;
+        };
+        mutable Names names = {};
     };
+    const Data::Names& names() const;
     explicit Graph(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
     std::shared_ptr<const Data> data_;
 };

@@ -2,8 +2,11 @@
 #include "core/graph/graph_builder.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
-#include <set>
+#include <span>
+#include <string_view>
+#include <unordered_map>
 
 #include "core/graph/captures.h"
 
@@ -12,16 +15,17 @@ namespace tunesmith {
 GraphBuilder::GraphBuilder(std::string name) : name_(std::move(name)) {}
 
 GraphBuilder::GraphBuilder(const Graph& base)
-    : name_(base.name()), removed_(base.nodeCount(), false), inputs_(base.inputs()), outputs_(base.outputs()),
-      captures_(base.captures()), opsets_(base.opsets()), metadata_(base.metadata()), lineage_(base.lineage()) {
-    for (const auto& node : base.nodes()) {
-        nodes_.push_back(*node);
-        nodeNames_[node->name] = 1;
+    : name_(base.name()), nodes_(base.nodes()), removed_(base.nodeCount(), false), values_(base.values()), inputs_(base.inputs()),
+      outputs_(base.outputs()), captures_(base.captures()), opsets_(base.opsets()), metadata_(base.metadata()), lineage_(base.lineage()) {}
+
+// A graph holds its nodes and values as well; what it holds is not changed.
+template <class T> T& GraphBuilder::own(std::shared_ptr<const T>& thing) {
+    if (thing.use_count() > 1) {
+        if (nodeNames_ || valueNames_)
+            replaced_.push_back(thing);
+        thing = std::make_shared<T>(*thing);
     }
-    for (const auto& value : base.values()) {
-        values_.push_back(*value);
-        valueNames_[value->name] = 1;
-    }
+    return const_cast<T&>(*thing); // it was made here, and not as a constant
 }
 
 void GraphBuilder::setOpset(const std::string& domain, std::int64_t version) { opsets_[domain] = version; }
@@ -30,24 +34,44 @@ void GraphBuilder::setMetadata(const std::string& key, std::string value) { meta
 
 void GraphBuilder::setLineage(std::shared_ptr<const Lineage> lineage) { lineage_ = std::move(lineage); }
 
-std::string GraphBuilder::uniqueName(const std::string& wanted, const char* stem, std::map<std::string, int>& taken) {
-    if (!wanted.empty() && taken.try_emplace(wanted, 1).second)
+template <class T> GraphBuilder::Names& GraphBuilder::namesOf(const std::vector<std::shared_ptr<const T>>& things, std::optional<Names>& names) {
+    if (!names) {
+        names.emplace();
+        for (const auto& thing : things)
+            names->taken.insert(thing->name);
+    }
+    return *names;
+}
+
+std::string GraphBuilder::Names::unique(const std::string& wanted, const char* stem) {
+    if (!wanted.empty() && !taken.contains(wanted))
         return wanted;
     const std::string base = wanted.empty() ? stem : wanted;
-    for (int& counter = taken[base];; ++counter) {
+    for (int& counter = counters.try_emplace(base, taken.contains(base) ? 1 : 0).first->second;; ++counter) {
         std::string candidate = base + "_" + std::to_string(counter);
-        if (taken.try_emplace(candidate, 1).second)
+        if (!taken.contains(candidate))
             return candidate;
     }
 }
 
 ValueId GraphBuilder::addValue(const std::string& name, TensorType type) {
-    Value value;
-    value.name = uniqueName(name, "value", valueNames_);
-    value.type = std::move(type);
+    Names& names = namesOf(values_, valueNames_);
+    auto value = std::make_shared<Value>();
+    value->name = names.unique(name, "value");
+    value->type = std::move(type);
+    names.taken.insert(value->name);
     values_.push_back(std::move(value));
     return ValueId(static_cast<std::int64_t>(values_.size()) - 1);
 }
+
+void GraphBuilder::setType(ValueId id, TensorType type) {
+    if (values_[id.index()]->type != type)
+        own(values_[id.index()]).type = std::move(type);
+}
+
+void GraphBuilder::setDefault(ValueId input, Tensor tensor) { own(values_[input.index()]).fallback = std::move(tensor); }
+
+void GraphBuilder::setListed(ValueId constant) { own(values_[constant.index()]).listed = true; }
 
 ValueId GraphBuilder::addInput(const std::string& name, TensorType type) {
     inputs_.push_back(addValue(name, std::move(type)));
@@ -66,8 +90,16 @@ ValueId GraphBuilder::addConstant(const std::string& name, Tensor tensor) {
 }
 
 NodeId GraphBuilder::addNode(Node node) {
-    node.name = uniqueName(node.name, node.op.c_str(), nodeNames_);
-    nodes_.push_back(std::move(node));
+    Names& names = namesOf(nodes_, nodeNames_);
+    node.name = names.unique(node.name, node.op.c_str());
+    auto added = std::make_shared<Node>(std::move(node));
+    names.taken.insert(added->name);
+    for (std::size_t i = 0; i < added->outputs.size(); ++i)
+        if (const ValueId output = added->outputs[i]; output.valid()) { // most likely, so that build() need not copy
+            own(values_[output.index()]).producer = NodeId(static_cast<std::int64_t>(nodes_.size()));
+            own(values_[output.index()]).outputIndex = static_cast<int>(i);
+        }
+    nodes_.push_back(std::move(added));
     removed_.push_back(false);
     return NodeId(static_cast<std::int64_t>(nodes_.size()) - 1);
 }
@@ -81,27 +113,30 @@ ValueId GraphBuilder::add(const std::string& op, const std::vector<ValueId>& inp
     node.attributes = std::move(attributes);
     for (int i = 0; i < outputs; ++i)
         node.outputs.push_back(addValue(name.empty() ? std::string() : name + (i ? "." + std::to_string(i) : "")));
-    return nodes_[addNode(std::move(node)).index()].outputs.front();
+    return nodes_[addNode(std::move(node)).index()]->outputs.front();
 }
 
 void GraphBuilder::setConstant(ValueId id, Tensor tensor) {
     std::erase(inputs_, id);
-    Value& value = values_[id.index()];
+    Value& value = own(values_[id.index()]);
     value.type = TensorType(tensor.type(), tensor.shape());
     value.constant = std::move(tensor);
     value.fallback = {};
 }
 
 void GraphBuilder::replaceNode(NodeId id, Node node) {
-    node.name = nodes_[id.index()].name;
-    nodes_[id.index()] = std::move(node);
+    std::shared_ptr<const Node>& place = nodes_[id.index()];
+    replaced_.push_back(place);
+    node.name = place->name;
+    place = std::make_shared<Node>(std::move(node));
 }
 
 void GraphBuilder::removeNode(NodeId id) { removed_[id.index()] = true; }
 
 void GraphBuilder::replaceUses(ValueId from, ValueId to) {
-    for (Node& node : nodes_)
-        std::replace(node.inputs.begin(), node.inputs.end(), from, to);
+    for (auto& node : nodes_)
+        if (std::ranges::find(node->inputs, from) != node->inputs.end())
+            std::ranges::replace(own(node).inputs, from, to);
     std::replace(outputs_.begin(), outputs_.end(), from, to);
 }
 
@@ -113,8 +148,23 @@ constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 // What build() finds out before it puts the graph together; nodes and values by their index in the builder.
 struct GraphBuilder::Assembly {
+    // Lists one after the other in one piece of memory: a million small vectors take ten times as much.
+    class Lists {
+    public:
+        explicit Lists(std::size_t count = 0) { begins_.reserve(count + 1); }
+        void add(std::size_t item) { items_.push_back(item); } // to the last list
+        void close() { begins_.push_back(items_.size()); }
+        std::span<std::size_t> last() { return std::span(items_).subspan(begins_.back()); }
+        void keepOfLast(std::size_t count) { items_.resize(begins_.back() + count); }
+        std::span<const std::size_t> operator[](std::size_t list) const { return std::span(items_).subspan(begins_[list], begins_[list + 1] - begins_[list]); }
+
+    private:
+        std::vector<std::size_t> items_, begins_{0};
+    };
+
     std::vector<std::size_t> producer;           // of each value: index of a node, or kNone
-    std::vector<std::vector<std::size_t>> reads; // of each node: indices of values
+    std::vector<int> place;                      // among the outputs of its producer
+    Lists reads;                                 // of each node: indices of values, ascending, each once
     std::vector<bool> used;                      // values that somebody makes or reads
     std::vector<std::size_t> order;              // of the nodes that stay
     std::vector<ValueId> newValue;
@@ -138,22 +188,27 @@ Result<Graph> GraphBuilder::build() const {
 
 Status GraphBuilder::connect(Assembly& assembly) const {
     assembly.producer.assign(values_.size(), kNone);
-    assembly.reads.resize(nodes_.size());
+    assembly.reads = Assembly::Lists(nodes_.size());
     assembly.used.assign(values_.size(), false);
-    std::map<std::string, std::size_t> byName;
-    for (std::size_t i = 0; i < values_.size(); ++i)
-        byName.emplace(values_[i].name, i);
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    assembly.place.assign(values_.size(), 0);
+    std::unordered_map<std::string_view, std::size_t> byName; // filled where a body reads values around it
+    for (std::size_t i = 0; i < nodes_.size(); assembly.reads.close(), ++i) {
         if (removed_[i])
             continue;
         TS_TRY(connectOutputs(i, assembly));
-        for (const ValueId input : nodes_[i].inputs)
+        for (const ValueId input : nodes_[i]->inputs)
             if (input.valid())
-                assembly.reads[i].push_back(input.index());
-        for (const std::string& name : capturedNames(nodes_[i]))
+                assembly.reads.add(input.index());
+        for (const std::string& name : capturedNames(*nodes_[i])) {
+            for (std::size_t v = byName.size(); v < values_.size(); ++v)
+                byName.emplace(values_[v]->name, v);
             if (const auto found = byName.find(name); found != byName.end())
-                assembly.reads[i].push_back(found->second);
-        for (const std::size_t value : assembly.reads[i])
+                assembly.reads.add(found->second);
+        }
+        const std::span<std::size_t> read = assembly.reads.last();
+        std::ranges::sort(read);
+        assembly.reads.keepOfLast(static_cast<std::size_t>(std::ranges::unique(read).begin() - read.begin()));
+        for (const std::size_t value : assembly.reads.last())
             assembly.used[value] = true;
     }
     for (const auto* ids : {&inputs_, &captures_, &outputs_})
@@ -163,14 +218,17 @@ Status GraphBuilder::connect(Assembly& assembly) const {
 }
 
 Status GraphBuilder::connectOutputs(std::size_t node, Assembly& assembly) const {
-    for (const ValueId output : nodes_[node].outputs) {
-        if (!output.valid() || values_[output.index()].isConstant())
+    const std::vector<ValueId>& outputs = nodes_[node]->outputs;
+    for (std::size_t place = 0; place < outputs.size(); ++place) {
+        const ValueId output = outputs[place];
+        if (!output.valid() || values_[output.index()]->isConstant())
             continue;
         std::size_t& producer = assembly.producer[output.index()];
         if (producer != kNone)
-            return inputError("value '" + values_[output.index()].name + "' is produced twice, by node '" +
-                              nodes_[producer].name + "' and by node '" + nodes_[node].name + "'");
+            return inputError("value '" + values_[output.index()]->name + "' is produced twice, by node '" +
+                              nodes_[producer]->name + "' and by node '" + nodes_[node]->name + "'");
         producer = node;
+        assembly.place[output.index()] = static_cast<int>(place);
         assembly.used[output.index()] = true;
     }
     return {};
@@ -183,10 +241,10 @@ Status GraphBuilder::checkOrigins(const Assembly& assembly) const {
         for (const ValueId id : *leaves)
             isLeaf[id.index()] = true;
     for (std::size_t i = 0; i < values_.size(); ++i) {
-        const bool leaf = isLeaf[i] || values_[i].isConstant();
+        const bool leaf = isLeaf[i] || values_[i]->isConstant();
         if (leaf && assembly.producer[i] != kNone)
-            return inputError("value '" + values_[i].name + "' is an input or a constant and also the output of node '" +
-                              nodes_[assembly.producer[i]].name + "'");
+            return inputError("value '" + values_[i]->name + "' is an input or a constant and also the output of node '" +
+                              nodes_[assembly.producer[i]]->name + "'");
         if (assembly.used[i] && !leaf && assembly.producer[i] == kNone)
             return missingOrigin(i, assembly);
     }
@@ -195,41 +253,42 @@ Status GraphBuilder::checkOrigins(const Assembly& assembly) const {
 
 Error GraphBuilder::missingOrigin(std::size_t value, const Assembly& assembly) const {
     for (std::size_t n = 0; n < nodes_.size(); ++n)
-        if (std::find(assembly.reads[n].begin(), assembly.reads[n].end(), value) != assembly.reads[n].end())
-            return inputError("node '" + nodes_[n].name + "' (" + nodes_[n].op + ") reads value '" + values_[value].name +
+        if (std::ranges::binary_search(assembly.reads[n], value))
+            return inputError("node '" + nodes_[n]->name + "' (" + nodes_[n]->op + ") reads value '" + values_[value]->name +
                               "', which nothing produces");
-    return inputError("output '" + values_[value].name + "' is produced by no node");
+    return inputError("output '" + values_[value]->name + "' is produced by no node");
 }
 
 // Kahn's algorithm; among the ready ones the first added goes first, so the order is stable.
 Status GraphBuilder::sortNodes(Assembly& assembly) const {
-    std::vector<int> waiting(nodes_.size(), 0);
-    std::vector<std::vector<std::size_t>> unlocks(nodes_.size());
+    std::vector<int> waiting(nodes_.size(), 0);        // a producer of two values that are read unlocks twice
+    std::vector<std::size_t> begins(nodes_.size() + 1, 0); // of what each unlocks
+    const auto forEachProducer = [&](std::size_t node, const auto& visit) {
+        for (const std::size_t value : assembly.reads[node])
+            if (const std::size_t producer = assembly.producer[value]; producer != kNone)
+                visit(producer);
+    };
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+        forEachProducer(i, [&](std::size_t producer) { ++waiting[i], ++begins[producer + 1]; });
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    std::vector<std::size_t> unlocks(begins.back()), next(begins.begin(), begins.end() - 1);
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+        forEachProducer(i, [&](std::size_t producer) { unlocks[next[producer]++] = i; });
     std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-        if (removed_[i])
-            continue;
-        std::set<std::size_t> before;
-        for (const std::size_t value : assembly.reads[i])
-            if (assembly.producer[value] != kNone)
-                before.insert(assembly.producer[value]);
-        waiting[i] = static_cast<int>(before.size());
-        for (const std::size_t producer : before)
-            unlocks[producer].push_back(i);
-        if (before.empty())
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+        if (!removed_[i] && waiting[i] == 0)
             ready.push(i);
-    }
     while (!ready.empty()) {
-        const std::size_t next = ready.top();
+        const std::size_t node = ready.top();
         ready.pop();
-        assembly.order.push_back(next);
-        for (const std::size_t unlocked : unlocks[next])
-            if (--waiting[unlocked] == 0)
-                ready.push(unlocked);
+        assembly.order.push_back(node);
+        for (std::size_t i = begins[node]; i < begins[node + 1]; ++i)
+            if (--waiting[unlocks[i]] == 0)
+                ready.push(unlocks[i]);
     }
     for (std::size_t i = 0; i < nodes_.size(); ++i)
         if (!removed_[i] && waiting[i] > 0)
-            return inputError("the graph has a cycle through node '" + nodes_[i].name + "' (" + nodes_[i].op + ")");
+            return inputError("the graph has a cycle through node '" + nodes_[i]->name + "' (" + nodes_[i]->op + ")");
     return {};
 }
 
@@ -250,14 +309,15 @@ Graph GraphBuilder::assemble(const Assembly& assembly) const {
     data->opsets = opsets_;
     data->metadata = metadata_;
     data->lineage = lineage_;
+    data->values.reserve(values_.size());
+    data->nodes.reserve(assembly.order.size());
     for (std::size_t i = 0; i < values_.size(); ++i)
         if (assembly.used[i])
             data->values.push_back(finishedValue(i, assembly));
     data->consumers.resize(data->values.size());
     for (const std::size_t i : assembly.order) {
         data->nodes.push_back(finishedNode(i, assembly));
-        const std::set<std::size_t> read(assembly.reads[i].begin(), assembly.reads[i].end());
-        for (const std::size_t value : read)
+        for (const std::size_t value : assembly.reads[i])
             data->consumers[assembly.newValue[value].index()].push_back(assembly.newNode[i]);
     }
     data->inputs = inputs_;
@@ -269,26 +329,32 @@ Graph GraphBuilder::assemble(const Assembly& assembly) const {
 }
 
 std::shared_ptr<const Value> GraphBuilder::finishedValue(std::size_t index, const Assembly& assembly) const {
-    Value value = values_[index];
+    const Value& value = *values_[index];
     const std::size_t producer = assembly.producer[index];
-    value.producer = producer == kNone ? NodeId() : assembly.newNode[producer];
-    value.outputIndex = 0;
-    if (producer != kNone) {
-        const auto& outputs = nodes_[producer].outputs;
-        const auto found = std::find(outputs.begin(), outputs.end(), ValueId(static_cast<std::int64_t>(index)));
-        value.outputIndex = static_cast<int>(found - outputs.begin());
-    }
-    return std::make_shared<const Value>(std::move(value));
+    const NodeId node = producer == kNone ? NodeId() : assembly.newNode[producer];
+    const int place = assembly.place[index];
+    if (value.producer == node && value.outputIndex == place)
+        return values_[index];
+    auto finished = std::make_shared<Value>(value);
+    finished->producer = node;
+    finished->outputIndex = place;
+    return finished;
 }
 
 std::shared_ptr<const Node> GraphBuilder::finishedNode(std::size_t index, const Assembly& assembly) const {
-    Node node = nodes_[index];
-    for (ValueId& output : node.outputs)
-        if (output.valid() && values_[output.index()].isConstant())
+    const Node& node = *nodes_[index];
+    std::vector<ValueId> inputs = node.inputs, outputs = node.outputs;
+    for (ValueId& output : outputs)
+        if (output.valid() && values_[output.index()]->isConstant())
             output = {}; // it became a constant
-    assembly.renumber(node.inputs);
-    assembly.renumber(node.outputs);
-    return std::make_shared<const Node>(std::move(node));
+    assembly.renumber(inputs);
+    assembly.renumber(outputs);
+    if (inputs == node.inputs && outputs == node.outputs)
+        return nodes_[index];
+    auto finished = std::make_shared<Node>(node);
+    finished->inputs = std::move(inputs);
+    finished->outputs = std::move(outputs);
+    return finished;
 }
 
 } // namespace tunesmith

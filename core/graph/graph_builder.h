@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -30,15 +34,15 @@ public:
                 std::map<std::string, Attribute> attributes = {}, int outputs = 1, const std::string& name = {});
     void setOutputs(std::vector<ValueId> outputs) { outputs_ = std::move(outputs); }
 
-    const Node& node(NodeId id) const { return nodes_[id.index()]; }
-    const Value& value(ValueId id) const { return values_[id.index()]; }
+    const Node& node(NodeId id) const { return *nodes_[id.index()]; }
+    const Value& value(ValueId id) const { return *values_[id.index()]; }
     std::size_t nodeCount() const { return nodes_.size(); }
     std::size_t valueCount() const { return values_.size(); }
     const std::vector<ValueId>& outputs() const { return outputs_; }
 
-    void setType(ValueId id, TensorType type) { values_[id.index()].type = std::move(type); }
-    void setDefault(ValueId input, Tensor tensor) { values_[input.index()].fallback = std::move(tensor); }
-    void setListed(ValueId constant) { values_[constant.index()].listed = true; }
+    void setType(ValueId id, TensorType type);
+    void setDefault(ValueId input, Tensor tensor);
+    void setListed(ValueId constant);
     void setConstant(ValueId id, Tensor tensor); // turns a value or an input into a constant; its producer loses it
     void replaceNode(NodeId id, Node node);
     void removeNode(NodeId id);                       // its outputs must not be used by anyone at build()
@@ -59,15 +63,25 @@ private:
     std::shared_ptr<const Value> finishedValue(std::size_t index, const Assembly& assembly) const;
     std::shared_ptr<const Node> finishedNode(std::size_t index, const Assembly& assembly) const;
 
-    std::string uniqueName(const std::string& wanted, const char* stem, std::map<std::string, int>& taken);
+    // Names that are taken, and how many were made of a stem.
+    struct Names {
+        std::unordered_set<std::string_view> taken; // of the nodes or values, which keep them
+        std::map<std::string, int> counters;
+        std::string unique(const std::string& wanted, const char* stem);
+    };
+    template <class T> static Names& namesOf(const std::vector<std::shared_ptr<const T>>& things, std::optional<Names>& names);
+    // What is shared with a graph is copied before it changes.
+    template <class T> T& own(std::shared_ptr<const T>& thing);
+
     std::string name_;
-    std::vector<Node> nodes_;
+    std::vector<std::shared_ptr<const Node>> nodes_;
     std::vector<bool> removed_;
-    std::vector<Value> values_;
+    std::vector<std::shared_ptr<const Value>> values_;
     std::vector<ValueId> inputs_, outputs_, captures_;
     std::map<std::string, std::int64_t> opsets_;
     std::map<std::string, std::string> metadata_;
-    std::map<std::string, int> nodeNames_, valueNames_;
+    std::optional<Names> nodeNames_, valueNames_;     // made where the first name is asked for
+    std::vector<std::shared_ptr<const void>> replaced_; // whose names they hold
     std::shared_ptr<const Lineage> lineage_;
 };
 

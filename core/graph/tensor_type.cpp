@@ -25,6 +25,14 @@ Shape TensorType::shape() const {
     return shape;
 }
 
+bool TensorType::nestsTooDeep() const {
+    constexpr int kDeepest = 8;
+    int depth = 0;
+    for (const TensorType* inner = this; inner->opaque && inner->opaque->element && depth <= kDeepest; inner = inner->opaque->element.get())
+        ++depth;
+    return depth > kDeepest;
+}
+
 bool TensorType::operator==(const TensorType& other) const {
     if (!opaque || !other.opaque)
         return opaque == other.opaque && dtype == other.dtype && dims == other.dims;
@@ -60,10 +68,11 @@ std::string TensorType::text() const {
     std::string text(dtypeName(dtype));
     if (!dims)
         return text + "[...]";
+    constexpr std::size_t kShown = 64; // no model has more
     text += '[';
-    for (std::size_t i = 0; i < dims->size(); ++i)
+    for (std::size_t i = 0; i < std::min(dims->size(), kShown); ++i)
         text += (i ? "," : "") + dimText((*dims)[i]);
-    return text + ']';
+    return text + (dims->size() > kShown ? ",...] of " + std::to_string(dims->size()) + " dimensions" : "]");
 }
 
 } // namespace tunesmith

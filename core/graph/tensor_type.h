@@ -58,6 +58,7 @@ struct TensorType {
     bool is(OpaqueType::Kind kind) const { return opaque && opaque->kind == kind; }
 
     bool isStatic() const;    // rank and every extent known
+    bool nestsTooDeep() const; // more containers in each other than models need: what goes through them recurses
     Shape shape() const;      // of a static type
     std::string text() const; // "float32[1,3,H,224]", "int64[?]" for an unknown rank
     bool operator==(const TensorType& other) const;

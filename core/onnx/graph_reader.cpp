@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -323,7 +324,11 @@ private:
     }
 
     Status readNodes() {
-        for (auto& proto : *proto_.mutable_node()) {
+        auto& protos = *proto_.mutable_node();
+        std::reverse(protos.pointer_begin(), protos.pointer_end()); // each is given back once it is read
+        while (!protos.empty()) {
+            const std::unique_ptr<onnx::NodeProto> owned(protos.ReleaseLast());
+            onnx::NodeProto& proto = *owned;
             if (context_.stop.stopRequested())
                 return cancelledError();
             if (isConstantNode(proto))

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <malloc.h>
 #include <set>
 
 #include <google/protobuf/io/coded_stream.h>
@@ -151,7 +152,7 @@ Result<Graph> readModel(onnx::ModelProto& model, const std::filesystem::path& fo
         if (isUtf8(entry.key()) && isUtf8(entry.value()))
             metadata[entry.key()] = entry.value();
     TensorReader tensors(folder);
-    TS_ASSIGN(const Graph graph,
+    TS_ASSIGN(const Graph graph, // which takes the message apart
               readGraph(*model.mutable_graph(), {tensors, opsets, metadata, options.stop, model.ir_version() >= kFirstIrOfDefaults}));
     return upgradeOpset(graph);
 }
@@ -225,10 +226,18 @@ std::filesystem::path folderOf(const std::filesystem::path& path) {
     return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
+// The message of a model of very many nodes leaves its memory behind in small pieces.
+Result<Graph> withoutRemains(Result<Graph> graph) {
+    constexpr std::size_t kMany = 100'000;
+    if (graph.ok() && graph->nodeCount() > kMany)
+        ::malloc_trim(0);
+    return graph;
+}
+
 } // namespace
 
 Result<Graph> importOnnx(const std::filesystem::path& path, const ImportOptions& options) {
-    return guarded(path.string(), [&]() -> Result<Graph> {
+    return withoutRemains(guarded(path.string(), [&]() -> Result<Graph> {
         TS_ASSIGN(const InputFile file, InputFile::open(path));
         TS_TRY(checkKind(file, path));
         onnx::ModelProto model;
@@ -237,7 +246,7 @@ Result<Graph> importOnnx(const std::filesystem::path& path, const ImportOptions&
             return parsed.error().kind == ErrorKind::input && file.size() > 0 ? notAModel(mapped.bytes) : parsed.error();
         }
         return readModel(model, folderOf(path), options);
-    });
+    }));
 }
 
 Result<Graph> importOnnxBytes(std::span<const std::byte> bytes, const std::filesystem::path& folder,

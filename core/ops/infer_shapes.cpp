@@ -21,7 +21,7 @@ constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40; // the rules add 
 bool isTooLarge(const TensorType& type) {
     if (type.dims && type.dims->size() > ops::kMostDimensions)
         return true;
-    return type.dims && std::ranges::any_of(*type.dims, [](const Dim& dim) { return dim.extent > kLargestExtent; });
+    return type.nestsTooDeep() || (type.dims && std::ranges::any_of(*type.dims, [](const Dim& dim) { return dim.extent > kLargestExtent; }));
 }
 
 std::string positionName(const Value& input, std::size_t index) { return input.name + "." + std::to_string(index); }
@@ -132,11 +132,14 @@ class Inference {
 public:
     Inference(const Graph& graph, std::vector<TensorType> types, const Inference* outer, Trust trust)
         : graph_(graph), types_(std::move(types)), known_(graph.valueCount()), outer_(outer), trust_(trust),
-          depth_(outer ? outer->depth_ + 1 : 0) {
+          depth_(outer ? outer->depth_ + 1 : 0), looksOnly_(false) {
         for (std::size_t i = 0; i < graph_.valueCount(); ++i)
             if (graph_.values()[i]->isConstant())
                 known_[i] = graph_.values()[i]->constant;
     }
+
+    // To look at bodies of a graph as it is: nothing of it is copied.
+    explicit Inference(const Graph& graph) : graph_(graph), outer_(nullptr), depth_(0), looksOnly_(true) {}
 
     Status run() {
         TS_TRY(takeCaptures());
@@ -148,17 +151,19 @@ public:
         return {};
     }
 
-    Result<InferredGraph> result() const {
+    // Once, at the end.
+    Result<InferredGraph> result() {
         GraphBuilder builder(graph_);
         InferredGraph inferred;
         for (std::size_t i = 0; i < types_.size(); ++i) {
             const ValueId id(static_cast<std::int64_t>(i));
-            builder.setType(id, types_[i]);
+            builder.setType(id, std::move(types_[i]));
             if (!known_[i].absent() && !graph_.value(id).isConstant())
                 inferred.known.emplace(id, known_[i]);
         }
-        for (const auto& [id, node] : rewritten_)
-            builder.replaceNode(id, node);
+        for (auto& [id, node] : rewritten_)
+            builder.replaceNode(id, std::move(node));
+        types_ = {};
         TS_ASSIGN(inferred.graph, builder.build());
         return inferred;
     }
@@ -175,15 +180,17 @@ private:
                 const ValueId source = scope->graph_.findValue(graph_.value(id).name);
                 if (!source.valid())
                     continue;
-                types_[id.index()] = scope->types_[source.index()];
-                known_[id.index()] = scope->known_[source.index()];
+                types_[id.index()] = scope->typeOf(source);
+                known_[id.index()] = scope->knownOf(source);
                 break;
             }
         return {};
     }
 
     Status inferNode(NodeId id) {
-        TS_ASSIGN(const Node node, withInferredBodies(id));
+        TS_TRY(inferBodies(id));
+        const auto rewritten = rewritten_.find(id);
+        const Node& node = rewritten == rewritten_.end() ? graph_.node(id) : rewritten->second;
         const Operator* op = findOperator(node.op, node.domain);
         if (!op || !op->infer)
             return {};
@@ -201,13 +208,16 @@ private:
         return {};
     }
 
+    const TensorType& typeOf(ValueId id) const { return looksOnly_ ? graph_.value(id).type : types_[id.index()]; }
+    const Tensor& knownOf(ValueId id) const { return looksOnly_ ? graph_.value(id).constant : known_[id.index()]; }
+
     InferContext contextFor(const Node& node) const {
         std::vector<TensorType> types(node.inputs.size());
         std::vector<Tensor> constants(node.inputs.size());
         for (std::size_t i = 0; i < node.inputs.size(); ++i)
             if (node.hasInput(i)) {
-                types[i] = types_[node.inputs[i].index()];
-                constants[i] = known_[node.inputs[i].index()];
+                types[i] = typeOf(node.inputs[i]);
+                constants[i] = knownOf(node.inputs[i]);
             }
         InferContext context(node, effectiveOpset(graph_, node.domain), std::move(types), std::move(constants));
         context.outputs.resize(node.outputs.size());
@@ -215,16 +225,17 @@ private:
         return context;
     }
 
-    Result<Node> withInferredBodies(NodeId id) {
+    Status inferBodies(NodeId id) {
+        const auto isBody = [](const auto& attribute) { return std::holds_alternative<std::shared_ptr<const Graph>>(attribute.second); };
+        if (std::ranges::none_of(graph_.node(id).attributes, isBody))
+            return {};
         Node node = graph_.node(id);
-        bool changed = false;
         std::map<std::string, Error> refused;
         for (auto& [key, attribute] : node.attributes) {
             auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute);
             if (!body)
                 continue;
             Result<Graph> inferred = inferTurns(**body, node);
-            changed = true;
             if (inferred.ok())
                 *body = std::make_shared<const Graph>(*std::move(inferred));
             else
@@ -232,9 +243,8 @@ private:
         }
         if (!refused.empty())
             TS_TRY(settleRefused(node, refused));
-        if (changed)
-            rewritten_.emplace(id, node);
-        return node;
+        rewritten_.emplace(id, std::move(node));
+        return {};
     }
 
     // A body whose inputs have the types that hold on every turn; where none are found, those that it declares.
@@ -374,6 +384,7 @@ private:
     const Inference* outer_;
     Trust trust_;
     int depth_;
+    bool looksOnly_; // types and values are those of the graph
     std::map<NodeId, Node> rewritten_; // with bodies whose types are inferred
 };
 
@@ -449,10 +460,7 @@ Status checkBody(const Graph& graph, const Node& node, const std::string& attrib
     const auto* body = found == node.attributes.end() ? nullptr : std::get_if<std::shared_ptr<const Graph>>(&found->second);
     if (!body || !*body)
         return inputError("node '" + node.name + "' (" + node.op + ") has no " + attribute);
-    std::vector<TensorType> types;
-    for (const auto& value : graph.values())
-        types.push_back(value->type);
-    return Inference(graph, std::move(types), nullptr, {}).checkBody(**body, node);
+    return Inference(graph).checkBody(**body, node);
 }
 
 Result<InferredGraph> inferShapesAndValues(const Graph& graph, const DimBindings& bindings, StaleShapes* stale) {

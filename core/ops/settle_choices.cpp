@@ -14,6 +14,7 @@ namespace {
 using Body = std::shared_ptr<const Graph>;
 
 constexpr std::size_t kDeepest = 64;               // bodies within bodies, choices within choices
+constexpr std::size_t kMostBodies = 1024;          // in all: each is looked at together with all that lies in it
 constexpr std::int64_t kFirstWhere = 9;            // the opset
 constexpr std::int64_t kMostCopiedElements = 4096; // shapes and flags; weights stay where they are
 
@@ -127,18 +128,20 @@ Result<std::optional<Graph>> settleOnce(const Graph& graph) {
     return std::optional<Graph>(std::move(built));
 }
 
-Result<Graph> settle(const Graph& graph, const Scope* around, const FoldOptions& options);
+// `bodies`: how many more are looked at.
+Result<Graph> settle(const Graph& graph, const Scope* around, const FoldOptions& options, std::size_t& bodies);
 
-Result<Graph> settleBodies(const Graph& graph, const Scope* around, const FoldOptions& options) {
+Result<Graph> settleBodies(const Graph& graph, const Scope* around, const FoldOptions& options, std::size_t& bodies) {
     const Scope scope{graph, around};
     GraphBuilder builder(graph);
     for (std::size_t n = 0; n < graph.nodeCount(); ++n) {
         Node node = *graph.nodes()[n];
         bool changed = false;
         for (auto& [key, attribute] : node.attributes)
-            if (auto* body = std::get_if<Body>(&attribute); body && *body && scope.depth() < kDeepest) {
+            if (auto* body = std::get_if<Body>(&attribute); body && *body && scope.depth() < kDeepest && bodies > 0) {
+                --bodies;
                 TS_ASSIGN(const Graph own, withOwnConstants(**body, scope, node.name + "." + key));
-                auto settled = settle(own, &scope, options);
+                auto settled = settle(own, &scope, options, bodies);
                 if (!settled.ok() && settled.error().isCancelled())
                     return settled.error();
                 if (!settled.ok()) // a branch that cannot work with these shapes, and whether it is taken is
@@ -153,7 +156,7 @@ Result<Graph> settleBodies(const Graph& graph, const Scope* around, const FoldOp
     return builder.build();
 }
 
-Result<Graph> settle(const Graph& graph, const Scope* around, const FoldOptions& options) {
+Result<Graph> settle(const Graph& graph, const Scope* around, const FoldOptions& options, std::size_t& bodies) {
     TS_ASSIGN(Graph current, foldConstants(graph, options));
     for (std::size_t turn = 0; turn < kDeepest; ++turn) {
         TS_ASSIGN(const std::optional<Graph> next, settleOnce(current));
@@ -161,7 +164,7 @@ Result<Graph> settle(const Graph& graph, const Scope* around, const FoldOptions&
             break;
         TS_ASSIGN(current, foldConstants(*next, options));
     }
-    return settleBodies(current, around, options);
+    return settleBodies(current, around, options, bodies);
 }
 
 } // namespace
@@ -180,7 +183,8 @@ std::vector<std::string> impossibleBranches(const Graph& graph) {
 }
 
 Result<Graph> settleChoices(const Graph& graph, const FoldOptions& options) {
-    TS_ASSIGN(const Graph settled, settle(graph, nullptr, options));
+    std::size_t bodies = kMostBodies;
+    TS_ASSIGN(const Graph settled, settle(graph, nullptr, options, bodies));
     return inferShapes(settled);
 }
 

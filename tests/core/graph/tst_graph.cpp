@@ -23,6 +23,8 @@ private slots:
     void hashSeesDifferences_data();
     void hashSeesDifferences();
     void lineage();
+    void versionsShareWhatIsTheSame();
+    void namesOutliveTheGraph();
 };
 
 namespace {
@@ -201,6 +203,39 @@ void GraphTest::hashSeesDifferences() {
     if (change == 5)
         replace("sum", [](Node& node) { std::swap(node.inputs[0], node.inputs[1]); });
     QVERIFY(edit.build()->hash() != graph.hash());
+}
+
+// A version of a graph of a million nodes takes little more than the graph.
+void GraphTest::versionsShareWhatIsTheSame() {
+    const Graph base = *twoBranches(false, "g").build();
+    GraphBuilder builder(base);
+    builder.setType(base.outputs()[0], base.value(base.outputs()[0]).type);
+    const Graph same = *builder.build();
+    for (std::size_t i = 0; i < base.nodeCount(); ++i)
+        QCOMPARE(same.nodes()[i], base.nodes()[i]);
+    for (std::size_t i = 0; i < base.valueCount(); ++i)
+        QCOMPARE(same.values()[i], base.values()[i]);
+    builder.setType(base.inputs()[0], TensorType(DType::f32, Shape{8}));
+    builder.replaceUses(base.inputs()[0], builder.addInput("other", kVector));
+    const Graph changed = *builder.build();
+    QVERIFY(base.value(base.inputs()[0]).type == kVector && same.value(same.inputs()[0]).type == kVector);
+    QCOMPARE(same.hash(), base.hash());
+    QVERIFY(changed.hash() != base.hash());
+}
+
+// A builder knows which names are taken after the graphs that had them are gone.
+void GraphTest::namesOutliveTheGraph() {
+    GraphBuilder builder(*twoBranches(false, "g").build());
+    const std::string name = builder.value(ValueId(0)).name, node = builder.node(NodeId(0)).name;
+    builder.addValue("fresh");
+    builder.setConstant(ValueId(0), Tensor::ofInts({1, 2}));
+    builder.replaceNode(NodeId(0), builder.node(NodeId(0)));
+    QVERIFY(builder.value(builder.addValue(name)).name != name);
+    QVERIFY(builder.value(builder.addValue("fresh")).name != "fresh");
+    Node twin;
+    twin.name = node;
+    twin.op = "Relu";
+    QVERIFY(builder.node(builder.addNode(twin)).name != node);
 }
 
 void GraphTest::lineage() {
