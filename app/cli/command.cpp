@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <set>
 
+#include "core/base/available_memory.h"
+#include "core/base/log.h"
+#include "core/base/memory_budget.h"
 #include "core/base/printable.h"
 #include "core/workbench/tune.h"
 
@@ -39,13 +46,54 @@ constexpr const char* kDimsHelp =
 
 } // namespace
 
+CLI::Option* addMemoryOption(CLI::App& command, const std::string& help, std::function<void(std::int64_t)> take) {
+    const auto read = [take = std::move(take)](const std::string& text) {
+        const auto bytes = parseMemory(text);
+        if (!bytes.ok())
+            throw CLI::ValidationError("--memory", bytes.error().message);
+        take(*bytes);
+    };
+    return command.add_option_function<std::string>("--memory", read, help)->type_name("SIZE");
+}
+
+void Session::addMemory(CLI::App& command) {
+    modelCommands_.push_back(&command);
+    addMemoryOption(command, "Memory that values of models may take, such as 2GiB (default: three quarters of what the machine, or its control group, has left)",
+                    [this](std::int64_t bytes) { memory_ = bytes; });
+}
+
+// The program itself and what it keeps beside values take memory, too.
+void Session::boundMemory() const {
+    constexpr std::int64_t kBesideValues = std::int64_t{1} << 30;
+    if (std::ranges::none_of(modelCommands_, [](const CLI::App* command) { return command->parsed(); }))
+        return;
+    if (memory_ > 0)
+        limitValueMemory(memory_);
+    limitProcessMemory(memory_ > 0 ? memory_ + kBesideValues : availableMemory());
+}
+
+Session::~Session() { setLogSink({}); }
+
+void Session::logWarnings() {
+    const auto told = std::make_shared<std::pair<std::mutex, std::set<std::string>>>();
+    setLogSink([this, told](LogLevel level, const std::string& text) {
+        const std::lock_guard lock(told->first);
+        if (level < LogLevel::warning || !told->second.insert(text).second)
+            return;
+        progress.clear();
+        std::fprintf(stderr, "tunesmith-cli: warning: %s\n", text.c_str());
+    });
+}
+
 void Session::addDimensions(CLI::App& command) {
+    addMemory(command);
     addDims<Dimensions>(
         command, parseDimensions, [this](Dimensions given) { dimensions = std::move(given); }, kDimsHelp,
         "NAME=N,...");
 }
 
 void Session::addDimensionRanges(CLI::App& command) {
+    addMemory(command);
     const auto take = [this](DimensionRanges given) {
         ranges = std::move(given);
         for (const auto& [name, range] : ranges)

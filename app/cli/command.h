@@ -27,10 +27,12 @@ inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kCancelled = 130;
 class Session {
 public:
     explicit Session(StopToken stopToken) : stop(std::move(stopToken)) {}
+    ~Session(); // warnings are dropped from there on
 
     // Each adds the option of its name to a command.
     void addJson(CLI::App& command);
-    void addDimensions(CLI::App& command);
+    void addMemory(CLI::App& command);     // of a command that reads models
+    void addDimensions(CLI::App& command); // with the memory
     void addDimensionRanges(CLI::App& command); // instead of addDimensions
     void addThreads(CLI::App& command, const std::string& byDefault = "all cores");
     void addBuilders(CLI::App& command);
@@ -49,6 +51,9 @@ public:
     // The result for whoever asked: JSON or text. Gives `status`, or says why stdout cannot be written to.
     Result<int> print(const Json& object, const std::string& text, int status = kDone);
 
+    void boundMemory() const; // before the action: the limit that was given, or what the machine has left
+    void logWarnings();       // of the core on stderr, each once
+
     // The command to carry out, chosen while the command line is read. It returns an exit status.
     std::function<Result<int>()> action;
 
@@ -64,6 +69,8 @@ public:
 private:
     std::vector<std::string> inputs_;
     std::set<std::string> inputNames_;
+    std::vector<const CLI::App*> modelCommands_; // of addMemory
+    std::int64_t memory_ = 0;                    // bytes; 0: not given
 };
 
 // Every command is a function that adds itself to the command line; commands.cpp lists them.
@@ -99,6 +106,8 @@ void addVersion(CLI::App& app, Session& session);
 // For CLI::Option::check(): what it refuses is wrong usage.
 std::function<std::string(const std::string&)> asCheck(Status (*check)(const std::string&));
 
+// --memory as "1GiB", "512MiB" or a number of GiB; `take` gets bytes.
+CLI::Option* addMemoryOption(CLI::App& command, const std::string& help, std::function<void(std::int64_t)> take);
 Json tensorJson(const TensorSpec& tensor); // {name, type, shape}
 inline Json optionalNumber(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 

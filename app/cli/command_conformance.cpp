@@ -45,6 +45,7 @@ void addConformance(CLI::App& app, Session& session) {
         ->check(CLI::IsMember({"reference", "compiled", "module"}));
     command.add_option("--save", options->save, "Write outputs as .npy files into this folder")
         ->type_name("DIR");
+    session.addMemory(command);
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {

@@ -209,6 +209,7 @@ void addRunJobs(CLI::App& jobs, Session& session) {
     command.add_option("--at-once", options->atOnce, "So many jobs run at a time on this machine, and on the devices of each key; the others wait. 0: two more than there are cores")->check(CLI::Range(0, 1000));
     command.add_option("--trace", options->trace, "Write all stages: a trace for Perfetto, or a table if the name ends in .csv")->type_name("FILE.json");
     addRemote(command, options->remote);
+    session.addMemory(command);
     session.addStore(command);
     session.addJson(command);
     command.callback([&session, options] {

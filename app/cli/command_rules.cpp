@@ -76,7 +76,8 @@ void addRules(CLI::App& app, Session& session) {
     command.add_option("--operators", options->generation.operators, "Of each side, at most; four take long, and go on where they were stopped")
         ->capture_default_str()
         ->check(CLI::Range(1, 4));
-    command.add_option("--memory", options->generation.memoryMebibytes, "MiB for four operators")->capture_default_str()->check(CLI::Range(64, 1 << 20));
+    addMemoryOption(command, "Memory for four operators, from 64MiB (default: 2GiB)",
+                    [options](std::int64_t bytes) { options->generation.memoryMebibytes = static_cast<std::size_t>(std::max<std::int64_t>(bytes >> 20, 64)); });
     command.add_option("--work-folder", options->generation.workFolder, "Keeps what was found of four operators until all is (default: beside the store)");
     command.add_option("-o,--output", options->file, "File for the rules, one in each line");
     command.add_option("--store", session.store, "Keep the rules in this trial database, too")->type_name("FILE");

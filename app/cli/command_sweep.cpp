@@ -61,6 +61,7 @@ void addSweep(CLI::App& app, Session& session) {
     command.add_option("--csv", options->csv, "Write the table as well")->type_name("FILE.csv");
     command.add_option("--at-once", options->atOnce, "So many run at a time; 0: two more than there are cores, or one where seconds are the budget")->check(CLI::Range(0, 1000));
     addRemote(command, options->remote);
+    session.addMemory(command);
     session.addStore(command);
     session.addJson(command);
     command.callback([&session, options] {

@@ -8,8 +8,8 @@
 #include <set>
 #include <string_view>
 
-#include "core/base/available_memory.h"
 #include "core/base/hash.h"
+#include "core/base/memory_budget.h"
 #include "core/base/rng.h"
 
 namespace tunesmith {
@@ -67,14 +67,18 @@ public:
     explicit IndexBound(const Graph& graph) : graph_(graph) {}
 
     std::int64_t of(ValueId id) {
-        follow(id);
+        for (std::vector<ValueId> open{id}; !open.empty();) {
+            const ValueId next = open.back();
+            open.pop_back();
+            if (seen_.insert(next).second)
+                follow(next, open);
+        }
         return std::max<std::int64_t>(found_ ? bound_ : kIntegerBound, 1);
     }
 
 private:
-    void follow(ValueId id) {
-        if (!seen_.insert(id).second)
-            return;
+    // Takes what the readers of a value say of it; `open` gets the values to which they pass it on.
+    void follow(ValueId id, std::vector<ValueId>& open) {
         for (const NodeId consumer : graph_.consumers(id)) {
             const Node& node = graph_.node(consumer);
             for (const IndexInput& input : kIndexInputs)
@@ -82,7 +86,7 @@ private:
                     node.inputs[input.index] == id && node.hasInput(input.data))
                     limit(node, input);
             if (passesValues(node) && node.hasInput(0) && node.inputs[0] == id && node.outputs[0].valid())
-                follow(node.outputs[0]);
+                open.push_back(node.outputs[0]);
         }
     }
 
@@ -162,7 +166,7 @@ Status requireDrawable(const std::string& inputName, const TensorType& type) {
                                 ", which cannot be drawn");
     const auto count = checkedElementCount(type.shape());
     const DType drawn = widenedType(type.dtype);
-    if (!count || *count > kMostElements || !fitsInMemory(static_cast<std::int64_t>(storedBytes(drawn, *count))))
+    if (!count || *count > kMostElements || !valuesFit(static_cast<std::int64_t>(storedBytes(drawn, *count))))
         return inputError(name + " of type " + type.text() + " is too large");
     return {};
 }

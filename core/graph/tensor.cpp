@@ -7,6 +7,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/mapped_ranges.h"
+#include "core/base/memory_budget.h"
 #include "core/graph/float_to_int.h"
 #include "core/graph/stored_types.h"
 
@@ -15,14 +16,33 @@ namespace {
 
 constexpr std::size_t kAlignment = 64; // a cache line, and the widest vector
 
-std::shared_ptr<void> allocateZeroed(std::size_t size) {
-    const std::size_t rounded = (std::max<std::size_t>(size, 1) + kAlignment - 1) / kAlignment * kAlignment;
-    void* memory = std::aligned_alloc(kAlignment, rounded);
-    if (!memory)
-        throw std::bad_alloc();
-    std::memset(memory, 0, rounded);
-    return {memory, std::free};
-}
+// Bytes that count in the budget of values as long as they live.
+class OwnBytes {
+public:
+    explicit OwnBytes(std::size_t size) : claim_(size + sizeof(OwnBytes)), bytes_(std::aligned_alloc(kAlignment, size), std::free) {
+        if (!bytes_)
+            throw std::bad_alloc();
+        std::memset(bytes_.get(), 0, size);
+    }
+    std::byte* data() const { return static_cast<std::byte*>(bytes_.get()); }
+
+private:
+    ValueMemoryClaim claim_;
+    std::unique_ptr<void, decltype(&std::free)> bytes_;
+};
+
+struct OwnStrings {
+    explicit OwnStrings(std::vector<std::string> strings) : claim(sizesOf(strings)), values(std::move(strings)) {}
+    static std::size_t sizesOf(const std::vector<std::string>& strings) {
+        std::size_t sum = 0;
+        for (const std::string& text : strings)
+            sum += sizeof text + text.capacity();
+        return sum;
+    }
+
+    ValueMemoryClaim claim;
+    std::vector<std::string> values;
+};
 
 template <class To, class From> To convert(From value) {
     if constexpr (std::is_same_v<From, Half>)
@@ -88,8 +108,9 @@ Tensor Tensor::zeros(DType type, Shape shape) {
     tensor.type_ = type;
     tensor.count_ = elementCount(shape);
     tensor.shape_ = std::move(shape);
-    auto memory = allocateZeroed(tensor.byteCount());
-    tensor.bytes_ = static_cast<const std::byte*>(memory.get());
+    const std::size_t rounded = (std::max<std::size_t>(tensor.byteCount(), 1) + kAlignment - 1) / kAlignment * kAlignment;
+    auto memory = std::make_shared<const OwnBytes>(rounded);
+    tensor.bytes_ = memory->data();
     tensor.owner_ = std::move(memory);
     return tensor;
 }
@@ -110,7 +131,7 @@ Tensor Tensor::ofStrings(Shape shape, std::vector<std::string> values) {
     tensor.count_ = elementCount(shape);
     assert(values.size() == static_cast<std::size_t>(tensor.count_));
     tensor.shape_ = std::move(shape);
-    tensor.owner_ = std::make_shared<const std::vector<std::string>>(std::move(values));
+    tensor.owner_ = std::make_shared<const OwnStrings>(std::move(values));
     return tensor;
 }
 
@@ -140,7 +161,7 @@ std::span<std::byte> Tensor::mutableBytes() { return {const_cast<std::byte*>(byt
 
 const std::vector<std::string>& Tensor::strings() const {
     assert(type_ == DType::string);
-    return *static_cast<const std::vector<std::string>*>(owner_.get());
+    return static_cast<const OwnStrings*>(owner_.get())->values;
 }
 
 double Tensor::asDouble(std::int64_t index) const {

@@ -41,9 +41,10 @@ public:
         for (const KernelGroup& group : groups_)
             TS_TRY(addSteps(group));
         TS_TRY(bindOutputs());
-        TS_TRY(compileKernels());
         overwriteInputs();
         placeBuffers();
+        TS_TRY(checkMemory(plan_));
+        TS_TRY(compileKernels());
         return std::move(plan_);
     }
 
@@ -71,15 +72,21 @@ private:
 
     // The buffer that a value is computed into: of its own, or a slice of the concatenation that it goes into.
     std::size_t outputBuffer(ValueId value) {
-        if (const auto found = buffers_.find(value); found != buffers_.end())
-            return found->second;
-        if (isDynamic(value))
-            return buffers_[value] = addBuffer(graph_.value(value).name, Place::dynamic, 0, "");
-        const std::size_t buffer = newValueBuffer(value, layoutOf(layouts_, graph_, value));
-        buffers_[value] = buffer;
-        if (const auto slot = slots_.find(value); slot != slots_.end())
-            parents_[buffer] = Parent{outputBuffer(slot->second.whole), slot->second.offset};
-        return buffer;
+        std::optional<std::size_t> slice; // that lies in what comes next
+        for (ValueId id = value;;) {
+            const auto [found, fresh] = buffers_.try_emplace(id);
+            if (fresh)
+                found->second = isDynamic(id) ? addBuffer(graph_.value(id).name, Place::dynamic, 0, "")
+                                              : newValueBuffer(id, layoutOf(layouts_, graph_, id));
+            if (slice)
+                parents_[*slice].buffer = found->second;
+            const auto slot = slots_.find(id);
+            if (!fresh || isDynamic(id) || slot == slots_.end())
+                return buffers_.at(value);
+            slice = found->second;
+            parents_[*slice] = Parent{0, slot->second.offset};
+            id = slot->second.whole;
+        }
     }
 
     Status bindInputs() {

@@ -2,7 +2,10 @@
 #include "core/module/memory_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+
+#include "core/base/memory_budget.h"
 
 namespace tunesmith {
 namespace {
@@ -46,6 +49,19 @@ MemoryPlan planMemory(const std::vector<LiveBuffer>& buffers) {
         done.push_back(index);
     }
     return plan;
+}
+
+Status checkMemory(const ModulePlan& plan) {
+    std::int64_t bytes = plan.arenaBytes;
+    const PlanBuffer* largest = nullptr;
+    for (const PlanBuffer& buffer : plan.buffers) {
+        const bool handedOver = buffer.place == PlanBuffer::Place::input || buffer.place == PlanBuffer::Place::output;
+        if (handedOver && __builtin_add_overflow(bytes, buffer.bytes, &bytes))
+            bytes = std::numeric_limits<std::int64_t>::max();
+        if (buffer.place != PlanBuffer::Place::constant && (!largest || buffer.bytes > largest->bytes))
+            largest = &buffer;
+    }
+    return largest ? checkValueMemory("what a run computes, '" + largest->name + "' with " + memoryText(largest->bytes) + " foremost,", bytes) : Status();
 }
 
 } // namespace tunesmith

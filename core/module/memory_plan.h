@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/result.h"
+#include "core/module/plan.h"
+
 namespace tunesmith {
 
 // A buffer of the arena with the first and the last step that touch it (inclusive).
@@ -22,5 +25,8 @@ struct MemoryPlan {
 // Places buffers so that no two that are alive at the same step overlap: largest first, each at the lowest free offset
 // (greedy by size; Pisarchyk and Lee, 2020).
 MemoryPlan planMemory(const std::vector<LiveBuffer>& buffers);
+
+// Whether what a run needs beside the weights fits into the budget of values (base/memory_budget.h).
+Status checkMemory(const ModulePlan& plan);
 
 } // namespace tunesmith

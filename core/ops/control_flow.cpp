@@ -2,7 +2,7 @@
 // If, Loop, Scan: their bodies are graphs, run by whoever evaluates the node (EvalContext::runBody).
 #include <algorithm>
 
-#include "core/base/available_memory.h"
+#include "core/base/memory_budget.h"
 #include "core/ops/body_types.h"
 #include "core/ops/expand_control_flow.h"
 #include "core/ops/interpreter.h"
@@ -96,7 +96,7 @@ public:
         if (bytes_ < asked_)
             return {};
         asked_ = bytes_ + kOftenEnough;
-        return fitsInMemory(bytes_) ? Status() : Status(context.error("what its turns give does not fit into memory"));
+        return valuesFit(bytes_) ? Status() : Status(context.error("what its turns give does not fit into memory"));
     }
     Tensor joined(const TensorType& declared, std::size_t axis, bool backwards) {
         if (backwards)

@@ -6,7 +6,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "core/base/available_memory.h"
+#include "core/base/memory_budget.h"
 #include "core/ops/containers.h"
 
 namespace tunesmith {
@@ -22,9 +22,10 @@ Status checkMemory(const Node& node, const std::vector<TensorType>& outputs, std
         if (!type.isStatic())
             continue;
         const auto bytes = byteSizeOf(type);
-        if (!bytes || *bytes > kMostBytes - total || (limit > 0 ? *bytes > limit - total : !fitsInMemory(total + *bytes)))
+        if (!bytes || *bytes > kMostBytes - total || (limit > 0 && *bytes > limit - total))
             return inputError(where(node) + ": a result of type " + type.text() + " does not fit into memory");
         total += *bytes;
+        TS_TRY(checkValueMemory(where(node) + ": a result of type " + type.text(), total));
     }
     return {};
 }
@@ -64,6 +65,8 @@ Result<std::vector<Tensor>> evaluateUnguarded(const Node& node, std::int64_t ops
         if (node.hasInput(i) && (i >= inputs.size() || inputs[i].absent()))
             return inputError(where(node) + ": input " + std::to_string(i) + " has no value");
     TS_ASSIGN(const std::vector<TensorType> types, concreteTypes(*op, node, opset, inputs));
+    if (std::ranges::any_of(types, &TensorType::nestsTooDeep))
+        return inputError(where(node) + ": sequences or optional values lie too deep within each other");
     TS_TRY(checkMemory(node, types, options.memoryLimit));
     EvalContext context(node, opset, inputs);
     context.runBody = options.runBody;
@@ -111,6 +114,8 @@ Result<std::vector<Tensor>> evaluateNode(const Node& node, std::int64_t opset, c
                                          const EvaluateOptions& options) {
     try {
         return evaluateUnguarded(node, opset, inputs, options);
+    } catch (const OutOfValueMemory& error) {
+        return inputError(where(node) + ": " + error.what());
     } catch (const std::bad_alloc&) {
         return inputError(where(node) + ": not enough memory for its results");
     } catch (const std::length_error&) {

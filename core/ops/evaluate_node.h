@@ -11,7 +11,7 @@ std::int64_t effectiveOpset(const Graph& graph, const std::string& domain = {});
 // Computes one node on concrete inputs: the shape rule checks them, the reference kernel does the work. The one door to
 // kernels for the interpreter, constant folding and shape inference. Never throws: running out of memory is an Error.
 struct EvaluateOptions {
-    std::int64_t memoryLimit = 0; // bytes of all outputs together; 0: the memory that is available
+    std::int64_t memoryLimit = 0; // bytes of all outputs together, below the budget of the process (base/memory_budget.h); 0: no other limit
     BodyRunner runBody;           // for If, Loop and Scan
 };
 Result<std::vector<Tensor>> evaluateNode(const Node& node, std::int64_t opset, const std::vector<Tensor>& inputs,

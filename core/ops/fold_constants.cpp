@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "core/base/log.h"
+#include "core/base/memory_budget.h"
 #include "core/graph/graph_builder.h"
 #include "core/ops/dead_code.h"
 #include "core/ops/evaluate_node.h"
@@ -15,7 +18,7 @@ namespace {
 class Folder {
 public:
     Folder(const InferredGraph& inferred, const FoldOptions& options)
-        : graph_(inferred.graph), options_(options), builder_(inferred.graph) {
+        : graph_(inferred.graph), options_(options), builder_(inferred.graph), most_(mostBytes()) {
         for (std::size_t i = 0; i < graph_.nodeCount(); ++i)
             takeKnown(NodeId(static_cast<std::int64_t>(i)), inferred);
     }
@@ -85,10 +88,35 @@ private:
             widened_ += more;
             return;
         }
+        if (!affordable(node, *op))
+            return;
         const auto outputs = evaluateNode(node, effectiveOpset(graph_, node.domain), inputs);
         for (std::size_t i = 0; outputs.ok() && i < node.outputs.size(); ++i)
-            if (node.outputs[i].valid() && (*outputs)[i].type() != DType::undefined) // sequences are no constants
+            if (node.outputs[i].valid() && (*outputs)[i].type() != DType::undefined) { // sequences are no constants
+                made_ += op->fusion == Fusion::alias ? 0 : static_cast<std::int64_t>((*outputs)[i].byteCount());
                 builder_.setConstant(node.outputs[i], (*outputs)[i]);
+            }
+    }
+
+    std::int64_t mostBytes() const {
+        std::int64_t constants = 0;
+        for (const auto& value : graph_.values())
+            constants += value->isConstant() ? static_cast<std::int64_t>(value->constant.byteCount()) : 0;
+        return std::min(options_.sumBytes + FoldOptions::kWeightsGrowth * constants, valueMemoryLimit() / 2);
+    }
+
+    // Whether the results fit beside those of the nodes before; says of the first node that they do not.
+    bool affordable(const Node& node, const Operator& op) {
+        std::int64_t more = 0;
+        for (const ValueId id : node.outputs)
+            if (id.valid() && op.fusion != Fusion::alias && builder_.value(id).type.isStatic())
+                more += byteSizeOf(builder_.value(id).type).value_or(0);
+        if (made_ + more <= most_)
+            return true;
+        if (!std::exchange(told_, true))
+            logMessage(LogLevel::warning, "node '" + node.name + "' (" + node.op + ") is not folded: its result of " + memoryText(more) + " and those before it, " +
+                                              memoryText(made_) + ", exceed the " + memoryText(most_) + " that folding may make");
+        return false;
     }
 
     bool done(const Node& node) const {
@@ -133,6 +161,8 @@ private:
     std::set<ValueId> kept_; // made of quantised weights that stay
     bool widens_ = false;      // the second time
     std::int64_t widened_ = 0; // what it would add
+    std::int64_t most_, made_ = 0; // bytes of results
+    bool told_ = false;            // that the budget is used up
 };
 
 } // namespace

@@ -17,10 +17,14 @@ struct FoldOptions {
     StopToken stop;
     std::int64_t widening = std::int64_t(1) << 16; // what is no weight but the arithmetic of shapes
     bool keepQuantised = true;                     // DequantizeLinear stays, however small: the model is to be written again
+    // All results together: so much, and kWeightsGrowth times the constants that the graph has, but no more than half of the budget
+    // of values (base/memory_budget.h). Nodes beyond it stay, and the log says which was the first.
+    std::int64_t sumBytes = std::int64_t(256) << 20;
+    static constexpr std::int64_t kWeightsGrowth = 8;
 
     // For compiling: whatever can be a weight becomes one, up to 2 GB each.
     static FoldOptions weights() {
-        return {std::int64_t(2) << 30, std::int64_t(1) << 40, std::int64_t(1) << 20, {}, std::int64_t(128) << 20, false};
+        return {std::int64_t(2) << 30, std::int64_t(1) << 40, std::int64_t(1) << 20, {}, std::int64_t(128) << 20, false, std::int64_t(2) << 30};
     }
     // For graphs that are rewritten and written again: the same, but quantised weights stay.
     static FoldOptions rewriting() {

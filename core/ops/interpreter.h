@@ -18,7 +18,7 @@ struct RunOptions {
     StopToken stop;
     // Called after each node of the graph (not of bodies) with its outputs and the seconds that it took.
     std::function<void(const Node& node, const std::vector<Tensor>& outputs, double seconds)> observer;
-    std::int64_t memoryLimit = 0; // bytes of one node's results; 0: the memory that is available
+    std::int64_t memoryLimit = 0; // bytes of one node's results, below the budget of the process (base/memory_budget.h); 0: no other limit
     std::int64_t mostBodyRuns = kMostBodyRuns;
 };
 

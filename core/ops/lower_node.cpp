@@ -9,6 +9,10 @@
 namespace tunesmith {
 namespace {
 
+// Loops say with an expression for each operand, each within the next, what a Concat or Sum of many computes, and with a stage for each
+// what a Split gives.
+constexpr std::size_t kMostOperands = 256;
+
 Status checkStatic(const Graph& graph, const std::vector<ValueId>& ids, const LowerContext& context) {
     for (const ValueId id : ids) {
         if (!id.valid())
@@ -28,6 +32,8 @@ Status prepare(const Graph& graph, const Node& node, const LowerContext& context
         return unknownOperator(node);
     if (!op->lower)
         return context.unsupported("the operator is not compiled to loops");
+    if (const std::size_t count = std::max(node.inputs.size(), node.outputs.size()); count > kMostOperands)
+        return context.unsupported("it has " + std::to_string(count) + " inputs or outputs, and a kernel at most " + std::to_string(kMostOperands));
     TS_TRY(checkStatic(graph, node.inputs, context));
     TS_TRY(checkStatic(graph, node.outputs, context));
     return op->lowerable ? op->lowerable(context) : Status();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include "core/base/log.h"
 #include "core/graph/graph_builder.h"
 #include "core/ops/coverage.h"
 #include "core/ops/fold_constants.h"
@@ -32,6 +33,7 @@ private slots:
     void branchesThatCannotWorkAreNotTaken();
     void foldsWhatIsConstant();
     void keepsWhatWouldGrow();
+    void keepsWhatTogetherWouldGrow();
     void countsOperatorsAndFlops();
 };
 
@@ -366,6 +368,26 @@ void InferShapesTest::keepsWhatWouldGrow() {
     FoldOptions tight = FoldOptions::weights();
     tight.maxResultBytes = 1 << 10;
     QCOMPARE(foldConstants(graph, tight)->nodeCount(), std::size_t(2));
+}
+
+void InferShapesTest::keepsWhatTogetherWouldGrow() {
+    GraphBuilder builder("m");
+    ValueId sum = builder.addInput("x", TensorType(DType::f32, Shape{1}));
+    for (int i = 0; i < 4; ++i)
+        sum = builder.add("Mul", {sum, builder.add("ConstantOfShape", {builder.addConstant("", Tensor::ofInts({1 << 20}))}, {}, 1, "c" + std::to_string(i))});
+    builder.setOutputs({sum});
+    const Graph graph = *builder.build();
+    FoldOptions options = FoldOptions::weights();
+    QCOMPARE(foldConstants(graph, options)->nodeCount(), std::size_t(4));
+    options.sumBytes = 9 << 20;
+    std::vector<std::string> told;
+    setLogSink([&](LogLevel, const std::string& message) { told.push_back(message); });
+    const Graph folded = *foldConstants(graph, options);
+    setLogSink({});
+    QCOMPARE(folded.nodeCount(), std::size_t(6));
+    QVERIFY(folded.findNode("c2").valid() && !folded.findNode("c1").valid());
+    QCOMPARE(told.size(), std::size_t(1));
+    QVERIFY2(told[0].find("'c2' (ConstantOfShape) is not folded") != std::string::npos, told[0].c_str());
 }
 
 void InferShapesTest::countsOperatorsAndFlops() {
