@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_text.h"
+
 namespace tunesmith::autotvm {
 namespace {
 
@@ -32,7 +34,7 @@ Arguments::Arguments(Arguments&&) noexcept = default;
 Arguments::~Arguments() = default;
 
 Result<Arguments> Arguments::parse(const Task& task) {
-    Json list = Json::parse(task.args, nullptr, false);
+    Json list = parseJson<Json>(task.args);
     if (!list.is_array())
         return inputError("task " + task.name + " has no list of arguments");
     return Arguments(task.name, std::move(list));

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/autotvm/loop_features.h"
+#include "core/base/json_text.h"
 
 namespace tunesmith::autotvm {
 namespace {
@@ -31,7 +32,7 @@ void appendAnnotation(const Json& word, std::vector<float>& out) {
 std::vector<float> knobFeatures(const std::vector<KnobSetting>& entity) {
     std::vector<float> out;
     for (const KnobSetting& setting : entity) {
-        const Json value = Json::parse(setting.value, nullptr, false);
+        const Json value = parseJson<Json>(setting.value);
         if (!value.is_array()) {
             out.push_back(numberOf(value));
             continue;

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/base/json_text.h"
+
 namespace tunesmith::autotvm {
 namespace {
 
@@ -41,7 +43,7 @@ std::string withoutStrangeNumbers(std::string_view line) {
     return text;
 }
 
-Result<Json> parseJson(std::string_view line) {
+Result<Json> parseLine(std::string_view line) {
     bool deep = false;
     const auto watch = [&deep](int depth, Json::parse_event_t, Json&) { return !(deep |= depth > kDeepest); };
     Json json = Json::parse(line, watch, false);
@@ -172,7 +174,7 @@ Status readVersion(const Json& json, Record& record) {
 } // namespace
 
 std::optional<std::vector<std::int64_t>> KnobSetting::numbers() const {
-    const Json json = Json::parse(value, nullptr, false);
+    const Json json = parseJson<Json>(value);
     if (!listOf(json, &Json::is_number_integer))
         return std::nullopt;
     return json.get<std::vector<std::int64_t>>();
@@ -190,7 +192,7 @@ double Record::meanCost() const {
 }
 
 Result<Record> parseRecord(std::string_view line) {
-    TS_ASSIGN(const Json json, parseJson(line));
+    TS_ASSIGN(const Json json, parseLine(line));
     if (json.contains("i") && json.contains("r"))
         return wrong(json.contains("v") && json["v"].is_string() ? "it is one of TVM's auto-scheduler (Ansor), whose schedules are no configs of templates; only AutoTVM's logs are read"
                                                                  : "it has the form of version 0.1, and only 0.2 is read");
@@ -204,7 +206,7 @@ Result<Record> parseRecord(std::string_view line) {
 }
 
 std::string recordLine(const Record& record) {
-    const auto parsed = [](const std::string& text) { return Json::parse(text, nullptr, false); };
+    const auto parsed = [](const std::string& text) { return parseJson<Json>(text); };
     Json entity = Json::array();
     for (const KnobSetting& setting : record.entity)
         entity.push_back(Json::array({setting.name, setting.kind, parsed(setting.value)}));

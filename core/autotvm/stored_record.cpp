@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/hash.h"
+#include "core/base/json_text.h"
 #include "core/search/trial.h"
 #include "core/stats/quantiles.h"
 
@@ -80,12 +81,12 @@ double valueOf(const TrialRow& trial, const char* name) {
 // The line that such a record would have, but for the result, so that one reader judges all.
 Json inputLine(const RunRow& run, const WorkloadRow& workload, const Config& config) {
     Json line = Json::object();
-    const Json task = Json::parse(workload.graph.begin(), workload.graph.end(), nullptr, false);
-    const Json options = Json::parse(run.options, nullptr, false);
+    const Json task = parseJson<Json>({reinterpret_cast<const char*>(workload.graph.data()), workload.graph.size()});
+    const Json options = parseJson<Json>(run.options);
     if (!task.is_array() || task.size() != 3 || !options.is_object())
         return line;
     line["input"] = Json::array({run.targetKey, task[0], task[1], task[2]});
-    line["config"] = Json::parse(config.payload, nullptr, false);
+    line["config"] = parseJson<Json>(config.payload);
     line["version"] = kRecordVersion;
     if (options.contains("tvm_version") && options["tvm_version"].is_string())
         line["tvm_version"] = options["tvm_version"];

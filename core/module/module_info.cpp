@@ -6,6 +6,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/hash.h"
+#include "core/base/json_text.h"
 #include "core/runtime/content_hash.h"
 
 namespace tunesmith {
@@ -238,7 +239,7 @@ OwnFiles listedFiles(const json& document) {
 
 std::optional<OwnFiles> ownModuleFiles(const fs::path& folder) {
     const auto text = readText(folder / kDescription);
-    const json document = text.ok() ? json::parse(*text, nullptr, false) : json();
+    const json document = text.ok() ? parseJson<json>(*text) : json();
     if (!document.is_object() || !document.contains("tunesmith_module"))
         return std::nullopt;
     OwnFiles own = listedFiles(document);
@@ -265,6 +266,8 @@ Result<ModuleInfo> readModuleInfo(const fs::path& folder) {
         return inputError(folder.string() + " is no exported module: it has no module.json");
     TS_ASSIGN(const std::string text, readText(description));
     try {
+        if (jsonNestsTooDeep(text))
+            return inputError(description.string() + " is damaged (it nests too deep); export the module again");
         json document = json::parse(text);
         if (!document.is_object() || !document.contains("tunesmith_module"))
             return inputError(description.string() +

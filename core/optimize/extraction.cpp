@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <set>
@@ -138,30 +140,44 @@ private:
         return glp_intopt(problem_.get(), &options) == 0 && glp_mip_status(problem_.get()) == GLP_OPT;
     }
 
-    // Classes by depth first from the results over what is taken; the first cycle that shows.
+    // Makers that are taken and make what `maker` reads.
+    std::vector<std::size_t> below(std::size_t maker) const {
+        std::vector<std::size_t> found;
+        for (const ClassNo operand : nodes_.makers()[maker].operands)
+            std::ranges::copy_if(makers_[nodes_.root(operand)], std::back_inserter(found), [this](std::size_t other) { return taken(other); });
+        std::ranges::reverse(found); // the first comes last, and is taken first
+        return found;
+    }
+
+    // Depth first over what is taken; the first cycle that shows.
     std::vector<std::size_t> findCycle() const {
-        std::vector<int> state(nodes_.makers().size(), 0);
+        enum class Seen : std::uint8_t { no, onPath, done };
+        std::vector<Seen> seen(nodes_.makers().size(), Seen::no);
         std::vector<std::size_t> path;
-        const auto visit = [&](const auto& self, std::size_t maker) -> std::vector<std::size_t> {
-            if (state[maker] == 2)
-                return {};
-            if (state[maker] == 1)
-                return {std::ranges::find(path, maker), path.end()};
-            state[maker] = 1;
+        std::vector<std::vector<std::size_t>> open; // of each on the path: what is to be visited below
+        const auto enter = [&](std::size_t maker) {
+            seen[maker] = Seen::onPath;
             path.push_back(maker);
-            for (const ClassNo operand : nodes_.makers()[maker].operands)
-                for (const std::size_t below : makers_[nodes_.root(operand)])
-                    if (taken(below))
-                        if (auto cycle = self(self, below); !cycle.empty())
-                            return cycle;
-            path.pop_back();
-            state[maker] = 2;
-            return {};
+            open.push_back(below(maker));
         };
-        for (std::size_t i = 0; i < nodes_.makers().size(); ++i)
-            if (taken(i))
-                if (auto cycle = visit(visit, i); !cycle.empty())
-                    return cycle;
+        for (std::size_t i = 0; i < seen.size(); ++i) {
+            if (taken(i) && seen[i] == Seen::no)
+                enter(i);
+            while (!path.empty()) {
+                if (open.back().empty()) {
+                    seen[path.back()] = Seen::done;
+                    path.pop_back();
+                    open.pop_back();
+                    continue;
+                }
+                const std::size_t next = open.back().back();
+                open.back().pop_back();
+                if (seen[next] == Seen::onPath)
+                    return {std::ranges::find(path, next), path.end()};
+                if (seen[next] == Seen::no)
+                    enter(next);
+            }
+        }
         return {};
     }
 

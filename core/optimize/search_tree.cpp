@@ -80,14 +80,18 @@ private:
 
     // Nothing when the search must end.
     StatePtr stateOf(std::size_t at) {
-        if (nodes_[at].state)
-            return nodes_[at].state;
-        const StatePtr parent = stateOf(nodes_[at].parent);
-        StatePtr made = parent ? run_.child(parent, nodes_[at].move, SearchRun::Seen::again) : nullptr;
-        if (!made || run_.stop().stopRequested()) // it may not be simplified
-            return nullptr;
-        held_ += made->draft.bytes();
-        return nodes_[at].state = std::move(made);
+        std::vector<std::size_t> missing; // from there up
+        for (std::size_t node = at; !nodes_[node].state; node = nodes_[node].parent)
+            missing.push_back(node);
+        for (; !missing.empty(); missing.pop_back()) {
+            TreeNode& node = nodes_[missing.back()];
+            StatePtr made = run_.child(nodes_[node.parent].state, node.move, SearchRun::Seen::again);
+            if (!made || run_.stop().stopRequested()) // it may not be simplified
+                return nullptr;
+            held_ += made->draft.bytes();
+            node.state = std::move(made);
+        }
+        return nodes_[at].state;
     }
 
     void drop(std::size_t at) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/plugin/settings.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -10,6 +8,7 @@
 #include <variant>
 
 #include "core/base/hash.h"
+#include "core/plugin/toml_file.h"
 
 namespace tunesmith {
 
@@ -24,7 +23,6 @@ struct Settings::Value {
 namespace {
 
 using Value = Settings::Value;
-constexpr std::uintmax_t kMostBytes = 1 << 20;
 
 Value::Ptr valueOf(const toml::node& node);
 
@@ -95,19 +93,8 @@ std::string placeOf(const std::filesystem::path& file, std::uint32_t line) { ret
 } // namespace
 
 Result<Settings> Settings::read(const std::filesystem::path& file) {
-    std::error_code failed;
-    if (!std::filesystem::is_regular_file(file, failed))
-        return inputError(file.string() + " cannot be read: " + (failed ? failed.message() : "it is no file"));
-    const auto bytes = std::filesystem::file_size(file, failed);
-    if (failed)
-        return inputError(file.string() + " cannot be read: " + failed.message());
-    if (bytes > kMostBytes)
-        return inputError(file.string() + " is too large for settings (more than 1 MiB)");
-    try {
-        return Settings(file, valueOf(toml::parse_file(file.string())));
-    } catch (const toml::parse_error& wrong) {
-        return inputError(placeOf(file, wrong.source().begin.line) + std::string(wrong.description()));
-    }
+    TS_ASSIGN(const toml::table table, readTomlFile(file));
+    return Settings(file, valueOf(table));
 }
 
 std::filesystem::path Settings::folder() const {

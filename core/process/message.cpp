@@ -9,6 +9,8 @@
 #include <string>
 #include <sys/socket.h>
 
+#include "core/base/json_text.h"
+
 namespace tunesmith {
 namespace {
 
@@ -177,7 +179,7 @@ Result<std::optional<Message>> readFrame(int socket, Wait& wait) {
 Result<nlohmann::json> parseMessageBody(const std::string& text) {
     if (tooDeep(text))
         return inputError("the other process sent a message that is nested too deep");
-    auto body = nlohmann::json::parse(text, nullptr, false);
+    auto body = parseJson<nlohmann::json>(text);
     if (body.is_discarded())
         return inputError("the other process sent a message that is not JSON");
     return body;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
+#include <vector>
 
 #include "core/rewrite/evaluate.h"
 
@@ -31,16 +33,24 @@ bool isFinite(const Tensor& tensor) {
     return true;
 }
 
-void follow(const Draft& draft, ValueNo value, Origin& origin) {
-    const NodeNo maker = draft.value(value).maker;
-    if (maker == kNone) {
-        origin.finite = origin.finite && isFinite(*draft.constant(value));
-        return;
+Origin originOf(const Draft& draft, ValueNo weights) {
+    Origin origin;
+    std::set<ValueNo> seen{kNone};
+    for (std::vector<ValueNo> open{weights}; !open.empty();) {
+        const ValueNo value = open.back();
+        open.pop_back();
+        if (!seen.insert(value).second)
+            continue;
+        const NodeNo maker = draft.value(value).maker;
+        if (maker == kNone) {
+            origin.finite = origin.finite && isFinite(*draft.constant(value));
+            continue;
+        }
+        origin.computed = origin.computed || isArithmetic(draft.op(maker));
+        for (const ValueNo operand : draft.operands(maker))
+            open.push_back(operand);
     }
-    origin.computed = origin.computed || isArithmetic(draft.op(maker));
-    for (const ValueNo operand : draft.operands(maker))
-        if (operand != kNone)
-            follow(draft, operand, origin);
+    return origin;
 }
 
 // The largest magnitude of each position along one axis.
@@ -72,8 +82,7 @@ ValueNo unrounded(const Draft& draft, ValueNo weights) {
 }
 
 bool holds(const Draft& draft, ValueNo weights) {
-    Origin origin;
-    follow(draft, weights, origin);
+    const Origin origin = originOf(draft, weights);
     if (!origin.computed || !origin.finite)
         return true; // moved about only, or not a number before
     const auto value = evaluateWeight(draft, unrounded(draft, weights));

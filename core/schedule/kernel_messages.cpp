@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/hash.h"
+#include "core/base/json_text.h"
 #include "core/process/json_number.h"
 #include "core/schedule/layout_json.h"
 
@@ -68,7 +69,7 @@ std::string KernelPackage::pack() const {
 
 Result<KernelPackage> KernelPackage::unpack(std::string_view bytes) {
     const auto newline = bytes.find('\n');
-    const auto header = nlohmann::json::parse(bytes.substr(0, newline), nullptr, false);
+    const auto header = parseJson<nlohmann::json>(bytes.substr(0, newline));
     if (newline == std::string_view::npos || header.is_discarded())
         return internalError("a built kernel arrived damaged");
     return fromParts(header, toBlob(bytes.substr(newline + 1)));

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_text.h"
 #include "core/schedule/autotvm_starts.h"
 #include "core/schedule/kernel_workers.h"
 #include "core/schedule/records.h"
@@ -115,7 +116,7 @@ Result<StoredRun> readRun(const Store& store, RunId id, const TuneOptions& now) 
     stored.options.seed = row.seed;
     stored.options.model = row.model;
     try {
-        const auto json = nlohmann::json::parse(row.options);
+        const auto json = parseJson<nlohmann::json>(row.options);
         stored.options.batch = json.at("batch").get<std::size_t>();
         stored.options.trialsPerWorkload = takeOptional<std::size_t>(json, "trials_per_workload");
         stored.options.totalTrials = takeOptional<std::size_t>(json, "trials");
@@ -174,7 +175,7 @@ Result<bool> wasFinished(const Store& store, RunId run, const std::string& workl
     TS_ASSIGN(const auto state, store.runState(run, workload));
     if (!state)
         return false;
-    const auto json = nlohmann::json::parse(state->state, nullptr, false);
+    const auto json = parseJson<nlohmann::json>(state->state);
     return json.is_object() && json.contains("finished");
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/hash.h"
+#include "core/base/json_text.h"
 #include "core/graph/graph_builder.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
@@ -121,7 +122,7 @@ std::string Workload::serialize() const {
 
 Result<Workload> Workload::deserialize(std::string_view text) {
     const auto newline = text.find('\n');
-    const auto header = nlohmann::json::parse(text.substr(0, newline), nullptr, false);
+    const auto header = parseJson<nlohmann::json>(text.substr(0, newline));
     if (newline == std::string_view::npos || !header.is_object() || header.value("version", nlohmann::json()) != 1)
         return inputError("the stored workload is damaged or of another version");
     const std::string_view onnx = text.substr(newline + 1);

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/json_text.h"
 #include "core/base/result.h"
 #include "core/search/config.h"
 
@@ -13,7 +14,7 @@ namespace tunesmith {
 // sentence.
 template <class Read> Status readState(const std::string& strategy, std::string_view state, Read read) {
     try {
-        read(nlohmann::json::parse(state));
+        read(parseJson<nlohmann::json>(state));
         return {};
     } catch (const nlohmann::json::exception& problem) {
         return inputError("the saved state is none of strategy " + strategy + " (" + problem.what() +

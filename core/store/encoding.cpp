@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_text.h"
+
 namespace tunesmith::encoding {
 
 using Json = nlohmann::json;
@@ -28,7 +30,7 @@ std::string objectives(const std::vector<Objective>& values) {
 
 std::vector<Objective> objectives(const std::string& json) {
     std::vector<Objective> values;
-    const Json list = Json::parse(json, nullptr, false);
+    const Json list = parseJson<Json>(json);
     if (!list.is_array())
         return values;
     for (const auto& item : list) {
@@ -47,7 +49,7 @@ std::string texts(const std::vector<std::string>& values) {
 
 std::vector<std::string> texts(const std::string& json) {
     std::vector<std::string> values;
-    const Json list = Json::parse(json, nullptr, false);
+    const Json list = parseJson<Json>(json);
     if (list.is_array())
         for (const auto& item : list)
             if (item.is_string())

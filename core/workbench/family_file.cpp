@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/base/json_text.h"
 #include "core/graph/npy.h"
 #include "core/module/module_info.h"
 
@@ -141,7 +142,7 @@ std::optional<OwnFiles> ownFamilyFiles(const std::filesystem::path& folder) {
     if (!std::filesystem::is_regular_file(path, error))
         return std::nullopt;
     std::ifstream file(path);
-    const json document = json::parse(file, nullptr, false);
+    const json document = parseJson<json>(std::string(std::istreambuf_iterator<char>(file), {}));
     if (!document.is_object() || !document.contains(kMarker))
         return std::nullopt;
     OwnFiles own = listedFiles(document);
@@ -164,7 +165,7 @@ Result<FamilyInfo> readFamily(const std::filesystem::path& folder) {
     std::ostringstream text;
     text << file.rdbuf();
     try {
-        const json document = json::parse(text.str());
+        const json document = parseJson<json>(text.str());
         if (const int format = document.at(kMarker).get<int>(); format > kFormat)
             return inputError("'" + path.string() + "' was written by a newer Tunesmith (format " +
                               std::to_string(format) + ")");

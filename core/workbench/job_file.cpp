@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <sstream>
 
+#include "core/plugin/toml_file.h"
 #include "core/workbench/job_kind.h"
 #include "core/workbench/sweep.h"
 #include "core/workbench/work_file.h"
@@ -11,7 +10,6 @@
 namespace tunesmith {
 namespace {
 
-constexpr std::uintmax_t kMostBytes = 1 << 20;
 constexpr const char* kKind = "kind";       // says which other keys there are
 constexpr const char* kProblem = "problem"; // such a kind; in another file, a plugin's problem
 
@@ -38,17 +36,8 @@ private:
     }
 
     template <class Request, class Read> Result<Request> parsed(Read read) const {
-        std::error_code error;
-        const auto bytes = std::filesystem::file_size(file_, error);
-        if (error)
-            return inputError(file_.string() + " cannot be read: " + error.message());
-        if (bytes > kMostBytes)
-            return inputError(file_.string() + " is too large for a list of jobs (more than 1 MiB)");
-        try {
-            return read(toml::parse_file(file_.string()));
-        } catch (const toml::parse_error& wrong) {
-            return at(wrong.source(), std::string(wrong.description()));
-        }
+        TS_ASSIGN(const toml::table table, readTomlFile(file_));
+        return read(table);
     }
 
     Result<TuneJobsRequest> jobsOf(const toml::table& table) const {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_text.h"
 #include "core/store/store.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/run_legs.h"
@@ -17,7 +18,7 @@ constexpr int kMostUnits = 4096; // of a resource; more is damage
 // The units of each resource; what is no such list, as in a damaged file, counts as none.
 std::map<std::string, std::vector<int>> unitsOf(const std::string& uses) {
     std::map<std::string, std::vector<int>> units;
-    const auto json = nlohmann::json::parse(uses, nullptr, false);
+    const auto json = parseJson<nlohmann::json>(uses);
     if (!json.is_object())
         return units;
     for (const auto& [resource, list] : json.items())
@@ -29,7 +30,7 @@ std::map<std::string, std::vector<int>> unitsOf(const std::string& uses) {
 
 std::map<std::string, int> resourcesOf(const std::string& text) {
     std::map<std::string, int> resources;
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json = parseJson<nlohmann::json>(text);
     if (json.is_array())
         for (const auto& entry : json)
             if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number_integer())

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_text.h"
 #include "core/module/module_info.h"
 #include "core/store/rows.h"
 #include "core/workbench/job_kind.h"
@@ -53,7 +54,7 @@ Result<TuneJob> readJobSpec(const std::string& kind, const std::string& text) {
     job.kind = kind;
     TS_ASSIGN([[maybe_unused]] const JobKind* const known, jobKind(kind));
     try {
-        const json spec = json::parse(text);
+        const json spec = parseJson<json>(text);
         for (const JobKey& key : jobKeys(job))
             if (key.in != JobKey::In::files && spec.contains(key.name))
                 std::visit([&](auto* field) { take(spec.at(key.name), *field); }, key.field);
@@ -80,7 +81,7 @@ std::string outcomeSpec(const JobOutcome& outcome) {
 
 JobOutcome readOutcomeSpec(const std::string& text) {
     JobOutcome outcome;
-    const json spec = json::parse(text, nullptr, false);
+    const json spec = parseJson<json>(text);
     const auto read = [&](const char* key, auto& value) {
         if (spec.contains(key) && !spec.at(key).is_null())
             take(spec.at(key), value);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/hash.h"
+#include "core/base/json_text.h"
 
 namespace tunesmith {
 namespace {
@@ -80,7 +81,7 @@ Result<std::optional<LayoutPlan>> storedLayouts(const Store& store, const Graph&
     for (const RunRow& row : runs) {
         if (row.kind != kLayoutsKind || row.targetKey != target.key() || row.state != RunState::completed)
             continue;
-        const json options = json::parse(row.options, nullptr, false);
+        const json options = parseJson<json>(row.options);
         if (hash.empty())
             hash = hexHash(prepared.hash());
         if (isAbout(options, hash, machine))

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/base/json_text.h"
 #include "core/measure/machine.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/session.h"
@@ -25,7 +26,7 @@ std::optional<MachineCeilings> storedCeilings(const std::string& path, const std
     for (const MachineRow& row : *rows)
         if (row.key == key)
             if (auto ceilings =
-                    MachineCeilings::fromJson(nlohmann::json::parse(row.ceilings, nullptr, false));
+                    MachineCeilings::fromJson(parseJson<nlohmann::json>(row.ceilings));
                 ceilings.ok())
                 if (!ceilings->threads.empty())
                     return std::move(ceilings).value();

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/helpers.h"
+#include "core/base/json_text.h"
 #include "core/base/log.h"
 #include "core/executors/device_server.h"
 #include "core/executors/mock_executor.h"
@@ -115,7 +116,7 @@ DeviceState stateOf(const TrackerClient::Device& device) {
     const DeviceInfo& info = device.info;
     DeviceState state{info.name, info.address, info.keys, info.machine.cpu, info.isa, info.machine.cores, info.threads, static_cast<double>(info.memory) / kGiB,
                       info.mock, info.confinement, device.client, device.priority, device.seconds};
-    if (const auto ceilings = MachineCeilings::fromJson(nlohmann::json::parse(info.machine.ceilings, nullptr, false)); ceilings.ok())
+    if (const auto ceilings = MachineCeilings::fromJson(parseJson<nlohmann::json>(info.machine.ceilings)); ceilings.ok())
         if (const ThreadCeilings* at = ceilings->of(info.threads)) {
             state.fmaGflops = at->fmaGflops;
             state.memoryGbs = at->memoryGbs;

@@ -3,12 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_text.h"
 #include "core/schedule/space_kind.h"
 
 namespace tunesmith {
 
 StoredRunOptions optionsOf(const RunRow& row) {
-    const auto json = nlohmann::json::parse(row.options, nullptr, false);
+    const auto json = parseJson<nlohmann::json>(row.options);
     const auto number = [&json](const char* key, std::int64_t otherwise) {
         return json.is_object() && json.contains(key) && json[key].is_number_integer()
                    ? json[key].get<std::int64_t>()

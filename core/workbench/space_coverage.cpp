@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "core/base/json_text.h"
 #include "core/schedule/kernel_messages.h"
 #include "core/schedule/template.h"
 #include "core/workbench/open_store.h"
@@ -83,7 +84,7 @@ Result<ScheduleSpace> storedSpace(const Store& store, const RunRow& run, const s
     TS_ASSIGN(const auto row, store.workload(key));
     if (!row)
         return inputError("the store " + store.path() + " has no workload " + key + "; tune it first");
-    const auto options = nlohmann::json::parse(run.options, nullptr, false);
+    const auto options = parseJson<nlohmann::json>(run.options);
     if (run.kind != "tune" || !options.is_object())
         return inputError("run " + std::to_string(run.id.value()) + " did not search the space of '" + row->name +
                           "'; choose a run that tuned it");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/base/json_text.h"
 #include "core/measure/machine.h"
 #include "core/search/strategy_table.h"
 #include "core/workbench/open_store.h"
@@ -33,7 +34,7 @@ template <class T> std::optional<T> numberAt(const nlohmann::json& json, const c
 
 AskedBefore askedBefore(const RunRow& row) {
     AskedBefore asked{{}, {}, row.strategy, row.seed, optionsOf(row).space};
-    const auto json = nlohmann::json::parse(row.options, nullptr, false);
+    const auto json = parseJson<nlohmann::json>(row.options);
     asked.threads.push_back(std::max(1, numberAt<int>(json, "threads").value_or(1)));
     asked.budget.trialsPerWorkload = numberAt<std::int64_t>(json, "trials_per_workload");
     asked.budget.trials = numberAt<std::int64_t>(json, "trials");
@@ -169,7 +170,7 @@ private:
         plan.follows = previous;
         TS_ASSIGN(const std::vector<RunRow> runs, store_->runs());
         for (const RunRow& row : runs) {
-            const auto json = nlohmann::json::parse(row.options, nullptr, false);
+            const auto json = parseJson<nlohmann::json>(row.options);
             if (json.is_object() && numberAt<std::int64_t>(json, "follows") == previous.value())
                 plan.resume = row.id;
         }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/hash.h"
+#include "core/base/json_text.h"
 #include "core/measure/machine.h"
 #include "core/plugin/plugin_loader.h"
 #include "core/schedule/stored_rows.h"
@@ -128,7 +129,7 @@ private:
             return inputError(name + " was about other settings than " + request_.file.string() + " has now; start a new run");
         options_.strategy = row.strategy;
         options_.seed = row.seed;
-        const auto json = nlohmann::json::parse(row.options, nullptr, false);
+        const auto json = parseJson<nlohmann::json>(row.options);
         if (!json.is_object() || !json.contains("batch") || !json["batch"].is_number_unsigned() || json["batch"] == 0u)
             return inputError(name + " has no options that can be read; start a new run");
         options_.batch = json["batch"].get<std::size_t>();

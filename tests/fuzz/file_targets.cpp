@@ -124,7 +124,8 @@ bool moduleFolder(std::span<const std::byte> bytes) {
     }
     const auto family = readFamily(scratch().path());
     requireSentence(family);
-    static_cast<void>(isFamilyFile(scratch().path() / kFamilyFile));
+    static_cast<void>(ownFamilyFiles(scratch().path()));
+    static_cast<void>(ownModuleFiles(scratch().path()));
     if (family.ok())
         requireSentence(readModuleInfo(scratch().path() / (family->members.empty() ? "none" : family->members[0].folder)));
     return info.ok() || family.ok();

@@ -87,6 +87,14 @@ private slots:
         QTest::newRow("no text at all") << QByteArray("\xff\xfe\x00\x01", 4) << "line 1: ";
         QTest::newRow("twice") << QByteArray("a = 1\na = 2\n") << "line 2: ";
         QTest::newRow("deep") << QByteArray("a = ") + QByteArray(100000, '[') << "line 1: ";
+        const QByteArray parts = QByteArray("a.").repeated(50'000);
+        QTest::newRow("a key of many parts") << "\n" + parts + "a = 1" << "line 2: a key has more than 32 parts";
+        QTest::newRow("quoted parts") << QByteArray("\"a,=\" . ").repeated(50'000) + "a = 1" << "line 1: a key has";
+        QTest::newRow("a table of many parts") << "[" + parts + "a]\nb = 1" << "line 1: a key has";
+        QTest::newRow("a list of such tables") << "[[" + parts + "a]]\nb = 1" << "line 1: a key has";
+        QTest::newRow("within a table") << "a = {" + parts + "a = 1}" << "line 1: a key has";
+        QTest::newRow("tables within tables") << QByteArray("a = {").repeated(10'000) << "line 1: values nest";
+        QTest::newRow("behind a text that does not end") << "a = \"\n" + parts + "a = 1" << "line 2: a key has";
         QTest::newRow("large") << QByteArray((1 << 20) + 1, ' ') << "too large";
     }
     void noSettings() {
@@ -95,6 +103,13 @@ private slots:
         const auto read = Settings::read(write(text));
         QVERIFY(!read.ok());
         QVERIFY2(QString::fromStdString(read.error().message).contains(says), read.error().message.c_str());
+    }
+
+    void dotsThatAreNoParts() {
+        const QByteArray dots(1000, '.');
+        Settings all = settings("a = \"" + dots + "\" # " + dots + "\nb = '''\n" + dots + "'''\nc = [" + QByteArray("1.5, ").repeated(1000) + "2.5]\n");
+        QCOMPARE(QByteArray::fromStdString(*all.text("a")), dots);
+        QCOMPARE(QByteArray::fromStdString(*all.text("b")), dots);
     }
 
     void noFile() {
