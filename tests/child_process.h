@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <csignal>
+#include <ctime>
 #include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
@@ -57,6 +58,18 @@ public:
 
     bool started() const { return pid_ > 0 || ended_; }
     bool running() { return started() && !reap(WNOHANG); }
+    void interrupt() { // as Ctrl-C does
+        if (pid_ > 0)
+            ::kill(pid_, SIGINT);
+    }
+    // Of processors, until now.
+    double secondsSoFar() const {
+        clockid_t clock = 0;
+        timespec time{};
+        if (pid_ <= 0 || ::clock_getcpuclockid(pid_, &clock) != 0 || ::clock_gettime(clock, &time) != 0)
+            return 0;
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+    }
     void kill() { // SIGKILL; gone when this returns
         if (pid_ > 0)
             ::kill(pid_, SIGKILL);

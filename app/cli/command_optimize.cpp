@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "app/cli/command.h"
+#include "app/cli/stop_signals.h"
 #include "app/cli/text.h"
 #include "core/base/printable.h"
 #include "core/workbench/optimize.h"
@@ -93,7 +94,9 @@ void heedSecondSignal() {
 Work workOf(Session& session) {
     Work work = session.work();
     work.progress = [&session, show = work.progress, heeds = false](const Progress& progress) mutable {
-        if (session.stop.stopRequested() && !std::exchange(heeds, true))
+        if (!session.stop.stopRequested())
+            StopSignals::endPartOnly(progress.phase == kSearchPhase);
+        else if (!std::exchange(heeds, true))
             heedSecondSignal();
         show(progress);
     };

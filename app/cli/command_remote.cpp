@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/remote_options.h"
+#include "app/cli/stop_signals.h"
 #include "app/cli/text.h"
 #include "core/base/log.h"
 #include "core/base/printable.h"
@@ -105,6 +106,7 @@ void addTracker(CLI::App& app, Session& session) {
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
             logToErrors();
+            StopSignals::endPartOnly(true);
             TS_TRY(serveTracker(options->listen, options->files, [&](const std::string& address) { printAddress(session, address); }, session.stop));
             return kDone;
         };
@@ -123,7 +125,8 @@ void addServer(CLI::App& app, Session& session) {
     command.add_option("--name", request->name, "Name for people (default: the machine's)");
     command.add_option("--cores", request->cores, "The only cores to use, such as 0-3,6")->check(asCheck(checkCoreList));
     session.addThreads(command);
-    command.add_option("--memory", request->memoryGb, "GiB that its workers may use together (default: three quarters of the machine's, or of its control group's)")->check(CLI::PositiveNumber);
+    addMemoryOption(command, "Memory that its workers may use together, such as 8GiB (default: three quarters of the machine's, or of its control group's)",
+                    [request](std::int64_t bytes) { request->memoryGb = static_cast<double>(bytes) / (1 << 30); });
     CLI::Option* mocked = command.add_flag("--mock", *isMock, "Build and measure nothing, make times up: for tests");
     command.add_option("--build-ms", mock->buildMs, "How long a build then takes")->check(CLI::Range(0.0, 1e6))->needs(mocked);
     command.add_option("--profile-ms", mock->profileMs, "How long a measurement then takes")->check(CLI::Range(0.0, 1e6))->needs(mocked);
@@ -132,6 +135,7 @@ void addServer(CLI::App& app, Session& session) {
     command.callback([&session, request, mock, isMock] {
         session.action = [&session, request, mock, isMock]() -> Result<int> {
             logToErrors();
+            StopSignals::endPartOnly(true);
             request->threads = session.threads;
             request->store = session.store;
             if (*isMock)

@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <system_error>
 
 #include "app/cli/command.h"
+#include "app/cli/stop_signals.h"
+#include "core/base/log.h"
+#include "core/base/memory_budget.h"
 #include "core/base/printable.h"
 #include "core/workbench/start.h"
 #include "core/workbench/version.h"
 
 namespace tunesmith::cli {
 namespace {
-
-StopSource stopSource;
-
-// The first signal asks the work to stop; the second, now without a handler, kills.
-void stopOnSignals() {
-    struct sigaction action {};
-    action.sa_handler = [](int) { stopSource.requestStop(); };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-    std::signal(SIGXFSZ, SIG_IGN); // a file over the limit of the shell is an error of its writer, as a full disk is
-}
 
 int complain(const std::string& sentence, int status) {
     std::fprintf(stderr, "tunesmith-cli: %s\n", printable(sentence).c_str());
@@ -39,8 +29,10 @@ int usage(const CLI::App& app, const CLI::ParseError& error) {
     return complain(std::string(error.what()) + " (tunesmith-cli --help tells more)", kWrongUsage);
 }
 
-int carryOut(Session& session) {
+int carryOut(Session& session, StopSignals& signals) {
+    session.boundMemory();
     const auto status = session.action();
+    signals.workEnded();
     session.progress.clear();
     if (status.ok())
         return *status;
@@ -50,11 +42,13 @@ int carryOut(Session& session) {
 }
 
 int run(int count, char** arguments) {
+    StopSignals signals;
     CLI::App app("Tunesmith: tune neural networks for this machine", "tunesmith-cli");
     app.set_version_flag("--version", versionText());
     app.require_subcommand(1);
     app.set_help_all_flag("--help-all", "Help of all commands");
-    Session session(stopSource.token());
+    Session session(signals.token());
+    session.logWarnings();
     for (const AddCommand add : commands())
         add(app, session);
     try {
@@ -64,7 +58,10 @@ int run(int count, char** arguments) {
     }
     try {
         beginProgram();
-        return carryOut(session);
+        return carryOut(session, signals);
+    } catch (const OutOfValueMemory& error) {
+        session.progress.clear();
+        return complain(error.what(), kFailed);
     } catch (const std::bad_alloc&) {
         session.progress.clear();
         return complain("out of memory", kFailed);
@@ -82,6 +79,5 @@ int run(int count, char** arguments) {
 } // namespace tunesmith::cli
 
 int main(int count, char** arguments) {
-    tunesmith::cli::stopOnSignals();
     return tunesmith::cli::run(count, arguments);
 }

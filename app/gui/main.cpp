@@ -13,7 +13,6 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QIcon>
-#include <csignal>
 #include <cstdio>
 
 using namespace tunesmith;
@@ -85,7 +84,6 @@ MainWindow& openWindow(const QCommandLineParser& options) {
 } // namespace
 
 int main(int argc, char** argv) {
-    std::signal(SIGXFSZ, SIG_IGN); // a file over the limit of the shell is an error of its writer, as a full disk is
     QApplication app(argc, argv);
     QApplication::setOrganizationName("Tunesmith");
     QApplication::setApplicationName("Tunesmith");

@@ -169,7 +169,7 @@ private:
 
     void watch(const optimize::GraphSearchProgress& at) {
         const double done = static_cast<double>(at.expanded) / static_cast<double>(std::max<std::int64_t>(request_.budget, 1));
-        work_.report("searching", std::max(done, request_.seconds > 0 ? at.seconds / request_.seconds : 0), "best " + std::to_string(at.best) + " " + told_.unit);
+        work_.report(kSearchPhase, std::max(done, request_.seconds > 0 ? at.seconds / request_.seconds : 0), "best " + std::to_string(at.best) + " " + told_.unit);
         if (observer_)
             observer_({at.expanded, at.generated, at.best, at.seconds});
         static_cast<void>(turns_.giveWay()); // the search notices a stop by itself

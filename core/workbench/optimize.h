@@ -122,6 +122,7 @@ struct OptimizedModel {
 };
 Prediction predictionOf(const std::vector<TimedGraph>& timed);
 
+inline constexpr const char* kSearchPhase = "searching"; // of Progress: while the search goes on, which `enough` ends
 using OptimizeObserver = std::function<void(const OptimizeProgress&)>; // from the thread that works
 Result<OptimizedModel> optimizeModel(const Model& model, const OptimizeRequest& request, const Work& work = {}, const OptimizeObserver& observer = {});
 

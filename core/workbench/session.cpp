@@ -2,6 +2,7 @@
 #include "core/workbench/session.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -51,6 +52,7 @@ Result<TemporaryFolder> TemporaryFolder::create() {
 }
 
 void beginProgram() {
+    std::signal(SIGXFSZ, SIG_IGN); // a file over the limit of the shell is an error of its writer, as a full disk is
     if (const auto base = temporaryBase(); base.ok())
         WorkFolder::abandoned(*base, kPrefix);
 }

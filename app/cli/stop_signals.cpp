@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/cli/stop_signals.h"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <semaphore.h>
+#include <system_error>
+#include <thread>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/cli/command.h"
+#include "core/base/atomic_file.h"
+
+namespace tunesmith::cli {
+namespace {
+
+// Seconds. A program that waits for another one, or gets little of a loaded machine, has longer to end well than one that computes on.
+constexpr double kPatience = 0.7, kComputing = 0.35, kLongest = 3;
+
+StopSource stopSource;
+sem_t asked;
+std::atomic<bool> partOnly = false;
+std::atomic<bool> told = false; // one of both has its say: the work or the end without it
+
+void stop(int) {
+    stopSource.requestStop();
+    sem_post(&asked);
+}
+
+// Not every step can be asked: a kernel of the reference engine, a pass of LLVM, a query. To leave in the midst of one is safe: the
+// store has committed what it reported, each trial in a transaction of its own; files and module folders get their names when they
+// are whole; workers end when their socket closes.
+void leave() {
+    if (!told.exchange(true)) {
+        const bool terminal = isatty(STDERR_FILENO) == 1;
+        std::fprintf(stderr, "%stunesmith-cli: cancelled\n", terminal ? "\r\033[K" : "");
+    }
+    removeUnfinishedFiles();
+    _exit(kCancelled);
+}
+
+double secondsOf(clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+void watch() {
+    while (sem_wait(&asked) != 0) {
+    }
+    const double begun = secondsOf(CLOCK_MONOTONIC), computed = secondsOf(CLOCK_PROCESS_CPUTIME_ID);
+    const auto waits = [&] {
+        const double waited = secondsOf(CLOCK_MONOTONIC) - begun;
+        return waited < kPatience || (waited < kLongest && secondsOf(CLOCK_PROCESS_CPUTIME_ID) - computed < kComputing);
+    };
+    while (waits())
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    if (!partOnly)
+        leave();
+}
+
+} // namespace
+
+StopSignals::StopSignals() {
+    sem_init(&asked, 0, 0);
+    sigset_t signals, before; // the watching thread takes none
+    sigfillset(&signals);
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    try {
+        std::thread(watch).detach();
+    } catch (const std::system_error&) { // the work, which wants threads as well, says so
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    struct sigaction action {};
+    action.sa_handler = stop;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+}
+
+StopToken StopSignals::token() const { return stopSource.token(); }
+
+void StopSignals::endPartOnly(bool on) { partOnly = on; }
+
+void StopSignals::workEnded() {
+    while (told.exchange(true))
+        pause();
+}
+
+} // namespace tunesmith::cli

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One Ctrl-C ends every step within a second, whatever it is: steps that are asked to stop and steps that cannot be asked.
+#include <QDir>
+#include <QElapsedTimer>
+#include <QFileInfo>
+#include <QRegularExpression>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "tests/app/cli/attack_models.h"
+#include "tests/child_process.h"
+
+using namespace tunesmith::testing;
+
+class TestCliInterrupt : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir folder_;
+
+    // Products of large matrices: of inputs, or of constants, which are folded.
+    static std::string product(std::int64_t size, bool constant) {
+        AttackModel made;
+        if (constant)
+            made.input("x", {1}).ints("s", {size, size}).node("ConstantOfShape", {"s"}, {"a"}).node("Exp", {"a"}, {"b"}).node("MatMul", {"a", "b"}, {"p"}).node("Add", {"x", "p"}, {"y"});
+        else
+            made.input("a", {size, size}).input("b", {size, size}).node("MatMul", {"a", "b"}, {"y"});
+        return made.output("y", {size, size}).bytes();
+    }
+    static std::string convolution() {
+        return AttackModel().input("x", {1, 256, 256, 256}).input("w", {256, 256, 3, 3}).node("Conv", {"x", "w"}, {"y"}).output("y", {1, 256, 254, 254}).bytes();
+    }
+    static std::string fourier() { // of a prime
+        return AttackModel().input("x", {1, 1'000'003, 1}).node("DFT", {"x"}, {"y"}).attribute("axis", 1).output("y", {1, 1'000'003, 2}).bytes();
+    }
+
+private slots:
+    void endsAtOnce_data() {
+        QTest::addColumn<QByteArray>("model");
+        QTest::addColumn<QStringList>("arguments"); // MODEL stands for the file
+        const auto add = [](const char* name, const std::string& model, const QStringList& arguments) { QTest::newRow(name) << QByteArray::fromStdString(model) << arguments; };
+        const QStringList reference{"run", "MODEL", "--engine", "reference"}, compile{"compile", "MODEL", "--untuned", "-o", "module"};
+        add("reference product", product(4096, false), reference);
+        add("reference convolution", convolution(), reference);
+        add("reference Fourier transform", fourier(), reference);
+        add("reference check of a compilation", product(3000, false), compile);
+        add("folding", product(4096, true), compile);
+        const std::string many = chain("Add", 300'000, {"x"}).output("y", {4}).bytes();
+        add("reading many nodes", many, {"info", "MODEL"});
+        add("compiling many nodes", many, compile);
+        add("exporting many nodes", many, {"export", "MODEL", "--onnx", "out.onnx"});
+        add("a search over many nodes", many, {"optimize", "MODEL", "--cost", "kernels"});
+        add("permutations", permutations(4096, 4), {"tasks", "MODEL"});
+        add("generating rules", {}, {"rules", "generate", "--operators", "3"});
+    }
+    void endsAtOnce() {
+        QFETCH(const QByteArray, model);
+        QFETCH(QStringList, arguments);
+        const QString file = folder_.filePath("model.onnx");
+        writeFile(file.toStdString(), model.toStdString());
+        arguments.replaceInStrings(QRegularExpression("^MODEL$"), file);
+        for (QString& argument : arguments)
+            if (argument == "module" || argument == "out.onnx")
+                argument = folder_.filePath(argument);
+        ChildProcess process(TEST_CLI, arguments);
+        QVERIFY(process.started());
+        QTRY_VERIFY_WITH_TIMEOUT(process.secondsSoFar() > 0.4 || !process.running(), 60'000);
+        QVERIFY2(process.running(), "it was done before anybody could stop it");
+        QElapsedTimer clock;
+        clock.start();
+        const double before = process.secondsSoFar();
+        process.interrupt();
+        const int status = process.wait();
+        const auto milliseconds = clock.elapsed();
+        const QByteArray told = process.takeErrors() + QByteArray::number(milliseconds) + " ms";
+        QVERIFY2(status == 130, told + ", status " + QByteArray::number(status));
+        QCOMPARE(told.count("tunesmith-cli: cancelled\n"), 1);
+        QVERIFY2(milliseconds < 1000 || (milliseconds < 15'000 && process.processorSeconds() - before < 2.5), told); // a loaded machine takes longer
+        QVERIFY(!QFileInfo::exists(folder_.filePath("module")) && !QFileInfo::exists(folder_.filePath("out.onnx")));
+        const QStringList left = QDir(folder_.path()).entryList(QDir::Files | QDir::Hidden);
+        QVERIFY2(left == QStringList{"model.onnx"}, left.join(' ').toLocal8Bit());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliInterrupt)
+#include "tst_cli_interrupt.moc"

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Models of which each part is small and the sum is not: values, folds, nodes, what lies within what. Every command ends by itself, with
+// a result or a sentence, within bounds of memory and time.
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <functional>
+
+#include "tests/app/cli/attack_models.h"
+#include "tests/child_process.h"
+
+using namespace tunesmith::testing;
+
+class TestCliSums : public QObject {
+    Q_OBJECT
+
+    struct Run {
+        int status;
+        QByteArray errors;
+        double megabytes, seconds;
+        QByteArray told() const { return errors.right(1000) + QByteArray::number(status) + ", " + QByteArray::number(megabytes) + " MB, " + QByteArray::number(seconds) + " s"; }
+    };
+
+    QTemporaryDir folder_;
+
+    QString written(const std::string& bytes, const char* name = "model.onnx") const {
+        const QString file = folder_.filePath(name);
+        writeFile(file.toStdString(), bytes);
+        return file;
+    }
+    static Run run(const QStringList& arguments) {
+        ChildProcess process(TEST_CLI, arguments);
+        const int status = process.wait(300'000);
+        return {status, process.takeErrors(), process.peakMegabytes(), process.processorSeconds()};
+    }
+
+private slots:
+    void initTestCase() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("sanitizers take memory and time of their own");
+#endif
+    }
+
+    void refusesWhatExceedsTheBudget() {
+        const QString file = written(constantOfShape(std::int64_t(1) << 30));
+        for (const char* engine : {"reference", "compiled", "module"}) {
+            const Run done = run({"run", file, "--engine", engine, "--memory", "1GiB"});
+            QVERIFY2(done.status == 1 && done.errors.contains("does not fit into memory") && done.errors.contains("1.0 GiB"), done.told());
+            QVERIFY2(done.seconds < 2 && done.megabytes < 300, done.told());
+        }
+        const Run compiled = run({"compile", file, "--untuned", "-o", folder_.filePath("module"), "--memory", "1GiB"});
+        QVERIFY2(compiled.status == 1 && compiled.seconds < 2 && compiled.megabytes < 300, compiled.told());
+        QCOMPARE(run({"info", file, "--memory", "1GiB"}).status, 0); // computes nothing
+    }
+
+    void foldsNoMoreThanItMay() {
+        const QString file = written(manyConstants(12, std::int64_t(1) << 28));
+        const Run done = run({"compile", file, "--untuned", "-o", folder_.filePath("module"), "--memory", "3GiB"});
+        QVERIFY2(done.status == 1 && done.errors.contains("(ConstantOfShape) is not folded") && done.errors.contains("does not fit into memory"), done.told());
+        QVERIFY2(done.megabytes < 2000, done.told());
+        const Run exported = run({"export", file, "--onnx", folder_.filePath("small.onnx")});
+        QVERIFY2(exported.status == 0 && exported.megabytes < 200, exported.told()); // its nodes stay
+    }
+
+    void theProgramItselfIsBounded() {
+        const QString file = written(chain("Identity", 200'000).output("y", {4}).bytes());
+        const Run done = run({"info", file, "--memory", "0.001"});
+        QVERIFY2(done.status == 0, done.told()); // beside the values there is room for the program
+        QCOMPARE(run({"info", file, "--memory", "much"}).status, 2);
+    }
+
+    void aMillionNodes() {
+        const QString file = written(chain("Identity", 1'000'000).output("y", {4}).bytes());
+        const Run done = run({"info", file});
+        QVERIFY2(done.status == 0 && done.megabytes < 1650 && done.seconds < 12, done.told());
+        qInfo("%s", done.told().constData());
+    }
+
+    void longAndWide_data() {
+        QTest::addColumn<QByteArray>("model");
+        const auto add = [](const char* name, const std::string& bytes) { QTest::newRow(name) << QByteArray::fromStdString(bytes); };
+        constexpr int kLong = 30'000;
+        add("Identity", chain("Identity", kLong).output("y", {4}).bytes());
+        add("Add", chain("Add", kLong, {"x"}).output("y", {4}).bytes());
+        add("doubling Add", [] {
+            AttackModel made;
+            made.input("x", {4});
+            for (int i = 0; i < 60; ++i)
+                made.node("Add", {i == 0 ? "x" : "v" + std::to_string(i), i == 0 ? "x" : "v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
+            return made.output("v60", {4}).bytes();
+        }());
+        add("Gather", chain("Gather", kLong, {"p"}).ints("p", {3, 2, 1, 0}).output("y", {4}).bytes());
+        add("Reshape", chain("Reshape", kLong, {"s"}).ints("s", {4}).output("y", {4}).bytes());
+        add("Optional", chain("Optional", kLong).node("OptionalHasElement", {"y"}, {"z"}).output("z", {}, 9).bytes());
+        add("SequenceConstruct", chain("SequenceConstruct", kLong).node("SequenceLength", {"y"}, {"z"}).output("z", {}, 7).bytes());
+        add("Sum of many", AttackModel().input("x", {4}).node("Sum", std::vector<std::string>(100'000, "x"), {"y"}).output("y", {4}).bytes());
+        add("Concat of many", AttackModel().input("x", {4}).node("Concat", std::vector<std::string>(100'000, "x"), {"y"}).attribute("axis", 0).output("y", {400'000}).bytes());
+        add("Concat within Concat", [] {
+            AttackModel made;
+            made.input("x", {16}).node("Relu", {"x"}, {"v0"});
+            for (int i = 0; i < 3000; ++i)
+                made.node("Relu", {"x"}, {"e" + std::to_string(i)}).node("Concat", {"v" + std::to_string(i), "e" + std::to_string(i)}, {"v" + std::to_string(i + 1)}).attribute("axis", 0);
+            return made.output("v3000", {16 * 3001}).bytes();
+        }());
+        add("permutations", permutations(4096, 4));
+        add("dimensions of a shape", AttackModel().input("x", {4}).ints("s", std::vector<std::int64_t>(100'000, 1)).node("Reshape", {"x", "s"}, {"y"}).output("y", {4}).bytes());
+    }
+    void longAndWide() {
+        QFETCH(const QByteArray, model);
+        const QString file = written(model.toStdString());
+        for (const QStringList& arguments : {QStringList{"info", file}, QStringList{"run", file, "--engine", "reference"}, QStringList{"run", file}, QStringList{"tasks", file},
+                                             QStringList{"export", file, "--onnx", folder_.filePath("out.onnx")}, QStringList{"optimize", file, "--cost", "kernels", "--budget", "3"}}) {
+            const Run done = run(arguments);
+            const QByteArray told = arguments.join(' ').toLocal8Bit() + ": " + done.told();
+            QVERIFY2(done.status == 0 || (done.status == 1 && done.errors.contains("tunesmith-cli: ")), told);
+            QVERIFY2(done.megabytes < 1500 && done.errors.size() < 10'000, told);
+        }
+    }
+
+    void deepFiles_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QByteArray>("text");
+        QTest::newRow("TOML, a key") << "deep.toml" << QByteArray("a.").repeated(100'000) + "a = 1\n";
+        QTest::newRow("TOML, a table") << "deep.toml" << "[" + QByteArray("a.").repeated(100'000) + "a]\nb = 1\n";
+        QTest::newRow("TOML, lists") << "deep.toml" << "a = " + QByteArray(100'000, '[') + QByteArray(100'000, ']') + "\n";
+        QTest::newRow("te, brackets") << "deep.te" << "def f(float32[N=4] A) -> C {\n C[i] = " + QByteArray(100'000, '(') + "A[i]" + QByteArray(100'000, ')') + "\n}\n";
+        QTest::newRow("te, a sum") << "deep.te" << "def f(float32[N=4] A) -> C {\n C[i] = " + QByteArray("A[i] + ").repeated(100'000) + "A[i]\n}\n";
+        QTest::newRow("te, signs") << "deep.te" << "def f(float32[N=4] A) -> C {\n C[i] = " + QByteArray(100'000, '-') + "A[i]\n}\n";
+        QTest::newRow("te, choices") << "deep.te" << "def f(float32[N=4] A) -> C {\n C[i] = " + QByteArray("A[i] > 0.0 ? A[i] : ").repeated(100'000) + "A[i]\n}\n";
+        QTest::newRow("te, statements") << "deep.te" << [] {
+            QByteArray text = "def f(float32[N=4] A0) -> A20000 {\n";
+            for (int i = 0; i < 20'000; ++i)
+                text += " A" + QByteArray::number(i + 1) + "[i] = A" + QByteArray::number(i) + "[i] + 1.0\n";
+            return text + "}\n";
+        }();
+        QTest::newRow("rules") << "deep.rules" << QByteArray("relu(").repeated(100'000) + "v1" + QByteArray(100'000, ')') + " = v1 where v1: 2x4\n";
+        QTest::newRow("AutoTVM") << "deep.log" << "{\"input\": [\"llvm\", \"conv2d_nchw.x86\", " + QByteArray(100'000, '[') + QByteArray(100'000, ']') + ", {}], \"config\": {}, \"result\": [[0.1], 0, 1.0, 1.0], \"version\": 0.2}\n";
+        QTest::newRow("module") << "module/module.json" << "{\"tunesmith_module\": 1, \"graph\": " + QByteArray(1'000'000, '[') + QByteArray(1'000'000, ']') + "}";
+        QTest::newRow("module, objects") << "module/module.json" << "{\"tunesmith_module\": 1, \"graph\": " + QByteArray("{\"a\":").repeated(1'000'000) + "1" + QByteArray(1'000'000, '}') + "}";
+        QTest::newRow("family") << "module/family.json" << "{\"tunesmith_family\": " + QByteArray(1'000'000, '[') + QByteArray(1'000'000, ']') + "}";
+    }
+    void deepFiles() {
+        QFETCH(const QString, name);
+        QFETCH(const QByteArray, text);
+        QDir(folder_.path()).mkpath("module");
+        for (const char* old : {"module/module.json", "module/family.json"})
+            QFile::remove(folder_.filePath(old));
+        const QString file = written(text.toStdString(), name.toLatin1().constData()), store = folder_.filePath("s.db"), module = folder_.filePath("module");
+        const QList<QStringList> all = name.endsWith(".toml")    ? QList<QStringList>{{"tune", file}, {"jobs", "run", file, "--store", store}, {"sweep", file, "--store", store}}
+                                       : name.endsWith(".te")    ? QList<QStringList>{{"info", file}, {"run", file}, {"tasks", file}}
+                                       : name.endsWith(".rules") ? QList<QStringList>{{"rules", "import", file, "--store", store}}
+                                       : name.endsWith(".log")   ? QList<QStringList>{{"store", "import", file, "--store", store}}
+                                                                 : QList<QStringList>{{"run", module}, {"bench", module}};
+        for (const QStringList& arguments : all) {
+            const Run done = run(arguments);
+            const QByteArray told = arguments.join(' ').toLocal8Bit() + ": " + done.told();
+            QVERIFY2(done.status == 1 || (done.status == 0 && name.endsWith(".te")), told);
+            QVERIFY2(done.seconds < 30 && done.megabytes < 700 && done.errors.size() < 2000, told);
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliSums)
+#include "tst_cli_sums.moc"
