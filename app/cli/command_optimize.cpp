@@ -43,7 +43,7 @@ Json optimizedJson(const OptimizedModel& made) {
         const Prediction prediction = predictionOf(made.timed);
         json["prediction"] = {{"error", prediction.error}, {"kendall_tau", prediction.kendallTau}, {"graphs", graphs}};
     }
-    json["check"] = {{"max_rel_err", made.maxRelativeError}, {"text", made.checked}, {"left_out", made.leftOut}};
+    json["check"] = {{"max_rel_err", optionalNumber(made.maxRelativeError)}, {"text", made.checked}, {"left_out", made.leftOut}};
     return json;
 }
 
@@ -77,7 +77,7 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
         text += "What was found is not certainly faster as a module: the graph stays as it was\n";
     for (const std::string& rule : made.leftOut)
         text += "Left out, for it computed something else here: " + printable(rule) + "\n";
-    text += "Checked: " + (made.checked.empty() ? "the graph is the original" : made.checked) + "\n";
+    text += "Checked: " + (made.checked.empty() ? "nothing, for the graph is the original" : made.checked) + "\n";
     return file.empty() ? text : text + "Wrote " + file + "\n";
 }
 

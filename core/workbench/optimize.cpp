@@ -308,6 +308,10 @@ private:
     // The model as it came, not even simplified, unless something was chosen.
     Status tell() {
         const double cost = found_.start->step.costBefore;
+        if (!changed_) { // what was compared is not what is taken
+            told_.maxRelativeError.reset();
+            told_.checked.clear();
+        }
         if (!changed_)
             found_.best = std::make_shared<optimize::State>(optimize::State{draft_->draft, cost, nullptr, {0, {}, cost, cost}});
         TS_TRY(tellSearch(*draft_, *rules_, found_, told_));

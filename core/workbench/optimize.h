@@ -108,7 +108,7 @@ struct OptimizedModel {
     std::int64_t expanded = 0, generated = 0;
     double seconds = 0; // of the search
     StopReason stopReason = StopReason::exhausted;
-    double maxRelativeError = 0; // of outputs on random inputs, relative to their scale
+    std::optional<double> maxRelativeError; // of outputs on random inputs, relative to their scale; none: nothing was compared
     std::string checked;         // what the check found, in one sentence; empty: nothing was changed
     std::vector<std::string> leftOut; // rules without which the way of the search was walked again, for they computed something else
     double measuredBeforeMs = 0, measuredAfterMs = 0; // 0: not measured
