@@ -37,6 +37,7 @@ void GraphBuilder::setLineage(std::shared_ptr<const Lineage> lineage) { lineage_
 template <class T> GraphBuilder::Names& GraphBuilder::namesOf(const std::vector<std::shared_ptr<const T>>& things, std::optional<Names>& names) {
     if (!names) {
         names.emplace();
+        names->taken.reserve(2 * things.size());
         for (const auto& thing : things)
             names->taken.insert(thing->name);
     }
@@ -57,9 +58,12 @@ std::string GraphBuilder::Names::unique(const std::string& wanted, const char* s
 ValueId GraphBuilder::addValue(const std::string& name, TensorType type) {
     Names& names = namesOf(values_, valueNames_);
     auto value = std::make_shared<Value>();
-    value->name = names.unique(name, "value");
+    value->name = name;
     value->type = std::move(type);
-    names.taken.insert(value->name);
+    if (name.empty() || !names.taken.insert(value->name).second) {
+        value->name = names.unique(name, "value");
+        names.taken.insert(value->name);
+    }
     values_.push_back(std::move(value));
     return ValueId(static_cast<std::int64_t>(values_.size()) - 1);
 }
@@ -91,9 +95,11 @@ ValueId GraphBuilder::addConstant(const std::string& name, Tensor tensor) {
 
 NodeId GraphBuilder::addNode(Node node) {
     Names& names = namesOf(nodes_, nodeNames_);
-    node.name = names.unique(node.name, node.op.c_str());
     auto added = std::make_shared<Node>(std::move(node));
-    names.taken.insert(added->name);
+    if (added->name.empty() || !names.taken.insert(added->name).second) {
+        added->name = names.unique(added->name, added->op.c_str());
+        names.taken.insert(added->name);
+    }
     for (std::size_t i = 0; i < added->outputs.size(); ++i)
         if (const ValueId output = added->outputs[i]; output.valid()) { // most likely, so that build() need not copy
             own(values_[output.index()]).producer = NodeId(static_cast<std::int64_t>(nodes_.size()));

@@ -153,6 +153,7 @@ class GraphReader {
 public:
     GraphReader(onnx::GraphProto& proto, const ReaderContext& context, const GraphReader* outer)
         : proto_(proto), context_(context), outer_(outer), builder_(graphName(proto)) {
+        ids_.reserve(static_cast<std::size_t>(proto.node_size() + proto.initializer_size()));
         if (!outer && context.defaults)
             listed_.emplace(proto);
     }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <malloc.h>
 #include <set>
 
 #include <google/protobuf/io/coded_stream.h>
@@ -226,18 +225,10 @@ std::filesystem::path folderOf(const std::filesystem::path& path) {
     return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-// The message of a model of very many nodes leaves its memory behind in small pieces.
-Result<Graph> withoutRemains(Result<Graph> graph) {
-    constexpr std::size_t kMany = 100'000;
-    if (graph.ok() && graph->nodeCount() > kMany)
-        ::malloc_trim(0);
-    return graph;
-}
-
 } // namespace
 
 Result<Graph> importOnnx(const std::filesystem::path& path, const ImportOptions& options) {
-    return withoutRemains(guarded(path.string(), [&]() -> Result<Graph> {
+    return guarded(path.string(), [&]() -> Result<Graph> {
         TS_ASSIGN(const InputFile file, InputFile::open(path));
         TS_TRY(checkKind(file, path));
         onnx::ModelProto model;
@@ -246,7 +237,7 @@ Result<Graph> importOnnx(const std::filesystem::path& path, const ImportOptions&
             return parsed.error().kind == ErrorKind::input && file.size() > 0 ? notAModel(mapped.bytes) : parsed.error();
         }
         return readModel(model, folderOf(path), options);
-    }));
+    });
 }
 
 Result<Graph> importOnnxBytes(std::span<const std::byte> bytes, const std::filesystem::path& folder,

@@ -49,7 +49,6 @@ private slots:
         add("compiling many nodes", many, compile);
         add("exporting many nodes", many, {"export", "MODEL", "--onnx", "out.onnx"});
         add("a search over many nodes", many, {"optimize", "MODEL", "--cost", "kernels"});
-        add("permutations", permutations(4096, 4), {"tasks", "MODEL"});
         add("generating rules", {}, {"rules", "generate", "--operators", "3"});
     }
     void endsAtOnce() {

@@ -60,6 +60,7 @@ private slots:
         QCOMPARE(made["cost_after"], made["cost_before"]);
         QCOMPARE(made["steps"].toInt(), 0);
         QVERIFY(made["rules"].toArray().isEmpty());
+        QVERIFY(made["check"].toObject()["max_rel_err"].isNull()); // nothing was compared
     }
 
     void withoutARule() {
