@@ -126,7 +126,7 @@ QWidget* devicesPanel() {
     auto* panel = new DevicesPanel;
     panel->setTracker({QStringLiteral("lab.example:9290"), QStringLiteral("token"), QStringLiteral("lab.pem"), false});
     panel->setState(DevicesPanel::State::on);
-    DeviceEntry free{QStringLiteral("10.0.0.7:9300"), QStringLiteral("epyc, avx512"), QStringLiteral("rack 1"), QStringLiteral("AMD EPYC 9354"), 32, 96, 3300, 390, {}, 0, 0};
+    DeviceEntry free{QStringLiteral("10.0.0.7:9300"), QStringLiteral("epyc, avx512"), QStringLiteral("rack 1"), QStringLiteral("AMD EPYC 9354"), QStringLiteral("full"), 32, 96, 3300, 390, {}, 0, 0};
     DeviceEntry taken = free;
     taken.key = QStringLiteral("10.0.0.8:9300");
     taken.name = QStringLiteral("rack 2");
