@@ -61,6 +61,14 @@ Result<std::vector<fs::path>> filesIn(const fs::path& folder) {
     return files;
 }
 
+Status removeAll(const std::vector<fs::path>& files) {
+    std::error_code error;
+    for (const fs::path& file : files)
+        if (!fs::remove(file, error) && error)
+            return ioError("the file " + file.string() + " cannot be removed: " + error.message());
+    return {};
+}
+
 } // namespace
 
 PartFolder::State::~State() {
@@ -128,6 +136,8 @@ Status PartFolder::takeStock() {
             ::unlink(file.c_str());
         else if (footer == footerOf(std::span(bytes).first(size)))
             state_->sizes[file.stem().string()] = size;
+        else
+            state_->torn.push_back(file);
     }
     resumed_ = !state_->sizes.empty();
     return {};
@@ -171,13 +181,13 @@ Status PartFolder::remove() {
     std::vector<fs::path> files;
     for (const auto& [name, size] : state_->sizes)
         files.push_back(file(name));
-    files.insert(files.end(), {path_ / kPurpose, path_ / kLock}); // after the parts: a kill leaves a folder that is known as ours
-    std::error_code error;
-    for (const fs::path& file : files)
-        if (!fs::remove(file, error) && error)
-            return ioError("the file " + file.string() + " cannot be removed: " + error.message());
-    ::rmdir(path_.c_str()); // stays if there is something else in it
+    TS_TRY(removeAll(files));
     state_->sizes.clear();
+    std::error_code error;
+    if (std::ranges::any_of(state_->torn, [&](const fs::path& file) { return fs::exists(file, error); }))
+        return {}; // the purpose stays, so that the folder is known as ours the next time
+    TS_TRY(removeAll({path_ / kPurpose, path_ / kLock}));
+    ::rmdir(path_.c_str()); // stays if there is something else in it
     return {};
 }
 

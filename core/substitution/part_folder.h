@@ -39,6 +39,7 @@ private:
     struct State {
         mutable std::mutex mutex;
         std::map<std::string, std::size_t> sizes; // of the parts' contents
+        std::vector<std::filesystem::path> torn;  // found when it was opened
         int lock = -1;
         ~State();
     };

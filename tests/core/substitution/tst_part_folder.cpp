@@ -138,6 +138,16 @@ private slots:
         QVERIFY(again.remove().ok() && !QFile::exists(folder_));
     }
 
+    // A part that nobody wanted again.
+    void foldersWithTornPartsStayOurs() {
+        QVERIFY(opened().write("one", bytesOf("first")).ok());
+        QVERIFY(QFile::resize(file("one.part"), 5));
+        QVERIFY(opened().remove().ok() && QFile::exists(file("one.part")));
+        PartFolder again = opened();
+        QVERIFY(!again.has("one") && again.write("one", bytesOf("first")).ok());
+        QVERIFY(again.remove().ok() && !QFile::exists(folder_));
+    }
+
     void saysWhatCannotBeMade() {
         QVERIFY(QDir().mkpath(temporary_.filePath("run")));
         QFile file(temporary_.filePath("run/file"));
