@@ -386,10 +386,9 @@ private:
                 ++done;
             }
         };
-        {
-            const auto helpers = startHelpers(static_cast<std::size_t>(std::max(1, options_.compileThreads)) - 1, work);
-            work(0);
-        }
+        auto helpers = startHelpers(static_cast<std::size_t>(std::max(1, options_.compileThreads)) - 1, work);
+        work(0);
+        helpers.join();
         for (const Status& result : results)
             TS_TRY(result);
         if (std::ranges::none_of(pending_, [](const PendingKernel& kernel) { return loops::uses(kernel.scheduled.nest, loops::Op::dot4); }))

@@ -150,8 +150,9 @@ void TunerLane::build(BatchUnderWay& batch) const {
             batch.builds[i] = batch.search->problem().tryBuild(batch.open[i], context_.stop);
     };
     const std::size_t threads = std::min<std::size_t>(static_cast<std::size_t>(context_.builders), batch.open.size());
-    const auto others = startHelpers(std::max<std::size_t>(threads, 1) - 1, work);
+    auto others = startHelpers(std::max<std::size_t>(threads, 1) - 1, work);
     work(0);
+    others.join();
 }
 
 Status TunerLane::measure(BatchUnderWay& batch) {

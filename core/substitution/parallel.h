@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -25,9 +26,16 @@ inline Status inParallel(std::size_t count, int threads, const StopToken& stop, 
     std::condition_variable ended;
     std::optional<Error> error; // the first
     std::size_t running = static_cast<std::size_t>(std::max(1, threads));
+    const auto tried = [&](std::size_t i) -> Status {
+        try {
+            return part(i);
+        } catch (const std::bad_alloc&) {
+            return ioError("out of memory");
+        }
+    };
     const auto work = [&](std::size_t) {
         for (std::size_t i = next++; i < count && !stop.stopRequested(); i = next++)
-            if (const Status status = part(i); !status.ok()) {
+            if (const Status status = tried(i); !status.ok()) {
                 next = count;
                 const std::lock_guard lock(mutex);
                 if (!error)
@@ -44,7 +52,7 @@ inline Status inParallel(std::size_t count, int threads, const StopToken& stop, 
             const std::lock_guard lock(mutex);
             running -= wanted - pool.size();
         }
-        if (pool.empty()) {
+        if (pool.size() == 0) {
             ++running;
             work(0);
         }

@@ -27,8 +27,9 @@ template <class F> void forEachRule(std::size_t count, const std::string& phase,
                 work.report(phase, static_cast<double>(done) / static_cast<double>(count), std::to_string(done) + " of " + std::to_string(count));
         }
     };
-    const auto helpers = startHelpers(threadsFor(threads) - 1, run);
+    auto helpers = startHelpers(threadsFor(threads) - 1, run);
     run(0);
+    helpers.join();
 }
 
 } // namespace tunesmith

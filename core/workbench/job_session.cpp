@@ -384,7 +384,14 @@ Status JobSession::failUnread(Job& job) {
 }
 
 void JobSession::work(Job& job) {
-    auto end = endOf(job);
+    const auto ended = [&]() -> Result<JobEnd> {
+        try {
+            return endOf(job);
+        } catch (const std::exception& failure) { // memory or threads that there are not: this job's trouble, not that of the others
+            return ioError(failure.what());
+        }
+    };
+    auto end = ended();
     board_.end(job.board);
     const std::lock_guard lock(mutex_);
     TunedJob& result = job.result;

@@ -148,8 +148,9 @@ std::vector<ProblemSearch::Build> ProblemSearch::build(const std::vector<Config>
                 builds[i].error = built.error();
         }
     };
-    const auto others = startHelpers(std::min(options_.builders, std::max<std::size_t>(configs.size(), 1)) - 1, work);
+    auto others = startHelpers(std::min(options_.builders, std::max<std::size_t>(configs.size(), 1)) - 1, work);
     work(0);
+    others.join();
     return builds;
 }
 
