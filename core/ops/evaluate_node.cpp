@@ -16,7 +16,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
 
 std::string where(const Node& node) { return "node '" + node.name + "' (" + node.op + ")"; }
 
-Status checkMemory(const Node& node, const std::vector<TensorType>& outputs, std::int64_t limit) {
+Status checkMemory(const Operator& op, const Node& node, const std::vector<TensorType>& outputs, std::int64_t limit) {
     std::int64_t total = 0;
     for (const TensorType& type : outputs) {
         if (!type.isStatic())
@@ -25,9 +25,9 @@ Status checkMemory(const Node& node, const std::vector<TensorType>& outputs, std
         if (!bytes || *bytes > kMostBytes - total || (limit > 0 && *bytes > limit - total))
             return inputError(where(node) + ": a result of type " + type.text() + " does not fit into memory");
         total += *bytes;
-        TS_TRY(checkValueMemory(where(node) + ": a result of type " + type.text(), total));
     }
-    return {};
+    const bool shares = op.fusion == Fusion::alias; // the bytes of its input
+    return shares || total == 0 ? Status() : checkValueMemory(where(node) + ": a result of type " + outputs.front().text(), total);
 }
 
 Result<std::vector<TensorType>> concreteTypes(const Operator& op, const Node& node, std::int64_t opset,
@@ -67,7 +67,7 @@ Result<std::vector<Tensor>> evaluateUnguarded(const Node& node, std::int64_t ops
     TS_ASSIGN(const std::vector<TensorType> types, concreteTypes(*op, node, opset, inputs));
     if (std::ranges::any_of(types, &TensorType::nestsTooDeep))
         return inputError(where(node) + ": sequences or optional values lie too deep within each other");
-    TS_TRY(checkMemory(node, types, options.memoryLimit));
+    TS_TRY(checkMemory(*op, node, types, options.memoryLimit));
     EvalContext context(node, opset, inputs);
     context.runBody = options.runBody;
     TS_TRY(op->eval(context));

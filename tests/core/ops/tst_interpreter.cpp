@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include "core/base/memory_budget.h"
 #include "core/graph/graph_builder.h"
+#include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
 
 using namespace tunesmith;
@@ -15,6 +17,7 @@ private slots:
     void unknownOperatorIsNamed();
     void stops();
     void memoryLimit();
+    void sharedBytesNeedNoMemory();
     void nanPassesThrough();
     void emptyTensors();
     void branches();
@@ -102,6 +105,18 @@ void InterpreterTest::memoryLimit() {
     const auto result = Interpreter(addModel()).run(std::vector<Tensor>{floats({1, 2}, {1, 2}), floats({1, 2}, {1, 2})}, options);
     QVERIFY(!result.ok());
     QVERIFY(QString::fromStdString(result.error().message).contains("'sum'"));
+}
+
+void InterpreterTest::sharedBytesNeedNoMemory() {
+    GraphBuilder builder("flat");
+    const ValueId x = builder.addInput("x", TensorType(DType::f32, Shape{1024, 1024}));
+    builder.setOutputs({builder.add("Flatten", {builder.add("Identity", {x})})});
+    const Graph flat = *inferShapes(*builder.build());
+    const std::vector<Tensor> inputs{Tensor::zeros(DType::f32, {1024, 1024})};
+    limitValueMemory(usedValueMemory() + (1 << 20)); // a quarter of x
+    const auto result = Interpreter(flat).run(inputs);
+    limitValueMemory(std::int64_t(1) << 40);
+    QVERIFY2(result.ok(), result.ok() ? "" : result.error().message.c_str());
 }
 
 void InterpreterTest::nanPassesThrough() {
