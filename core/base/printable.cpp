@@ -68,7 +68,7 @@ std::string cleaned(std::string_view text, bool lines) {
     while (!text.empty()) {
         const Decoded next = decode(text);
         const bool valid = next.point != kInvalid || next.bytes > 1;
-        if (valid && (!steers(next.point) || (lines && next.point == '\n')))
+        if (valid && (!steers(next.point) || (lines && (next.point == '\n' || next.point == '\t'))))
             out.append(text.substr(0, next.bytes));
         else
             addEscaped(out, next.point);

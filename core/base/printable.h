@@ -9,6 +9,6 @@ namespace tunesmith {
 // how the rest is read becomes visible: control characters, marks of direction, line separators, invisible characters, as \u202e (also
 // within JSON, where it means the same), and each byte that is not UTF-8 as \ufffd.
 std::string printable(std::string_view text);      // one line
-std::string printableLines(std::string_view text); // ends of lines stay
+std::string printableLines(std::string_view text); // ends of lines and tabs stay
 
 } // namespace tunesmith

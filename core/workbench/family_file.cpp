@@ -165,7 +165,9 @@ Result<FamilyInfo> readFamily(const std::filesystem::path& folder) {
     std::ostringstream text;
     text << file.rdbuf();
     try {
-        const json document = parseJson<json>(text.str());
+        if (jsonNestsTooDeep(text.str()))
+            return inputError("'" + path.string() + "' is damaged: it nests too deep; export the modules again");
+        const json document = json::parse(text.str());
         if (const int format = document.at(kMarker).get<int>(); format > kFormat)
             return inputError("'" + path.string() + "' was written by a newer Tunesmith (format " +
                               std::to_string(format) + ")");

@@ -46,7 +46,7 @@ private slots:
 
     void linesStayWhereAsked() {
         QCOMPARE(printable("a\nb"), "a\\u000ab");
-        QCOMPARE(printableLines("a\nb\r\n"), "a\nb\\u000d\n");
+        QCOMPARE(printableLines("\ta\nb\r\n"), "\ta\nb\\u000d\n");
     }
 
     void logsAreClean() {
