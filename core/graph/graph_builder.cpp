@@ -2,6 +2,7 @@
 #include "core/graph/graph_builder.h"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <queue>
 #include <span>
@@ -25,6 +26,7 @@ template <class T> T& GraphBuilder::own(std::shared_ptr<const T>& thing) {
             replaced_.push_back(thing);
         thing = std::make_shared<T>(*thing);
     }
+    std::atomic_thread_fence(std::memory_order_acquire); // what others read of it, they have read before they let go
     return const_cast<T&>(*thing); // it was made here, and not as a constant
 }
 
