@@ -294,9 +294,9 @@ private slots:
         QTest::newRow("server without a key") << QStringList{"server", "--tracker", "127.0.0.1:1"} << 2;
         QTest::newRow("device without a tracker") << QStringList{"tune", "mlp", "--device", "cpu"} << 2;
         QTest::newRow("mock times without a mock") << QStringList{"server", "--tracker", "127.0.0.1:1", "--key", "cpu", "--build-ms", "3"} << 2;
-        QTest::newRow("no address") << QStringList{"tracker", "--listen", "nowhere"} << 1;
-        QTest::newRow("no cores") << QStringList{"server", "--tracker", "127.0.0.1:1", "--key", "cpu", "--cores", "3-1"} << 1;
-        QTest::newRow("cores that are none") << QStringList{"server", "--tracker", "127.0.0.1:1", "--key", "cpu", "--cores", "1,,2"} << 1;
+        QTest::newRow("no address") << QStringList{"tracker", "--listen", "nowhere"} << 2;
+        QTest::newRow("no cores") << QStringList{"server", "--tracker", "127.0.0.1:1", "--key", "cpu", "--cores", "3-1"} << 2;
+        QTest::newRow("cores that are none") << QStringList{"server", "--tracker", "127.0.0.1:1", "--key", "cpu", "--cores", "1,,2"} << 2;
         QTest::newRow("layouts") << QStringList{"tune", "mlp", "--device", "cpu", "--tracker", "127.0.0.1:1", "--layouts"} << 1;
         QTest::newRow("no tracker there") << QStringList{"devices", "--tracker", "127.0.0.1:1"} << 1;
         QTest::newRow("certificate without its key") << QStringList{"tracker", "--listen", "127.0.0.1:0", "--cert", "/etc/hostname"} << 1;
