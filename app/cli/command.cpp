@@ -64,12 +64,12 @@ void Session::addMemory(CLI::App& command) {
 
 // The program itself and what it keeps beside values take memory, too.
 void Session::boundMemory() const {
-    constexpr std::int64_t kBesideValues = std::int64_t{1} << 30;
+    constexpr std::int64_t kBesideValues = std::int64_t{1} << 30; // also what is only reserved, as stacks of threads
     if (std::ranges::none_of(modelCommands_, [](const CLI::App* command) { return command->parsed(); }))
         return;
     if (memory_ > 0)
         limitValueMemory(memory_);
-    limitProcessMemory(memory_ > 0 ? memory_ + kBesideValues : availableMemory());
+    limitProcessMemory((memory_ > 0 ? memory_ : availableMemory()) + kBesideValues);
 }
 
 Session::~Session() { setLogSink({}); }
