@@ -6,6 +6,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
+#include <functional>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
@@ -48,6 +49,9 @@ Status exportTo(const fs::path& folder, const std::string& text) {
     return staging.commit();
 }
 
+enum class Ran { killed, whole, untraced };
+
+#if defined(__x86_64__)
 bool changesDisk(unsigned long long number, unsigned long long flags) {
     switch (number) {
     case SYS_rename:
@@ -67,29 +71,38 @@ bool changesDisk(unsigned long long number, unsigned long long flags) {
     }
 }
 
-// Runs this program's export up to the step before which it is killed. False: it ended before. A file system that cannot exchange
+constexpr int kRefused = 99; // a system that lets nobody trace
+
+// Runs this program's export up to a step, before which it is killed or `meanwhile` is called. A file system that cannot exchange
 // folders is one where that call fails.
-bool exportUpTo(const fs::path& folder, int step, bool canExchange) {
+Ran exportUpTo(const fs::path& folder, int step, bool canExchange, const std::function<void()>& meanwhile = {}) {
     const pid_t child = ::fork();
     if (child == 0) {
-        ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+        if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0)
+            ::_exit(kRefused);
         ::raise(SIGSTOP);
         ::_exit(exportTo(folder, "new").ok() ? 0 : 1);
     }
     int status = 0;
-    ::waitpid(child, &status, 0);
+    if (child < 0 || ::waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
+        return Ran::untraced;
     ::ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
     bool entering = true, refused = false;
     for (;;) {
         ::ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
         if (::waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
-            return false;
+            return Ran::whole;
         user_regs_struct registers{};
         ::ptrace(PTRACE_GETREGS, child, nullptr, &registers);
-        if (entering && changesDisk(registers.orig_rax, registers.rdx) && --step < 0) {
+        if (entering && changesDisk(registers.orig_rax, registers.rdx) && step-- == 0) {
+            if (meanwhile) {
+                meanwhile();
+                entering = false;
+                continue;
+            }
             ::kill(child, SIGKILL);
             ::waitpid(child, &status, 0);
-            return true;
+            return Ran::killed;
         }
         if (entering && !canExchange && registers.orig_rax == SYS_renameat2 && registers.r8 != 0) {
             registers.orig_rax = ~0ULL;
@@ -102,6 +115,9 @@ bool exportUpTo(const fs::path& folder, int step, bool canExchange) {
         entering = !entering;
     }
 }
+#else // the registers of a system call have other names elsewhere
+Ran exportUpTo(const fs::path&, int, bool, const std::function<void()>& = {}) { return Ran::untraced; }
+#endif
 
 // The export that is there, if it is whole.
 std::string exportAt(const fs::path& folder) {
@@ -147,12 +163,14 @@ private slots:
     }
     void killedAtEachStep() {
         QFETCH(bool, canExchange);
-        bool killed = true;
+        Ran ran = Ran::killed;
         std::set<std::string> seen;
-        for (int step = 0; killed; ++step) {
+        for (int step = 0; ran == Ran::killed; ++step) {
             REQUIRE_OK(exportTo(target_, "old"));
             addForeign();
-            killed = exportUpTo(target_, step, canExchange);
+            ran = exportUpTo(target_, step, canExchange);
+            if (ran == Ran::untraced)
+                QSKIP("nobody may trace here");
             const std::string found = exportAt(target_);
             seen.insert(found);
             QVERIFY2(found == "old" || found == "new" || (found.empty() && !canExchange), qPrintable(QString("%1 after %2").arg(found.c_str()).arg(step)));
@@ -166,10 +184,12 @@ private slots:
     }
 
     void killedWhereNothingWas() {
-        bool killed = true;
-        for (int step = 0; killed; ++step) {
+        Ran ran = Ran::killed;
+        for (int step = 0; ran == Ran::killed; ++step) {
             fs::create_directory(parent_);
-            killed = exportUpTo(target_, step, true);
+            ran = exportUpTo(target_, step, true);
+            if (ran == Ran::untraced)
+                QSKIP("nobody may trace here");
             QVERIFY(!fs::exists(target_) || exportAt(target_) == "new");
             REQUIRE_OK(exportTo(target_, "next"));
             QCOMPARE(std::distance(fs::directory_iterator(parent_), {}), 1);
