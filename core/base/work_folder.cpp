@@ -38,6 +38,11 @@ void removeWhole(const fs::path& folder) {
     ::rmdir(folder.c_str());
 }
 
+bool holdsForeign(const fs::path& folder) {
+    struct stat facts {};
+    return ::lstat((folder / WorkFolder::kForeign).c_str(), &facts) == 0;
+}
+
 bool isOwnFolder(const fs::path& path) {
     struct stat facts {};
     return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid();
@@ -98,12 +103,8 @@ std::vector<WorkFolder> WorkFolder::abandoned(const fs::path& parent, const std:
     return found;
 }
 
-void WorkFolder::leave() {
-    path_.clear();
-}
-
 WorkFolder::~WorkFolder() {
-    if (!path_.empty())
+    if (!path_.empty() && !holdsForeign(path_))
         removeWhole(path_);
     if (lock_ >= 0)
         ::close(lock_);

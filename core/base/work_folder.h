@@ -11,8 +11,10 @@ namespace tunesmith {
 
 // A folder for files that go with this object. A lock file in it says that it is ours and that its maker lives: a folder without one is
 // never removed, whatever its name, and one whose lock is free is what a killed program left. Links in it are removed, not followed.
+// What lies in it under the name kForeign is somebody else's: while it is there, the folder stays, as if this program was killed.
 class WorkFolder {
 public:
+    static constexpr const char* kForeign = "replaced";
     // PREFIX and six characters, in `parent`.
     static Result<WorkFolder> create(const std::filesystem::path& parent, const std::string& prefix);
     // The folders that killed programs of this user left there: ours from now on, so that they go with the result.
@@ -23,7 +25,6 @@ public:
     ~WorkFolder();
 
     const std::filesystem::path& path() const { return path_; }
-    void leave(); // what is in it stays, as if this program was killed
 
 private:
     WorkFolder(std::filesystem::path path, int lock) : path_(std::move(path)), lock_(lock) {}

@@ -18,16 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Backwards, so that a "NAME.old" of an earlier time keeps its name when NAME becomes one.
-std::vector<std::string> namesIn(const fs::path& folder) {
-    std::error_code error;
-    std::vector<std::string> names;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-        names.push_back(entry->path().filename().string());
-    std::ranges::sort(names, std::greater());
-    return names;
-}
-
 bool isFolder(const fs::path& path) {
     std::error_code error;
     return fs::is_directory(fs::symlink_status(path, error));
@@ -41,17 +31,48 @@ public:
     }
 
     Status run() {
+        if (isFolder(old_))
+            emptyOld();
+        else
+            move(old_, now_);
+        return std::move(status_);
+    }
+
+private:
+    // What came into a folder after it was listed keeps that folder there.
+    void emptyOld() {
         moveForeign({});
         for (const ModuleFile& file : own_)
             if (found_.contains(file.name))
                 ::unlink((old_ / file.name).c_str());
         for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder)
             ::rmdir((old_ / *folder).c_str());
-        ::rmdir(old_.c_str());
-        return std::move(status_);
+        if (::rmdir(old_.c_str()) != 0)
+            notEmptied(old_, errno);
     }
 
-private:
+    // The first failure counts. What is gone, somebody else has moved.
+    void failed(const std::string& problem, int error, const std::string& remedy) {
+        if (error != ENOENT && status_.ok())
+            status_ = ioError(problem + " (" + std::strerror(error) + "); " + remedy);
+    }
+
+    void notEmptied(const fs::path& folder, int error) {
+        failed("'" + folder.string() + "' holds files that could not be moved", error, "move them to '" + now_.string() + "'");
+    }
+
+    // Backwards, so that a "NAME.old" of an earlier time keeps its name when NAME becomes one.
+    std::vector<std::string> namesIn(const fs::path& folder) {
+        std::error_code error;
+        std::vector<std::string> names;
+        for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+            names.push_back(entry->path().filename().string());
+        if (error)
+            notEmptied(folder, error.value());
+        std::ranges::sort(names, std::greater());
+        return names;
+    }
+
     bool holdsOwn(const std::string& folder) const {
         const auto first = byName_.lower_bound(folder + "/");
         return first != byName_.end() && first->first.starts_with(folder + "/");
@@ -93,8 +114,8 @@ private:
         }
         for (int number = 1; error == EEXIST; ++number)
             error = renameToFree(from, to.string() + (number == 1 ? ".old" : ".old-" + std::to_string(number)));
-        if (error != 0 && error != ENOENT && status_.ok()) // what is gone, somebody else has moved
-            status_ = ioError("'" + to.string() + "' had to stay in '" + from.string() + "' (" + std::strerror(error) + "); move it back");
+        if (error != 0)
+            failed("'" + to.string() + "' had to stay in '" + from.string() + "'", error, "move it back");
     }
 
     const fs::path &old_, &now_;

@@ -63,7 +63,7 @@ int writeAll(int descriptor, std::span<const std::byte> bytes) {
 }
 
 // In the hidden folder: what is being made, which is all ours, and what was replaced.
-constexpr const char *kMade = "made", *kReplaced = "replaced";
+constexpr const char *kMade = "made", *kReplaced = WorkFolder::kForeign;
 
 std::string hiddenPrefix(const fs::path& target) { return "." + target.filename().string() + ".tunesmith-"; }
 
@@ -85,14 +85,12 @@ Result<fs::path> placeOf(const fs::path& folder, const ListOwnFiles& list) {
 // Does the rest of a killed export: a folder that it took away comes back, what is the user's goes to its place.
 void finishKilled(const fs::path& target, const ListOwnFiles& list) {
     std::error_code error;
-    for (WorkFolder& work : WorkFolder::abandoned(target.parent_path(), hiddenPrefix(target))) {
+    for (const WorkFolder& work : WorkFolder::abandoned(target.parent_path(), hiddenPrefix(target))) {
         const fs::path replaced = work.path() / kReplaced;
         if (!fs::exists(fs::symlink_status(replaced, error)) || renameToFree(replaced, target) == 0)
             continue;
-        if (const Status settled = settleReplaced(replaced, target, list); !settled.ok()) {
+        if (const Status settled = settleReplaced(replaced, target, list); !settled.ok())
             logMessage(LogLevel::warning, settled.error().message);
-            work.leave();
-        }
     }
 }
 
@@ -188,19 +186,16 @@ Status StagingFolder::replace() {
     if (::rename(staging_.c_str(), target_.c_str()) == 0)
         return {};
     error = errno;
-    if (::rename(replaced.c_str(), target_.c_str()) != 0)
-        work_->leave();
+    ::rename(replaced.c_str(), target_.c_str());
     return cannotWrite(target_, error);
 }
 
 Status StagingFolder::settle() {
     const fs::path replaced = work_->path() / kReplaced;
     std::error_code error;
-    if (!fs::exists(replaced, error))
+    if (!fs::exists(fs::symlink_status(replaced, error)))
         return {};
     const Status settled = settleReplaced(replaced, target_, list_);
-    if (!settled.ok())
-        work_->leave();
     return settled.ok() ? settled : Status(settled.error().within("the module is in '" + target_.string() + "'"));
 }
 

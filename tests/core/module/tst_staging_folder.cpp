@@ -2,6 +2,7 @@
 // Kills an export before each of its steps on the disk: the old folder or the new one is there, and nothing of the user's is lost.
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -149,6 +150,9 @@ class TestStagingFolder : public QObject {
         QCOMPARE(std::distance(fs::directory_iterator(target_ / "example"), {}), 3); // nothing left over
         QCOMPARE(std::distance(fs::directory_iterator(parent_), {}), 1);
     }
+    std::ptrdiff_t lateFiles() const {
+        return std::count_if(fs::recursive_directory_iterator(parent_), {}, [](const auto& entry) { return entry.path().filename() == "late"; });
+    }
 
 private slots:
     void init() {
@@ -193,6 +197,52 @@ private slots:
             QVERIFY(!fs::exists(target_) || exportAt(target_) == "new");
             REQUIRE_OK(exportTo(target_, "next"));
             QCOMPARE(std::distance(fs::directory_iterator(parent_), {}), 1);
+            fs::remove_all(parent_);
+        }
+    }
+
+    // The user writes into the old folder while it is being taken away.
+    void lateFilesAreKept() {
+        std::ptrdiff_t most = 0;
+        bool stopped = true;
+        for (int step = 0; std::exchange(stopped, false); ++step) {
+            REQUIRE_OK(exportTo(target_, "old"));
+            std::ptrdiff_t added = 0;
+            const Ran ran = exportUpTo(target_, step, true, [&] {
+                stopped = true;
+                std::vector<fs::path> folders;
+                for (const auto& entry : fs::recursive_directory_iterator(parent_))
+                    if (entry.is_directory() && entry.path().native().find("/replaced") != std::string::npos)
+                        folders.push_back(entry.path());
+                for (const fs::path& folder : folders)
+                    added += (std::ofstream(folder / "late") << "late").good();
+            });
+            if (ran == Ran::untraced)
+                QSKIP("nobody may trace here");
+            most = std::max(most, added);
+            REQUIRE_OK(exportTo(target_, "next"));
+            QCOMPARE(exportAt(target_), "next");
+            QVERIFY2(lateFiles() == added, qPrintable(QString("%1 of %2 after %3").arg(lateFiles()).arg(added).arg(step)));
+            fs::remove_all(parent_);
+        }
+        QCOMPARE(most, 2); // in the folder and in the one in it
+    }
+
+    // The user makes something where there was nothing when the export began.
+    void whatAppearsInThePlaceIsKept() {
+        for (const bool link : {false, true}) {
+            auto staging = StagingFolder::create(target_, listOf);
+            REQUIRE_OK(staging);
+            for (const QString& name : kOwn)
+                REQUIRE_OK(staging->write(name.toStdString(), std::string_view("new")));
+            if (link)
+                fs::create_symlink("nowhere", target_);
+            else
+                std::ofstream(target_) << "mine";
+            REQUIRE_OK(staging->commit());
+            QCOMPARE(exportAt(target_), "new");
+            const fs::path moved = parent_ / "module.old";
+            QVERIFY(link ? fs::read_symlink(moved) == "nowhere" : textOf(moved) == "mine");
             fs::remove_all(parent_);
         }
     }
