@@ -67,19 +67,21 @@ constexpr const char *kMade = "made", *kReplaced = WorkFolder::kForeign;
 
 std::string hiddenPrefix(const fs::path& target) { return "." + target.filename().string() + ".tunesmith-"; }
 
+// As the system reads the path: "link/.." is the parent of the folder that the link names.
 Result<fs::path> placeOf(const fs::path& folder, const ListOwnFiles& list) {
     std::error_code error;
-    const auto status = fs::symlink_status(folder, error);
-    if (fs::is_symlink(status)) {
-        const fs::path named = fs::canonical(folder, error);
-        return error ? inputError(folder.string() + " is a link to what is not there; name the folder itself") : placeOf(named, list);
-    }
+    const fs::path found = fs::weakly_canonical(fs::absolute(folder, error), error);
+    if (error && error != std::errc::too_many_symbolic_link_levels)
+        return cannotWrite(folder, error.value());
+    const fs::path place = found.has_filename() ? found : found.parent_path();
+    const auto status = fs::symlink_status(place, error);
+    if (place.empty() || fs::is_symlink(status))
+        return inputError(folder.string() + " is a link to what is not there; name the folder itself");
     if (fs::exists(status) && !fs::is_directory(status))
         return inputError(folder.string() + " is a file; name a folder for the module");
-    if (fs::exists(status) && !fs::is_empty(folder, error) && !list(folder))
+    if (fs::exists(status) && !fs::is_empty(place, error) && !list(place))
         return inputError(folder.string() + " holds other things than a module; name a new or empty folder");
-    const fs::path place = fs::absolute(folder, error).lexically_normal();
-    return place.has_filename() ? place : place.parent_path();
+    return place;
 }
 
 // Does the rest of a killed export: a folder that it took away comes back, what is the user's goes to its place.

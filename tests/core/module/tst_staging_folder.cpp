@@ -285,6 +285,22 @@ private slots:
         }
     }
 
+    // "link/.." is beside the folder that the link names, wherever the link lies.
+    void parentsOfLinksAreFollowed() {
+        fs::create_directories(parent_ / "real/deep");
+        fs::create_directory_symlink(parent_ / "real/deep", parent_ / "link");
+        REQUIRE_OK(exportTo(target_, "old"));
+        for (const char* name : {"link/../module", "link/../module/", "link/../new/module"})
+            REQUIRE_OK(exportTo(parent_ / name, "new"));
+        QCOMPARE(exportAt(target_), "old");
+        QCOMPARE(exportAt(parent_ / "real/module"), "new");
+        QCOMPARE(exportAt(parent_ / "real/new/module"), "new");
+        std::ofstream(parent_ / "real/file") << "mine";
+        QVERIFY(!exportTo(parent_ / "link/../file", "new").ok());
+        QVERIFY(!exportTo(parent_ / "link/..", "new").ok());
+        QCOMPARE(std::distance(fs::directory_iterator(parent_ / "real"), {}), 4);
+    }
+
     void whatCannotBeMovedIsNamed() {
         if (::geteuid() == 0)
             QSKIP("root may move everything");
