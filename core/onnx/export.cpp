@@ -118,16 +118,42 @@ bool namesFile(const std::filesystem::path& model, const std::string& name) {
     return false;
 }
 
-// MODEL.data, and another name where that is a file which the model to be replaced does not name: then it is somebody else's.
-Result<std::filesystem::path> placeOfData(const std::filesystem::path& model) {
+// The data beside a model. A file of such a name that the model to be replaced does not name is somebody else's.
+struct DataPlaces {
+    std::filesystem::path free;                // MODEL.data or MODEL.data-2 and so on
+    std::vector<std::filesystem::path> before; // of the model to be replaced, which needs it until then
+};
+
+Result<DataPlaces> placesOfData(const std::filesystem::path& model) {
+    DataPlaces places;
     std::error_code error;
     for (int number = 1; number < 1000; ++number) {
         std::filesystem::path data = model;
         data += number == 1 ? ".data" : ".data-" + std::to_string(number);
-        if (!std::filesystem::exists(std::filesystem::symlink_status(data, error)) || namesFile(model, data.filename().string()))
-            return data;
+        const auto status = std::filesystem::symlink_status(data, error);
+        if (!std::filesystem::exists(status) && places.free.empty())
+            places.free = data;
+        else if (std::filesystem::is_regular_file(status) && namesFile(model, data.filename().string()))
+            places.before.push_back(data);
     }
+    if (!places.free.empty())
+        return places;
     return ioError("'" + model.string() + ".data' and 998 files like it are there; write the model to another folder");
+}
+
+// A kill between any two steps leaves the old model with its data or the new one with its own.
+Status commitBoth(AtomicFile& model, const ExternalSink& sink, const DataPlaces& places) {
+    TS_ASSIGN(AtomicFile data, AtomicFile::create(places.free));
+    TS_TRY(writeExternal(data, sink));
+    TS_TRY(data.commit());
+    const Status committed = model.commit();
+    std::error_code ignored;
+    if (!committed.ok())
+        std::filesystem::remove(places.free, ignored);
+    else
+        for (const auto& file : places.before)
+            std::filesystem::remove(file, ignored);
+    return committed;
 }
 
 // Gives what the second reader, if there is one, says.
@@ -137,10 +163,10 @@ Result<std::string> writeFiles(const Graph& graph, const std::filesystem::path& 
     const auto resolved = std::filesystem::canonical(target, notThereYet); // the data lies beside the file, not the link
     const std::filesystem::path& path = notThereYet ? target : resolved;
     std::optional<ExternalSink> sink;
-    std::filesystem::path dataPath;
+    DataPlaces places;
     if (weightBytes(graph) > options.inlineLimit) {
-        TS_ASSIGN(dataPath, placeOfData(path));
-        sink.emplace(dataPath.filename().string(), options.externalThreshold);
+        TS_ASSIGN(places, placesOfData(path));
+        sink.emplace(places.free.filename().string(), options.externalThreshold);
     }
     onnx::ModelProto model;
     TS_TRY(writeModel(graph, model, sink ? &*sink : nullptr));
@@ -150,12 +176,7 @@ Result<std::string> writeFiles(const Graph& graph, const std::filesystem::path& 
     if (reader) {
         TS_ASSIGN(said, reader(model));
     }
-    if (sink) {
-        TS_ASSIGN(AtomicFile data, AtomicFile::create(dataPath));
-        TS_TRY(writeExternal(data, *sink));
-        TS_TRY(data.commit());
-    }
-    TS_TRY(file.commit());
+    TS_TRY(sink ? commitBoth(file, *sink, places) : file.commit());
     return said;
 }
 

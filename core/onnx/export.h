@@ -15,7 +15,7 @@ namespace tunesmith {
 Result<std::vector<std::byte>> exportOnnxBytes(const Graph& graph);
 
 struct ExportOptions {
-    std::uint64_t inlineLimit = 1'900'000'000; // weights of more bytes go to the external data file NAME.data (or NAME.data-2: files of others stay)
+    std::uint64_t inlineLimit = 1'900'000'000; // weights of more bytes go to the external data file NAME.data (or NAME.data-2 and so on: the first free name)
     std::size_t externalThreshold = 1024;      // tensors of fewer bytes stay in the model all the same
 };
 
@@ -23,7 +23,8 @@ struct ExportOptions {
 // not left behind. Gives a sentence about what was checked.
 Result<std::string> exportCheckedOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
 
-// The file appears whole or not at all; an external data file beside it is put in place first.
+// The file appears whole or not at all; an external data file beside it is put in place first, under a name
+// that is free. The data of the model that was there goes last, so that a kill leaves one of both models with its own data.
 Status exportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
 
 } // namespace tunesmith
