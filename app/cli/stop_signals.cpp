@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "app/cli/command.h"
-#include "core/base/atomic_file.h"
+#include "core/base/unfinished.h"
 
 namespace tunesmith::cli {
 namespace {
@@ -38,7 +38,7 @@ void leave() {
         const bool terminal = isatty(STDERR_FILENO) == 1;
         std::fprintf(stderr, "%stunesmith-cli: cancelled\n", terminal ? "\r\033[K" : "");
     }
-    removeUnfinishedFiles();
+    removeUnfinished();
     _exit(kCancelled);
 }
 

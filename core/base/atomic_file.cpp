@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <mutex>
-#include <set>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "core/base/unfinished.h"
 
 namespace tunesmith {
 namespace {
@@ -28,30 +28,7 @@ std::filesystem::path temporaryBeside(const std::filesystem::path& target) {
            (".tunesmith-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".part");
 }
 
-// The temporary files of this process that no commit() has named.
-struct Unfinished {
-    std::mutex mutex;
-    std::set<std::filesystem::path> files;
-    bool ended = false; // no more are made
-
-    static Unfinished& all() {
-        static Unfinished unfinished;
-        return unfinished;
-    }
-    int open(const std::filesystem::path& file) {
-        const std::lock_guard lock(mutex);
-        if (ended)
-            return errno = EINTR, -1;
-        const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (descriptor >= 0)
-            files.insert(file);
-        return descriptor;
-    }
-    void forget(const std::filesystem::path& file) {
-        const std::lock_guard lock(mutex);
-        files.erase(file);
-    }
-};
+void removeFile(const std::filesystem::path& file) { ::unlink(file.c_str()); }
 
 // What is written to: a link is followed, so that the link itself survives.
 std::filesystem::path finalTarget(const std::filesystem::path& target) {
@@ -81,7 +58,7 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target) {
         file.descriptor_ = ::open(file.target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     } else {
         file.temporary_ = temporaryBeside(file.target_);
-        file.descriptor_ = Unfinished::all().open(file.temporary_);
+        file.descriptor_ = makeUnfinished(file.temporary_, removeFile, [&] { return ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
         if (file.descriptor_ >= 0 && std::filesystem::exists(status))
             ::fchmod(file.descriptor_, static_cast<mode_t>(status.permissions())); // who may read it
     }
@@ -104,8 +81,8 @@ AtomicFile::~AtomicFile() {
         ::close(descriptor_);
     if (temporary_.empty())
         return;
-    ::unlink(temporary_.c_str());
-    Unfinished::all().forget(temporary_);
+    removeFile(temporary_);
+    forgetUnfinished(temporary_);
 }
 
 Error AtomicFile::failure(int errorNumber) const {
@@ -133,17 +110,9 @@ Status AtomicFile::commit() {
         return {};
     if (::rename(temporary_.c_str(), target_.c_str()) != 0)
         return failure(errno);
-    Unfinished::all().forget(temporary_);
+    forgetUnfinished(temporary_);
     temporary_.clear();
     return {};
-}
-
-void removeUnfinishedFiles() {
-    Unfinished& unfinished = Unfinished::all();
-    const std::lock_guard lock(unfinished.mutex);
-    unfinished.ended = true;
-    for (const auto& file : unfinished.files)
-        ::unlink(file.c_str());
 }
 
 Result<InputFile> InputFile::open(const std::filesystem::path& path) {

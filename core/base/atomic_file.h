@@ -32,10 +32,6 @@ private:
     int descriptor_ = -1;
 };
 
-// Removes what AtomicFiles of this process have not committed. For a program that leaves without their destructors; from any thread,
-// once: what is created afterwards fails.
-void removeUnfinishedFiles();
-
 // "cannot read 'x': ..." and "cannot write 'x': ..." with the system's words for an errno.
 Error readFailure(const std::filesystem::path& path, int errorNumber);
 Error writeFailure(const std::filesystem::path& path, int errorNumber);

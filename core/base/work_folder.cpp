@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/unfinished.h"
+
 namespace tunesmith {
 namespace {
 
@@ -26,8 +28,15 @@ std::vector<fs::path> entriesOf(const fs::path& folder, const std::string& prefi
     return entries;
 }
 
+bool holdsForeign(const fs::path& folder) {
+    struct stat facts {};
+    return ::lstat((folder / WorkFolder::kForeign).c_str(), &facts) == 0;
+}
+
 // The lock goes last: a kill leaves nothing that looks like somebody else's.
 void removeWhole(const fs::path& folder) {
+    if (holdsForeign(folder))
+        return;
     std::error_code ignored;
     for (const fs::path& entry : entriesOf(folder))
         if (entry.filename() != kLock)
@@ -36,11 +45,6 @@ void removeWhole(const fs::path& folder) {
         return;
     ::unlink((folder / kLock).c_str());
     ::rmdir(folder.c_str());
-}
-
-bool holdsForeign(const fs::path& folder) {
-    struct stat facts {};
-    return ::lstat((folder / WorkFolder::kForeign).c_str(), &facts) == 0;
 }
 
 bool isOwnFolder(const fs::path& path) {
@@ -77,11 +81,12 @@ Result<WorkFolder> WorkFolder::create(const fs::path& parent, const std::string&
         std::string path = (parent / (prefix + std::string(kRandom))).string();
         if (!::mkdtemp(path.data()))
             return ioError("cannot make a folder in '" + parent.string() + "': " + std::strerror(errno));
-        const int lock = ::open((fs::path(path) / kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        const int lock = makeUnfinished(path, removeWhole, [&] { return ::open((fs::path(path) / kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); });
         if (lock >= 0 && (::flock(lock, LOCK_EX) != 0 || isStillThere(path, lock))) // where there are no locks, nobody cleans up
             return WorkFolder(path, lock);
         const int why = errno;
         if (lock >= 0) {
+            forgetUnfinished(path);
             ::close(lock);
         } else if (why != ENOENT) {
             ::rmdir(path.c_str());
@@ -104,8 +109,10 @@ std::vector<WorkFolder> WorkFolder::abandoned(const fs::path& parent, const std:
 }
 
 WorkFolder::~WorkFolder() {
-    if (!path_.empty() && !holdsForeign(path_))
+    if (!path_.empty()) {
         removeWhole(path_);
+        forgetUnfinished(path_);
+    }
     if (lock_ >= 0)
         ::close(lock_);
 }

@@ -13,6 +13,7 @@
 #include "core/base/atomic_file.h"
 #include "core/base/log.h"
 #include "core/base/mapped_ranges.h"
+#include "core/base/unfinished.h"
 #include "core/module/replaced_folder.h"
 
 namespace tunesmith {
@@ -159,6 +160,10 @@ Status StagingFolder::write(const std::string& name, std::string_view text) {
 }
 
 Status StagingFolder::commit() {
+    return doWhole([&] { return takePlace(); });
+}
+
+Status StagingFolder::takePlace() {
     TS_TRY(syncFolder(staging_));
     if (const int error = renameToFree(staging_, target_); error == EEXIST) {
         TS_TRY(replace());

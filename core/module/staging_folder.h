@@ -33,6 +33,7 @@ public:
 
 private:
     StagingFolder(std::filesystem::path target, ListOwnFiles list, WorkFolder work, std::vector<std::filesystem::path> madeParents);
+    Status takePlace();
     Status replace(); // an older export, which lies in the hidden folder then
     Status settle();
 

@@ -12,6 +12,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/mapped_ranges.h"
+#include "core/base/unfinished.h"
 #include "core/onnx/graph_writer.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/second_reader.h"
@@ -145,8 +146,10 @@ Result<DataPlaces> placesOfData(const std::filesystem::path& model) {
 Status commitBoth(AtomicFile& model, const ExternalSink& sink, const DataPlaces& places) {
     TS_ASSIGN(AtomicFile data, AtomicFile::create(places.free));
     TS_TRY(writeExternal(data, sink));
-    TS_TRY(data.commit());
-    const Status committed = model.commit();
+    const Status committed = doWhole([&]() -> Status {
+        TS_TRY(data.commit());
+        return model.commit();
+    });
     std::error_code ignored;
     if (!committed.ok())
         std::filesystem::remove(places.free, ignored);

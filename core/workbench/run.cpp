@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/base/atomic_file.h"
+#include "core/base/unfinished.h"
 #include "core/graph/graph_builder.h"
 #include "core/graph/npy.h"
 #include "core/module/worker_verbs.h"
@@ -85,9 +86,11 @@ Status write(const std::vector<RunOutput>& outputs) {
         TS_ASSIGN(AtomicFile file, stagedNpy(output.file, output.tensor));
         files.push_back(std::move(file));
     }
-    for (AtomicFile& file : files)
-        TS_TRY(file.commit());
-    return {};
+    return doWhole([&]() -> Status {
+        for (AtomicFile& file : files)
+            TS_TRY(file.commit());
+        return {};
+    });
 }
 
 // All of them or, when one cannot be written, none: what lies there under their names stays.
