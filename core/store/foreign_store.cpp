@@ -4,8 +4,11 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include "core/store/known_stores.h"
+#include "core/store/owner.h"
+#include "core/store/store.h"
 
 namespace tunesmith {
 namespace {
@@ -23,10 +26,28 @@ bool namesAnother(const fs::path& journal) {
     return file.good() && end == kMark;
 }
 
+// Version 5 has no such table.
+Result<bool> hasOrigin(Connection& connection) {
+    TS_ASSIGN(const auto tables, connection.number("SELECT count(*) FROM sqlite_schema WHERE name = 'origin'"));
+    return tables > 0;
+}
+
 Result<std::string> idOf(Connection& connection) {
-    TS_ASSIGN(auto row, connection.prepare("SELECT id FROM origin"));
+    TS_ASSIGN(const bool known, hasOrigin(connection));
+    if (!known)
+        return std::string();
+    TS_ASSIGN(auto row, connection.prepare("SELECT id FROM origin ORDER BY rowid"));
     TS_ASSIGN(const bool found, row.step());
     return found ? row.text(0) : std::string();
+}
+
+Result<bool> isMarked(Connection& connection, const std::string& mark) {
+    TS_ASSIGN(const bool possible, hasOrigin(connection));
+    if (!possible)
+        return false;
+    TS_ASSIGN(auto row, connection.prepare("SELECT 1 FROM origin WHERE id = ?"));
+    row.bind(mark);
+    return row.step();
 }
 
 // The part of an integrity check that takes a moment only: pages, cells, types of values, and, where the connection may write, the rules of
@@ -39,8 +60,30 @@ Status lookThrough(Connection& connection) {
     return said == "ok" ? Status() : Status(sqlite::damaged(connection.path(), said));
 }
 
+// A job whose program lives is in good hands.
 Status pauseJobs(Connection& connection) {
-    return connection.execute("UPDATE job SET wish = 'pause', detail = 'came with this store: resume it if it is to run' WHERE state IN ('QUEUED', 'RUNNING')");
+    std::vector<std::int64_t> waiting;
+    {
+        TS_ASSIGN(auto rows, connection.prepare("SELECT id, owner FROM job WHERE state IN ('QUEUED', 'RUNNING')"));
+        for (;;) {
+            TS_ASSIGN(const bool row, rows.step());
+            if (!row)
+                break;
+            if (!ownerAlive(rows.text(1)))
+                waiting.push_back(rows.integer(0));
+        }
+    }
+    for (const std::int64_t job : waiting) {
+        TS_ASSIGN(auto pause, connection.prepare("UPDATE job SET wish = 'pause', detail = 'came with this store: resume it if it is to run' WHERE id = ?"));
+        TS_TRY(pause.bind(job).run());
+    }
+    return {};
+}
+
+bool isDefaultStore(const std::string& path) {
+    std::error_code error;
+    const auto usual = defaultStorePath();
+    return usual.ok() && fs::equivalent(path, *usual, error);
 }
 
 } // namespace
@@ -61,31 +104,31 @@ Status checkCompanions(const std::string& path) {
 }
 
 Status meetToRead(Connection& connection) {
+    TS_ASSIGN(const bool met, isMarked(connection, storeMark(connection.path())));
     TS_ASSIGN(const std::string id, idOf(connection));
-    if (acquaintanceWith(connection.path(), id) != Acquaintance::none)
+    if (met || wasLookedThrough(connection.path(), id))
         return {};
     TS_TRY(lookThrough(connection));
-    rememberStore(connection.path(), id, Acquaintance::checked);
+    rememberLookedThrough(connection.path(), id);
     return {};
 }
 
+// The mark and the pause are one commit: jobs are paused once in the life of a file, whatever becomes of this user's folders.
 Status meetToWrite(Connection& connection) {
-    TS_ASSIGN(const std::string id, idOf(connection));
-    if (acquaintanceWith(connection.path(), id) == Acquaintance::own)
+    const std::string mark = storeMark(connection.path());
+    TS_ASSIGN(const bool met, isMarked(connection, mark));
+    if (met)
         return {};
     TS_TRY(lookThrough(connection));
-    TS_TRY(connection.transaction("IMMEDIATE", [&]() -> Status {
-        const bool metMeanwhile = acquaintanceWith(connection.path(), id) == Acquaintance::own; // whoever made it may have added jobs since
-        return metMeanwhile ? Status() : pauseJobs(connection);
-    }));
-    rememberStore(connection.path(), id, Acquaintance::own);
-    return {};
-}
-
-Status rememberNew(Connection& connection) {
-    TS_ASSIGN(const std::string id, idOf(connection));
-    rememberStore(connection.path(), id, Acquaintance::own);
-    return {};
+    return connection.transaction("IMMEDIATE", [&]() -> Status {
+        TS_ASSIGN(const bool metMeanwhile, isMarked(connection, mark)); // whoever made it may have added jobs since
+        if (metMeanwhile)
+            return {};
+        if (!isDefaultStore(connection.path()))
+            TS_TRY(pauseJobs(connection));
+        TS_ASSIGN(auto insert, connection.prepare("INSERT INTO origin VALUES (?)"));
+        return insert.bind(mark).run();
+    });
 }
 
 } // namespace tunesmith

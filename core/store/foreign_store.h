@@ -8,9 +8,9 @@ namespace tunesmith {
 // Before the file is opened: nothing lies beside it with which SQLite would change or delete another file.
 Status checkCompanions(const std::string& path);
 
-// A file that this user's programs have not met (known_stores.h) is looked through. Before it is written to, jobs that wait in it are paused.
+// A file that this user's programs have not met (known_stores.h) is looked through. Before it is written to, the jobs that wait in it are
+// paused, unless it is the default store, and the mark of the meeting is left in it.
 Status meetToRead(sqlite::Connection& connection);
 Status meetToWrite(sqlite::Connection& connection);
-Status rememberNew(sqlite::Connection& connection); // one that was just made
 
 } // namespace tunesmith

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/atomic_file.h"
 #include "core/base/hash.h"
@@ -17,7 +18,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kOwn = "own", *kChecked = "checked";
+struct FileFacts {
+    std::uint64_t number; // another one at each mount on some file systems
+    std::int64_t bornSeconds;
+    std::uint32_t bornNanoseconds;
+};
+
+FileFacts factsOf(const std::string& path) {
+    struct statx facts {};
+    ::statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &facts);
+    return {facts.stx_ino, facts.stx_btime.tv_sec, facts.stx_btime.tv_nsec};
+}
+
+std::string machineId() {
+    std::ifstream file("/etc/machine-id");
+    std::string id;
+    std::getline(file, id);
+    return id;
+}
 
 // "" where nothing can be kept.
 fs::path memoryFolder() {
@@ -31,10 +49,8 @@ fs::path memoryFolder() {
 }
 
 fs::path memoryOf(const fs::path& folder, const std::string& path, const std::string& id) {
-    struct statx facts {};
-    ::statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &facts);
-    const auto birth = facts.stx_btime;
-    return folder / hexHash(Hasher().add(facts.stx_ino).add(birth.tv_sec).add(std::uint64_t{birth.tv_nsec}).add(id).value());
+    const FileFacts file = factsOf(path);
+    return folder / hexHash(Hasher().add(file.number).add(file.bornSeconds).add(file.bornNanoseconds).add(id).value());
 }
 
 // Of stores that are not there, when there are many: what is on a disk that is not mounted now is to be known tomorrow.
@@ -48,8 +64,8 @@ void forgetRemoved(const fs::path& folder) {
         return;
     for (const fs::path& memory : memories) {
         std::ifstream file(memory);
-        std::string acquaintance, path;
-        std::getline(std::getline(file, acquaintance), path);
+        std::string path;
+        std::getline(file, path);
         if (!fs::exists(path, error))
             fs::remove(memory, error);
     }
@@ -57,25 +73,29 @@ void forgetRemoved(const fs::path& folder) {
 
 } // namespace
 
-Acquaintance acquaintanceWith(const std::string& path, const std::string& id) {
-    const fs::path folder = memoryFolder();
-    if (folder.empty())
-        return Acquaintance::own;
-    std::ifstream file(memoryOf(folder, path, id));
-    std::string acquaintance;
-    std::getline(file, acquaintance);
-    return acquaintance == kOwn ? Acquaintance::own : acquaintance == kChecked ? Acquaintance::checked : Acquaintance::none;
+std::string storeMark(const std::string& path) {
+    const FileFacts file = factsOf(path);
+    const auto hash = [&](std::string_view part) {
+        return hexHash(Hasher().add(part).add(machineId()).add(::geteuid()).add(file.bornSeconds).add(file.bornNanoseconds).value());
+    };
+    return hash("first half") + hash("second half");
 }
 
-void rememberStore(const std::string& path, const std::string& id, Acquaintance acquaintance) {
+bool wasLookedThrough(const std::string& path, const std::string& id) {
+    const fs::path folder = memoryFolder();
+    std::error_code error;
+    return !folder.empty() && fs::exists(memoryOf(folder, path, id), error);
+}
+
+void rememberLookedThrough(const std::string& path, const std::string& id) {
     const fs::path folder = memoryFolder();
     if (folder.empty())
         return;
     forgetRemoved(folder);
     std::error_code error;
-    const std::string text = std::string(acquaintance == Acquaintance::own ? kOwn : kChecked) + "\n" + fs::absolute(path, error).string() + "\n";
+    const std::string text = fs::absolute(path, error).string() + "\n";
     if (auto file = AtomicFile::create(memoryOf(folder, path, id)); file.ok() && file->write(std::as_bytes(std::span(text))).ok())
-        (void)file->commit(); // else the store is met again
+        (void)file->commit(); // else it is looked through again
 }
 
 } // namespace tunesmith

@@ -4,13 +4,16 @@
 
 namespace tunesmith {
 
-// How well this user knows a store. A file from elsewhere is met once: it is looked through, and jobs that wait in it are paused, for they
-// would do what somebody else wrote down. `checked` is one that was only read so far. Kept beside the default store, a small file for each
-// store, by its number in the file system, the time of its birth and its own id, so that no file becomes known by taking the place of
-// another one. Where nothing can be kept (there is no home), every store counts as the user's.
-enum class Acquaintance { none, checked, own };
+// How this user's programs know a store again: a file from elsewhere is met once.
 
-Acquaintance acquaintanceWith(const std::string& path, const std::string& id);
-void rememberStore(const std::string& path, const std::string& id, Acquaintance acquaintance);
+// What stands in a store (`origin`) that this user's programs have written to on this machine: 32 hexadecimal digits of the machine's id,
+// the user and the birth of the file. Who makes a store elsewhere knows none of them; a copy is another file. It is in the store because
+// nothing else is sure to be there the next time: homes are read-only, full, or made anew for each call.
+std::string storeMark(const std::string& path);
+
+// Of a store that was only read so far, a small file beside the default store tells that it was looked through. Where none can be kept,
+// it is looked through each time.
+bool wasLookedThrough(const std::string& path, const std::string& id);
+void rememberLookedThrough(const std::string& path, const std::string& id);
 
 } // namespace tunesmith

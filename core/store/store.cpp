@@ -71,7 +71,7 @@ Result<std::unique_ptr<Connection>> openForWriting(const std::string& path, cons
         TS_TRY(schema::migrate(*connection, schema::migrations()));
     }
     TS_TRY(useWriteAheadLog(*connection, options.busyTimeoutMs));
-    TS_TRY(identity.empty ? rememberNew(*connection) : meetToWrite(*connection));
+    TS_TRY(meetToWrite(*connection));
     TS_TRY(connection->execute("PRAGMA journal_size_limit = 67108864"));
     return connection;
 }

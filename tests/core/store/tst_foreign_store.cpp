@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QFile>
+#include <QScopeGuard>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QtEndian>
 #include <filesystem>
 #include <limits>
 
+#include "core/store/owner.h"
 #include "core/store/schema.h"
 #include "tests/child_process.h"
 #include "tests/core/store/require.h"
@@ -35,7 +37,8 @@ class TestForeignStore : public QObject {
             fs::remove(path + suffix);
         write(path, content_);
         const auto raw = sqlite::Connection::open(path, {true, false, false, 1000});
-        if (!raw.ok() || !raw.value()->execute(sql).ok())
+        const std::string elsewhere = "DELETE FROM origin WHERE rowid > 1; UPDATE job SET owner = 'elsewhere' WHERE state = 'RUNNING'; ";
+        if (!raw.ok() || !raw.value()->execute(elsewhere + sql).ok())
             qFatal("%s", sql.c_str());
         return path;
     }
@@ -155,6 +158,52 @@ private slots:
         }
         const std::vector<JobRow> jobs = Store::open(path).value()->jobs().value();
         QVERIFY(jobs[0].wish == JobWish::run && jobs[1].wish == JobWish::pause && jobs[2].wish == JobWish::run);
+    }
+
+    // Neither a home that cannot be written to nor a new one for each call makes them wait again.
+    void jobsArePausedOnce_data() {
+        QTest::addColumn<QStringList>("homes");
+        QTest::newRow("home that is a file") << QStringList(3, "/dev/null");
+        QTest::newRow("read-only home") << QStringList(3, "/proc");
+        QTest::newRow("new homes") << QStringList{"home1", "home2", "home3"};
+    }
+    void jobsArePausedOnce() {
+        QFETCH(QStringList, homes);
+        const std::string path = foreign("once.db", "SELECT 1");
+        const QByteArray before = qgetenv("XDG_DATA_HOME");
+        const auto back = qScopeGuard([&] { qputenv("XDG_DATA_HOME", before); });
+        for (qsizetype i = 0; i < homes.size(); ++i) {
+            qputenv("XDG_DATA_HOME", homes[i].startsWith('/') ? homes[i].toUtf8() : folder_.filePath(homes[i]).toUtf8());
+            const auto store = Store::open(path);
+            REQUIRE_OK(store);
+            QCOMPARE(store.value()->jobs().value()[0].wish, i == 0 ? JobWish::pause : JobWish::run);
+            REQUIRE_OK(store.value()->wishJob(StoredJobId(1), JobWish::run));
+        }
+    }
+
+    // Who meets a store beside a program that works on it does not stop that.
+    void jobsOfLivingProgramsGoOn() {
+        const std::string path = foreign("living.db", "UPDATE job SET owner = '" + currentOwner() + "' WHERE id = 2");
+        const std::vector<JobRow> jobs = Store::open(path).value()->jobs().value();
+        QVERIFY(jobs[0].wish == JobWish::pause && jobs[1].wish == JobWish::run && jobs[1].detail.empty());
+    }
+
+    void jobsOfTheDefaultStoreAreOnesOwn() {
+        const QByteArray before = qgetenv("XDG_DATA_HOME");
+        const auto back = qScopeGuard([&] { qputenv("XDG_DATA_HOME", before); });
+        qputenv("XDG_DATA_HOME", folder_.filePath("own").toUtf8());
+        const std::string path = defaultStorePath().value();
+        fs::copy_file(foreign("mine.db", "SELECT 1"), path);
+        const std::vector<JobRow> jobs = Store::open(path).value()->jobs().value();
+        for (const JobRow& job : jobs)
+            QCOMPARE(job.wish, JobWish::run);
+    }
+
+    void readersPauseNothing() {
+        const std::string path = foreign("readers.db", "SELECT 1");
+        const std::vector<JobRow> jobs = Store::open(path, StoreMode::readOnly).value()->jobs().value();
+        for (const JobRow& job : jobs)
+            QCOMPARE(job.wish, JobWish::run);
     }
 
     // A file that takes the place of a known one is as foreign as any.
