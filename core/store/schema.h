@@ -19,6 +19,7 @@ struct Migration {
 
 std::span<const Migration> migrations();
 int currentVersion();
+inline constexpr int kOldestReadable = 5; // later versions only add what readers do not ask for
 
 struct Identity {
     bool empty = false; // a new file, or a database without anything in it

@@ -76,13 +76,13 @@ Result<std::unique_ptr<Connection>> openForWriting(const std::string& path, cons
     return connection;
 }
 
-// Readers want the tables of today: a store that an earlier version of the program left is brought up first.
+// Readers want tables that they know: a store without them, of an earlier version of the program, is brought up first.
 Status checkReadable(Connection& connection, const StoreOptions& options) {
     TS_ASSIGN(const auto identity, schema::identify(connection, schema::currentVersion()));
     if (identity.empty)
         return inputError("the store " + connection.path() +
                           " is empty; tune a model or keep rules in it first, or choose another file with --store");
-    if (identity.version == schema::currentVersion())
+    if (identity.version >= schema::kOldestReadable)
         return meetToRead(connection);
     const auto upgraded = openForWriting(connection.path(), options);
     if (!upgraded.ok())

@@ -112,7 +112,11 @@ private:
     }
 
     void compareSchema() {
-        const auto differing = schema::differences(connection_, schema::currentVersion());
+        const auto version = connection_.number("PRAGMA user_version"); // a reader may have found an older one
+        if (!version.ok())
+            return problem(version.error().message);
+        const auto known = std::clamp<std::int64_t>(*version, schema::kOldestReadable, schema::currentVersion());
+        const auto differing = schema::differences(connection_, static_cast<int>(known));
         if (!differing.ok())
             return problem(differing.error().message);
         for (const std::string& sentence : differing.value())

@@ -60,6 +60,19 @@ private slots:
         QCOMPARE(store.value()->stats().value().version, schema::currentVersion());
     }
 
+    // On a disk, in a folder or in a file that cannot be written to, too.
+    void readersLeaveVersion5AsItIs() {
+        const auto path = file("version5.db");
+        makeVersion(5, path);
+        const auto store = Store::open(path, StoreMode::readOnly);
+        REQUIRE_OK(store);
+        QCOMPARE(store.value()->stats().value().version, 5);
+        const StoreCheck check = store.value()->check().value();
+        QVERIFY2(check.ok, check.problems.empty() ? "" : check.problems[0].c_str());
+        const std::vector<JobRow> jobs = store.value()->jobs().value();
+        QVERIFY(jobs.size() == 1 && jobs[0].wish == JobWish::run);
+    }
+
     void readersSayWhyTheyCannotUpgrade() {
         const auto path = file("locked.db");
         makeVersion(1, path);
