@@ -83,7 +83,7 @@ Status checkReadable(Connection& connection, const StoreOptions& options) {
         return inputError("the store " + connection.path() +
                           " is empty; tune a model or keep rules in it first, or choose another file with --store");
     if (identity.version >= schema::kOldestReadable)
-        return meetToRead(connection);
+        return options.toCheck ? Status() : meetToRead(connection);
     const auto upgraded = openForWriting(connection.path(), options);
     if (!upgraded.ok())
         return inputError("the store " + connection.path() + " is of an older version and cannot be upgraded: " + upgraded.error().message);

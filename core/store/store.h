@@ -15,6 +15,7 @@ enum class StoreMode { readWrite, readOnly };
 struct StoreOptions {
     int busyTimeoutMs = 5000;  // how long a write waits for another process
     std::int64_t maxPages = 0; // upper limit of the file in pages of 4 kB; 0: none
+    bool toCheck = false;      // of a reader: what is damaged is for check() to tell, not for open()
 };
 
 // The trial database: everything that was measured, in one SQLite file that survives kill -9 (FORMAT.md has

@@ -37,7 +37,8 @@ Result<std::shared_ptr<Store>> openStore(const std::string& asked, StoreMode mod
 }
 
 Result<StoreHealth> checkStore(const std::string& store) {
-    TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
+    TS_ASSIGN(const std::string path, storePath(store));
+    TS_ASSIGN(const auto opened, Store::open(path, StoreMode::readOnly, {.toCheck = true}));
     TS_ASSIGN(StoreCheck check, opened->check());
     return StoreHealth{check.ok, std::move(check.problems), check.runs, check.trials};
 }
