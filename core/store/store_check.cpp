@@ -165,6 +165,7 @@ Result<StoreCheck> Store::check() const {
 
 Result<StoreStats> Store::stats() const {
     return impl_->read<StoreStats>([&](Connection& connection) -> Result<StoreStats> {
+        const sqlite::Unhurried unhurried(connection);
         StoreStats stats;
         stats.fileBytes = sizeOf(impl_->path);
         stats.logBytes = sizeOf(impl_->path + "-wal");
@@ -197,6 +198,7 @@ Result<StoreGc> Store::gc() {
     TS_ASSIGN(
         auto gone,
         impl_->write<StoreGc>(Durability::powerLoss, [](Connection& connection) -> Result<StoreGc> {
+            const sqlite::Unhurried unhurried(connection);
             StoreGc removed;
             TS_ASSIGN(removed.models, removeUnused(connection, "model",
                                                    "SELECT model_id FROM run WHERE model_id IS NOT NULL"));
