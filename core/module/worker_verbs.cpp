@@ -268,8 +268,12 @@ Result<std::vector<Tensor>> probeStep(WorkerClient& worker, const ModuleCall& ca
     for (const LoadedModule::Probe& output : probe.outputs)
         request.body["outputs"].push_back({{"buffer", output.buffer}, {"type", dtypeName(output.flat.type())}, {"count", output.flat.count()}});
     TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
-    TS_ASSIGN(const json outputs, part<json>(reply, "outputs"));
-    return takeTensors(reply, outputs);
+    TS_ASSIGN(const json list, part<json>(reply, "outputs"));
+    TS_ASSIGN(std::vector<Tensor> outputs, takeTensors(reply, list));
+    const auto asked = [](const Tensor& tensor, const LoadedModule::Probe& output) { return tensor.type() == output.flat.type() && tensor.count() == output.flat.count(); };
+    if (!std::ranges::equal(outputs, probe.outputs, asked))
+        return internalError("the worker answered with other outputs than step " + std::to_string(probe.step) + " of " + call.folder.string() + " has");
+    return outputs;
 }
 
 Result<LoadedModule::Clobbered> traceModule(WorkerClient& worker, const ModuleCall& call, const ModuleTrace& trace, Timeout timeout,
@@ -282,6 +286,8 @@ Result<LoadedModule::Clobbered> traceModule(WorkerClient& worker, const ModuleCa
     LoadedModule::Clobbered found;
     TS_ASSIGN(found.step, part<std::int64_t>(reply, "step"));
     TS_ASSIGN(found.value, part<std::string>(reply, "value"));
+    if (found.step >= static_cast<std::int64_t>(trace.size()))
+        return internalError("the worker told of step " + std::to_string(found.step) + ", and " + call.folder.string() + " has " + std::to_string(trace.size()));
     return found;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/run.h"
 
+#include <algorithm>
+#include <cassert>
 #include <chrono>
 
 #include "core/base/atomic_file.h"
@@ -117,7 +119,24 @@ void addOutput(std::vector<RunOutput>& outputs, const std::string& name, const T
         outputs.push_back({specOf(name, TensorType(tensor.type(), tensor.shape())), tensor, {}});
 }
 
+bool fits(const Tensor& tensor, const ModuleTensor& told) {
+    const auto same = [](std::int64_t extent, std::int64_t expected) { return expected == kOpenExtent || extent == expected; };
+    return tensor.type() == told.type && (!told.ranked || std::ranges::equal(tensor.shape(), told.shape, same));
+}
+
 } // namespace
+
+Status checkOutputs(const ModuleInfo& module, const std::vector<Tensor>& outputs) {
+    const auto unlike = [&](const std::string& what) {
+        return internalError(module.folder.string() + " answered with " + what + ", which is not what its module.json says; make the module again, or ask where it comes from");
+    };
+    if (outputs.size() != module.outputs.size())
+        return unlike(std::to_string(outputs.size()) + " outputs instead of " + std::to_string(module.outputs.size()));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (!fits(outputs[i], module.outputs[i]))
+            return unlike(std::string(dtypeName(outputs[i].type())) + " " + shapeText(outputs[i].shape()) + " as output '" + module.outputs[i].name + "'");
+    return {};
+}
 
 Result<Computed> computeModule(const fs::path& folder, std::vector<Tensor> inputs, const RunRequest& request) {
     request.work.report("running the module");
@@ -127,7 +146,9 @@ Result<Computed> computeModule(const fs::path& folder, std::vector<Tensor> input
     const ModuleCall call{folder, request.threads, std::move(inputs)};
     const auto begin = std::chrono::steady_clock::now();
     TS_ASSIGN(std::vector<Tensor> outputs, runModule(*worker, call, kPatience, request.work.stop));
-    return Computed{std::move(outputs), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), {}, std::move(foreign)};
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    TS_TRY(checkOutputs(module, outputs));
+    return Computed{std::move(outputs), seconds.count(), {}, std::move(foreign)};
 }
 
 Result<RunResult> collectOutputs(Computed computed, const std::vector<std::string>& names,
@@ -136,6 +157,7 @@ Result<RunResult> collectOutputs(Computed computed, const std::vector<std::strin
     result.seconds = computed.seconds;
     result.byReference = std::move(computed.byReference);
     result.foreign = std::move(computed.foreign);
+    assert(names.size() == computed.outputs.size());
     for (std::size_t i = 0; i < names.size(); ++i)
         addOutput(result.outputs, names[i], computed.outputs[i]);
     if (!saveFolder.empty())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include "core/module/module_info.h"
 #include "core/workbench/run.h"
 
 namespace tunesmith {
@@ -12,6 +13,8 @@ struct Computed {
     std::string foreign = {}; // as in RunResult
 };
 
+// What a worker answers is whatever the code of the module wants: number, types, ranks and known extents have to be those of module.json.
+Status checkOutputs(const ModuleInfo& module, const std::vector<Tensor>& outputs);
 Result<Computed> computeModule(const std::filesystem::path& folder, std::vector<Tensor> inputs, const RunRequest& request);
 // Saves the outputs where a folder is given: all of them or none.
 Result<RunResult> collectOutputs(Computed computed, const std::vector<std::string>& names,

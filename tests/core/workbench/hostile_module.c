@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A library that acts when it is loaded, before any function of it is called: it leaves a file beside itself.
+// A library that acts when it is loaded, before any function of it is called: it leaves a file beside itself, and answers
+// in place of the worker that loads it (core/process/message.cpp).
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void answer(const char* body) {
+    const uint32_t header[4] = {0x474d5354, 1, (uint32_t)strlen(body), 0};
+    if (write(3, header, sizeof header) < 0 || write(3, body, strlen(body)) < 0)
+        return;
+}
 
 __attribute__((constructor)) static void act(void) {
     Dl_info self;
     char path[4096];
+    answer("{\"ok\":true,\"body\":{\"outputs\":[],\"samples\":[],\"runs\":0,\"steps\":[],\"a\":[],\"b\":[1]}}");
     if (!dladdr((const void*)act, &self) || snprintf(path, sizeof path, "%s.acted", self.dli_fname) >= (int)sizeof path)
         return;
     FILE* file = fopen(path, "w");

@@ -12,7 +12,7 @@
 #include "core/workbench/bench.h"
 #include "core/workbench/compile.h"
 #include "core/workbench/known_modules.h"
-#include "core/workbench/run.h"
+#include "core/workbench/run_parts.h"
 #include "tests/take.h"
 
 using namespace tunesmith;
@@ -70,7 +70,9 @@ private slots:
 
     void aModuleFromElsewhereRunsConfined() {
         const fs::path module = hostile("hostile");
-        QVERIFY(!runExportedModule(module, request()).ok()); // it has no functions
+        const auto run = runExportedModule(module, request()); // its answer has no outputs
+        QVERIFY(!run.ok());
+        QVERIFY2(run.error().message.find("0 outputs instead of 1") != std::string::npos, run.error().message.c_str());
         QVERIFY(!acted(module));
         BenchRequest timing;
         timing.store = path("store.db").string();
@@ -81,6 +83,34 @@ private slots:
         QVERIFY(!acted(module));
         QVERIFY(!runExportedModule(module, request(true)).ok());
         QVERIFY(acted(module)); // as the user said
+    }
+
+    void anAnswerThatDoesNotFitIsRefused_data() {
+        QTest::addColumn<int>("count");
+        QTest::addColumn<int>("type");
+        QTest::addColumn<std::vector<qint64>>("shape");
+        QTest::addColumn<bool>("fits");
+        const int floats = int(DType::f32), ints = int(DType::i64);
+        QTest::newRow("as told") << 1 << floats << std::vector<qint64>{2, 3} << true;
+        QTest::newRow("open extent of 0") << 1 << floats << std::vector<qint64>{0, 3} << true;
+        QTest::newRow("none") << 0 << floats << std::vector<qint64>{2, 3} << false;
+        QTest::newRow("too many") << 2 << floats << std::vector<qint64>{2, 3} << false;
+        QTest::newRow("another type") << 1 << ints << std::vector<qint64>{2, 3} << false;
+        QTest::newRow("another extent") << 1 << floats << std::vector<qint64>{2, 4} << false;
+        QTest::newRow("scalar") << 1 << floats << std::vector<qint64>{} << false;
+        QTest::newRow("higher rank") << 1 << floats << std::vector<qint64>{2, 3, 1} << false;
+    }
+    void anAnswerThatDoesNotFitIsRefused() {
+        QFETCH(const int, count);
+        QFETCH(const int, type);
+        QFETCH(const std::vector<qint64>, shape);
+        QFETCH(const bool, fits);
+        ModuleInfo module;
+        module.outputs = {{"y", DType::f32, {kOpenExtent, 3}}};
+        const Tensor tensor = Tensor::zeros(DType(type), Shape(shape.begin(), shape.end()));
+        QCOMPARE(checkOutputs(module, std::vector<Tensor>(std::size_t(count), tensor)).ok(), fits);
+        module.outputs.front().ranked = false;
+        QCOMPARE(checkOutputs(module, std::vector<Tensor>(std::size_t(count), tensor)).ok(), count == 1 && type == int(DType::f32));
     }
 
     void whatIsMadeHereIsKnown() {
