@@ -41,12 +41,14 @@ constexpr unsigned kNobody = 65534; // the id that kernels use for a user withou
 constexpr int kNamespaces = CLONE_NEWIPC | CLONE_NEWNET;
 constexpr rlim_t kDescriptors = 256, kThreads = 256, kThreadsPerProcessor = 8;
 
-Status stopBeingRoot() {
-    if (::geteuid() != 0 && ::getuid() != 0)
-        return {};
-    if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 || ::setresuid(kNobody, kNobody, kNobody) != 0)
-        return failure("root cannot become nobody; start this program as a user without rights");
-    return {};
+// False: the worker stays root, and gives its rights away later.
+bool stopBeingRoot(const Confinement& confinement, std::vector<std::string>& gaps) {
+    if (!confinement.readable.empty())
+        return false;
+    if (::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 && ::setresuid(kNobody, kNobody, kNobody) == 0)
+        return true;
+    gaps.emplace_back(std::string("it stays root, without capabilities (root cannot become nobody here: ") + std::strerror(errno) + ")");
+    return false;
 }
 
 void limit(__rlimit_resource what, rlim_t most) {
@@ -59,21 +61,18 @@ void limit(__rlimit_resource what, rlim_t most) {
 
 // Where the kernel lets it: objects of System V and connections of its own, also should a filter have a hole, and a user of its own, for
 // the kernel counts the threads of that one apart (since 5.14).
-Status leaveTheOthers(const Confinement& confinement, std::vector<std::string>& gaps) {
-    const bool isRoot = ::geteuid() == 0;
-    const bool staysRoot = isRoot && !confinement.readable.empty();
+void leaveTheOthers(const Confinement& confinement, std::vector<std::string>& gaps) {
+    const bool isRoot = ::geteuid() == 0 || ::getuid() == 0;
     const bool apart = isRoot && ::unshare(kNamespaces) == 0;
-    if (!staysRoot)
-        TS_TRY(stopBeingRoot());
+    const bool staysRoot = isRoot && !stopBeingRoot(confinement, gaps);
     if (::unshare(CLONE_NEWUSER | (apart ? 0 : kNamespaces)) != 0) {
         gaps.emplace_back("threads are not counted (no namespaces of users)");
-        return {};
+        return;
     }
     if (staysRoot)
         gaps.emplace_back("threads are not counted (those of root never are)");
     if (confinement.foreign)
         limit(RLIMIT_NPROC, kThreads + kThreadsPerProcessor * std::thread::hardware_concurrency());
-    return {};
 }
 
 // Later than some headers.
@@ -140,7 +139,7 @@ Result<std::vector<std::string>> confineProcess(const Confinement& confinement) 
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return failure("no_new_privs");
     TS_TRY(closeFileSystem(confinement.readable, gaps));
-    TS_TRY(leaveTheOthers(confinement, gaps));
+    leaveTheOthers(confinement, gaps);
     TS_TRY(dropCapabilities());
     limit(RLIMIT_NOFILE, kDescriptors);
     if (confinement.foreign)

@@ -17,15 +17,15 @@ struct Confinement {
 // For workers that run candidate kernels, and modules of others. From now on this process and what it starts
 //  * makes none but the system calls of system_calls.h: no sockets, no programs and processes, no signals to others, no priorities and cores
 //    of others, no objects of System V, no watching of folders,
-//  * gets no more rights than it has (no_new_privs). Root becomes nobody, or where `readable`
-//    names files, which may be its own, root without any of its rights,
+//  * gets no more rights than it has (no_new_privs). Root becomes nobody. It stays root without any of its rights where `readable` names
+//    files, which may be its own, and where there is no nobody (a namespace of users with root alone),
 //  * has no memory that limits do not count: none that is shared, and none with a name; few descriptors, and few threads where the kernel
 //    gives it a namespace of users,
 //  * changes nothing in the file system,
 //  * where the kernel has Landlock (5.13, Debian 12), reads only itself, its libraries, /usr, what /proc and /sys say about it and the
 //    processors, and what `readable` names.
 // Before the process has a second thread. Returns what of it this kernel cannot enforce, a clause each. An Error: the kernel knows no such
-// filters, or root cannot become nobody.
+// filters.
 Result<std::vector<std::string>> confineProcess(const Confinement& confinement);
 
 } // namespace tunesmith

@@ -244,6 +244,18 @@ private slots:
         QCOMPARE(capabilities, std::string("CapEff:\t0000000000000000"));
     }
 
+    void rootWithoutANobodyIsFilteredToo() {
+        QProcess probe;
+        probe.start(QStringLiteral("unshare"), {QStringLiteral("-r"), QStringLiteral("true")});
+        if (!probe.waitForFinished() || probe.exitStatus() != QProcess::NormalExit || probe.exitCode() != 0)
+            QSKIP("there are no namespaces of users");
+        const QStringList self{QStringLiteral("-r"), QCoreApplication::applicationFilePath()};
+        QProcess tests;
+        tests.start(QStringLiteral("unshare"), self + QStringList{QStringLiteral("noOtherSystemCallIsAllowed"), QStringLiteral("otherProcessesOfTheUserAreSafe"), QStringLiteral("itsDeathIsSeenAsEver")});
+        QVERIFY(tests.waitForFinished(60000));
+        QVERIFY2(tests.exitStatus() == QProcess::NormalExit && tests.exitCode() == 0, tests.readAllStandardOutput().constData());
+    }
+
     void itsDeathIsSeenAsEver() {
         WorkerOptions options = testWorker();
         options.confinement = Confinement{};
