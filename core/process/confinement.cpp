@@ -41,10 +41,24 @@ constexpr unsigned kNobody = 65534; // the id that kernels use for a user withou
 constexpr int kNamespaces = CLONE_NEWIPC | CLONE_NEWNET;
 constexpr rlim_t kDescriptors = 256, kThreads = 256, kThreadsPerProcessor = 8;
 
+// Over processes of other users: to kill them and to keep them to cores.
+bool hasRightsOverOthers() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct own[_LINUX_CAPABILITY_U32S_3] = {};
+    constexpr std::uint32_t kNeeded = 1U << CAP_KILL | 1U << CAP_SYS_NICE;
+    return ::syscall(__NR_capget, &header, own) == 0 && (own[0].effective & kNeeded) == kNeeded;
+}
+
 // False: the worker stays root, and gives its rights away later.
 bool stopBeingRoot(const Confinement& confinement, std::vector<std::string>& gaps) {
     if (!confinement.readable.empty())
         return false;
+    if (!hasRightsOverOthers()) { // nor has who started this
+        gaps.emplace_back(confinement.foreign ? "nothing kills it or keeps it to cores from outside (root has no CAP_KILL or no CAP_SYS_NICE here)"
+                                              : "it stays root, without capabilities (root has no CAP_KILL or no CAP_SYS_NICE here)");
+        if (!confinement.foreign)
+            return false;
+    }
     if (::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 && ::setresuid(kNobody, kNobody, kNobody) == 0)
         return true;
     gaps.emplace_back(std::string("it stays root, without capabilities (root cannot become nobody here: ") + std::strerror(errno) + ")");

@@ -3,6 +3,7 @@
 #include "core/base/log.h"
 #include "core/process/worker_path.h"
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -127,6 +128,22 @@ int spawnProcess(const WorkerOptions& options, int socket, int errorPipe, pid_t&
     return error;
 }
 
+// 0, or why a thread cannot be kept to them. One may end meanwhile.
+int keepThreads(pid_t process, const cpu_set_t& processors) {
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", error))
+        if (::sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof processors, &processors) != 0 && errno != ESRCH)
+            return errno;
+    return error.value();
+}
+
+// Each of thousands of measurements would say it again.
+void sayOnce(const std::string& text) {
+    static std::atomic<bool> said = false;
+    if (!said.exchange(true))
+        logMessage(LogLevel::warning, text);
+}
+
 } // namespace
 
 std::string ProcessEnd::text() const {
@@ -207,7 +224,6 @@ void WorkerProcess::drainErrors() {
 void WorkerProcess::keepTo(const std::vector<int>& processors) {
     if (processors == processors_)
         return;
-    processors_ = processors;
     cpu_set_t own, set;
     CPU_ZERO(&set);
     if (::sched_getaffinity(::getpid(), sizeof own, &own) != 0)
@@ -215,9 +231,12 @@ void WorkerProcess::keepTo(const std::vector<int>& processors) {
     for (const int processor : processors)
         if (processor >= 0 && processor < CPU_SETSIZE && CPU_ISSET(static_cast<std::size_t>(processor), &own))
             CPU_SET(static_cast<std::size_t>(processor), &set);
-    std::error_code error;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task", error))
-        ::sched_setaffinity(std::atoi(task.path().filename().c_str()), sizeof set, &set); // a wish: without any processor nothing changes
+    if (CPU_COUNT(&set) == 0)
+        return;
+    if (const int failure = keepThreads(pid_, set); failure != 0)
+        sayOnce("workers cannot be kept to cores, so measurements disturb each other: " + std::string(std::strerror(failure)));
+    else
+        processors_ = processors;
 }
 
 ProcessEnd WorkerProcess::end(int patienceMilliseconds) {
@@ -225,7 +244,8 @@ ProcessEnd WorkerProcess::end(int patienceMilliseconds) {
         return *end_;
     if (patienceMilliseconds > 0)
         waitDead(patienceMilliseconds);
-    ::kill(-pid_, SIGKILL); // before reaping: grandchildren live in the same group
+    if (::kill(-pid_, SIGKILL) != 0 && errno == EPERM) // before reaping: grandchildren live in the same group
+        ::shutdown(socket_, SHUT_RDWR);                // then it ends itself, unless its code prevents that
     ProcessEnd result;
     if (waitDead(kReapMilliseconds)) {
         siginfo_t info{};
@@ -237,7 +257,7 @@ ProcessEnd WorkerProcess::end(int patienceMilliseconds) {
         }
     } else {
         logMessage(LogLevel::warning,
-                   "worker " + std::to_string(pid_) + " does not die; it hangs in a system call");
+                   "worker " + std::to_string(pid_) + " does not die; it hangs in a system call, or this program lacks the right to kill it (CAP_KILL)");
     }
     drainErrors();
     end_ = result;

@@ -4,6 +4,7 @@
 #include <QProcess>
 #include <QTemporaryDir>
 #include <algorithm>
+#include <csignal>
 #include <sched.h>
 #include <sys/msg.h>
 #include <sys/sem.h>
@@ -34,6 +35,21 @@ class TestWorkerConfinement : public QObject {
         return take(WorkerClient::start(options));
     }
     static bool isLandlocked() { return ::syscall(__NR_landlock_create_ruleset, nullptr, 0, 1) >= 1; }
+
+    // Some of these tests in a process that has less.
+    static void runTestsUnder(QStringList command, const QStringList& names) {
+        const auto succeeds = [](QStringList words) {
+            QProcess process;
+            const QString program = words.takeFirst();
+            process.start(program, words);
+            const bool good = process.waitForFinished(60000) && process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0;
+            return std::pair(good, process.readAllStandardOutput());
+        };
+        if (!succeeds(command + QStringList{"true"}).first)
+            QSKIP(qPrintable("there is no " + command.join(' ') + " here"));
+        const auto [good, output] = succeeds(command + QStringList{QCoreApplication::applicationFilePath()} + names);
+        QVERIFY2(good, output.constData());
+    }
 
 private slots:
     void aConfinedWorkerOnlyComputes() {
@@ -244,16 +260,23 @@ private slots:
         QCOMPARE(capabilities, std::string("CapEff:\t0000000000000000"));
     }
 
-    void rootWithoutANobodyIsFilteredToo() {
-        QProcess probe;
-        probe.start(QStringLiteral("unshare"), {QStringLiteral("-r"), QStringLiteral("true")});
-        if (!probe.waitForFinished() || probe.exitStatus() != QProcess::NormalExit || probe.exitCode() != 0)
-            QSKIP("there are no namespaces of users");
-        const QStringList self{QStringLiteral("-r"), QCoreApplication::applicationFilePath()};
-        QProcess tests;
-        tests.start(QStringLiteral("unshare"), self + QStringList{QStringLiteral("noOtherSystemCallIsAllowed"), QStringLiteral("otherProcessesOfTheUserAreSafe"), QStringLiteral("itsDeathIsSeenAsEver")});
-        QVERIFY(tests.waitForFinished(60000));
-        QVERIFY2(tests.exitStatus() == QProcess::NormalExit && tests.exitCode() == 0, tests.readAllStandardOutput().constData());
+    void rootWithoutANobodyIsFilteredToo() { runTestsUnder({"unshare", "-r"}, {"noOtherSystemCallIsAllowed", "otherProcessesOfTheUserAreSafe", "itsDeathIsSeenAsEver"}); }
+
+    // As in containers: whoever starts the worker could not kill a nobody.
+    void rootWithoutRightsOverOthersRulesItsWorkers() {
+        if (::getuid() != 0)
+            QSKIP("this is not root");
+        runTestsUnder({"setpriv", "--bounding-set", "-kill,-sys_nice", "--inh-caps", "-kill,-sys_nice"},
+                      {"aWorkerIsKeptToCoresFromOutside", "aWorkerOfOwnCodeIsKilled", "noOtherSystemCallIsAllowed", "otherProcessesOfTheUserAreSafe"});
+    }
+
+    void aWorkerOfOwnCodeIsKilled() {
+        WorkerOptions options = testWorker();
+        options.confinement = Confinement{.foreign = false};
+        const auto client = take(WorkerClient::start(options));
+        const CallReport report = client->exchange(request("hang"), 100ms);
+        QVERIFY(report.outcome == CallOutcome::timedOut);
+        QCOMPARE(report.end.signal, SIGKILL);
     }
 
     void itsDeathIsSeenAsEver() {
