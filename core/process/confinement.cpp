@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <grp.h>
@@ -16,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -83,9 +85,13 @@ void leaveTheOthers(const Confinement& confinement, std::vector<std::string>& ga
         gaps.emplace_back("threads are not counted (no namespaces of users)");
         return;
     }
+    utsname system{};
+    const bool countsApart = ::uname(&system) == 0 && countsThreadsApart(system.release);
     if (staysRoot)
         gaps.emplace_back("threads are not counted (those of root never are)");
-    if (confinement.foreign)
+    else if (!countsApart)
+        gaps.emplace_back("threads are not counted (kernels before 5.14 would count all of the user's)");
+    if (confinement.foreign && countsApart)
         limit(RLIMIT_NPROC, kThreads + kThreadsPerProcessor * std::thread::hardware_concurrency());
 }
 
@@ -147,6 +153,11 @@ Status closeFileSystem(const std::vector<std::string>& more, std::vector<std::st
 }
 
 } // namespace
+
+bool countsThreadsApart(const std::string& release) {
+    int major = 0, minor = 0;
+    return std::sscanf(release.c_str(), "%d.%d", &major, &minor) == 2 && std::pair(major, minor) >= std::pair(5, 14);
+}
 
 Result<std::vector<std::string>> confineProcess(const Confinement& confinement) {
     std::vector<std::string> gaps;

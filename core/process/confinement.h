@@ -21,12 +21,16 @@ struct Confinement {
 //    files, which may be its own, where there is no nobody (a namespace of users with root alone), and for code that was made here where
 //    who starts it could not kill it or keep it to cores else (containers without CAP_KILL or CAP_SYS_NICE),
 //  * has no memory that limits do not count: none that is shared, and none with a name; few descriptors, and few threads where the kernel
-//    gives it a namespace of users,
+//    gives it a namespace of users and counts them there (5.14),
 //  * changes nothing in the file system,
 //  * where the kernel has Landlock (5.13, Debian 12), reads only itself, its libraries, /usr, what /proc and /sys say about it and the
 //    processors, and what `readable` names.
 // Before the process has a second thread. Returns what of it this kernel cannot enforce, a clause each. An Error: the kernel knows no such
 // filters.
 Result<std::vector<std::string>> confineProcess(const Confinement& confinement);
+
+// Whether a kernel of this release ("6.1.0-18-amd64") counts threads per namespace of users, as the limit on them needs: else it would also
+// stop what the user runs elsewhere.
+bool countsThreadsApart(const std::string& release);
 
 } // namespace tunesmith

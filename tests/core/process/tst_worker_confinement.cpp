@@ -217,6 +217,13 @@ private slots:
         QVERIFY(client->exchange(request("echo"), 20s).replied());
     }
 
+    void threadsAreLimitedWhereTheyAreCountedApart() {
+        for (const char* release : {"5.14.0", "5.15.0-91-generic", "6.1.0-18-amd64", "6.18.44", "10.0", "5.14-rc1"})
+            QVERIFY2(countsThreadsApart(release), release);
+        for (const char* release : {"5.13.19", "5.4.0-150-generic", "4.19.0-25-amd64", "3.10", "5", "", "linux"})
+            QVERIFY2(!countsThreadsApart(release), release);
+    }
+
     // The whole list, a second time: a call that comes to system_calls.cpp comes here, too, with its reason.
     void noOtherSystemCallIsAllowed() {
         const std::vector<long> listed = {
