@@ -56,14 +56,14 @@ bool stopBeingRoot(const Confinement& confinement, std::vector<std::string>& gap
     if (!confinement.readable.empty())
         return false;
     if (!hasRightsOverOthers()) { // nor has who started this
-        gaps.emplace_back(confinement.foreign ? "nothing kills it or keeps it to cores from outside (root has no CAP_KILL or no CAP_SYS_NICE here)"
-                                              : "it stays root, without capabilities (root has no CAP_KILL or no CAP_SYS_NICE here)");
+        gaps.emplace_back(confinement.foreign ? "nothing kills it or keeps it to cores from outside (root has no CAP_KILL or no CAP_SYS_NICE here; start this as another user)"
+                                              : "it stays root, without capabilities (root has no CAP_KILL or no CAP_SYS_NICE here; start this as another user)");
         if (!confinement.foreign)
             return false;
     }
     if (::setgroups(0, nullptr) == 0 && ::setresgid(kNobody, kNobody, kNobody) == 0 && ::setresuid(kNobody, kNobody, kNobody) == 0)
         return true;
-    gaps.emplace_back(std::string("it stays root, without capabilities (root cannot become nobody here: ") + std::strerror(errno) + ")");
+    gaps.emplace_back(std::string("it stays root, without capabilities (root cannot become nobody here: ") + std::strerror(errno) + "; start this as another user)");
     return false;
 }
 
@@ -82,15 +82,15 @@ void leaveTheOthers(const Confinement& confinement, std::vector<std::string>& ga
     const bool apart = isRoot && ::unshare(kNamespaces) == 0;
     const bool staysRoot = isRoot && !stopBeingRoot(confinement, gaps);
     if (::unshare(CLONE_NEWUSER | (apart ? 0 : kNamespaces)) != 0) {
-        gaps.emplace_back("threads are not counted (no namespaces of users)");
+        gaps.emplace_back("threads are not counted (no namespaces of users; limit them from outside, as TasksMax= of systemd does)");
         return;
     }
     utsname system{};
     const bool countsApart = ::uname(&system) == 0 && countsThreadsApart(system.release);
     if (staysRoot)
-        gaps.emplace_back("threads are not counted (those of root never are)");
+        gaps.emplace_back("threads are not counted (those of root never are; start this as another user)");
     else if (!countsApart)
-        gaps.emplace_back("threads are not counted (kernels before 5.14 would count all of the user's)");
+        gaps.emplace_back("threads are not counted (kernels before 5.14 would count all of the user's; limit them from outside, as TasksMax= of systemd does)");
     if (confinement.foreign && countsApart)
         limit(RLIMIT_NPROC, kThreads + kThreadsPerProcessor * std::thread::hardware_concurrency());
 }
@@ -137,7 +137,7 @@ bool allowReading(int rules, const std::string& path) {
 Status closeFileSystem(const std::vector<std::string>& more, std::vector<std::string>& gaps) {
     const long version = landlockVersion();
     if (version < 1) {
-        gaps.emplace_back("every file of the user can be read (no Landlock, or not in the lsm= option of the kernel)");
+        gaps.emplace_back("every file of the user can be read (no Landlock, or not in the lsm= option of the kernel; start this as a user who has no secrets)");
         return {};
     }
     const landlock_ruleset_attr attributes{rightsOf(version)};

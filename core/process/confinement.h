@@ -25,7 +25,7 @@ struct Confinement {
 //  * changes nothing in the file system,
 //  * where the kernel has Landlock (5.13, Debian 12), reads only itself, its libraries, /usr, what /proc and /sys say about it and the
 //    processors, and what `readable` names.
-// Before the process has a second thread. Returns what of it this kernel cannot enforce, a clause each. An Error: the kernel knows no such
+// Before the process has a second thread. Returns what of it this kernel cannot enforce, a clause with its remedy each. An Error: the kernel knows no such
 // filters.
 Result<std::vector<std::string>> confineProcess(const Confinement& confinement);
 

@@ -134,7 +134,7 @@ Result<std::string> confinementOf(const WorkerOptions& options) {
         lacks += (lacks.empty() ? "" : "; ") + gap;
     if (gaps.empty())
         return std::string("full");
-    logMessage(LogLevel::warning, "kernels of others are confined, but " + lacks + ". Let this server run as a user who has no secrets");
+    logMessage(LogLevel::warning, "kernels of others are confined, but " + lacks);
     return "all but this: " + lacks;
 }
 

@@ -140,6 +140,22 @@ private slots:
         QCOMPARE(take(confinementGaps(*free)), std::vector<std::string>{"it is not confined"});
     }
 
+    void whatIsMissingComesWithItsRemedy() {
+        for (const bool foreign : {true, false}) {
+            WorkerOptions options = testWorker();
+            options.confinement = Confinement{foreign, {QCoreApplication::applicationFilePath().toStdString()}};
+            for (const bool reads : {true, false}) {
+                if (!reads)
+                    options.confinement->readable.clear();
+                const auto client = take(WorkerClient::start(options));
+                for (const std::string& gap : take(confinementGaps(*client))) {
+                    QVERIFY2(gap.find("; start this as ") != std::string::npos || gap.find("; limit them from outside") != std::string::npos, gap.c_str());
+                    QVERIFY2(gap.find("secrets") == std::string::npos || gap.find("file") != std::string::npos, gap.c_str());
+                }
+            }
+        }
+    }
+
     void otherProcessesOfTheUserAreSafe() {
         QProcess victim;
         victim.start(QStringLiteral("sleep"), {QStringLiteral("600")});
@@ -267,14 +283,14 @@ private slots:
         QCOMPARE(capabilities, std::string("CapEff:\t0000000000000000"));
     }
 
-    void rootWithoutANobodyIsFilteredToo() { runTestsUnder({"unshare", "-r"}, {"noOtherSystemCallIsAllowed", "otherProcessesOfTheUserAreSafe", "itsDeathIsSeenAsEver"}); }
+    void rootWithoutANobodyIsFilteredToo() { runTestsUnder({"unshare", "-r"}, {"noOtherSystemCallIsAllowed", "whatIsMissingComesWithItsRemedy", "otherProcessesOfTheUserAreSafe", "itsDeathIsSeenAsEver"}); }
 
     // As in containers: whoever starts the worker could not kill a nobody.
     void rootWithoutRightsOverOthersRulesItsWorkers() {
         if (::getuid() != 0)
             QSKIP("this is not root");
         runTestsUnder({"setpriv", "--bounding-set", "-kill,-sys_nice", "--inh-caps", "-kill,-sys_nice"},
-                      {"aWorkerIsKeptToCoresFromOutside", "aWorkerOfOwnCodeIsKilled", "noOtherSystemCallIsAllowed", "otherProcessesOfTheUserAreSafe"});
+                      {"aWorkerIsKeptToCoresFromOutside", "aWorkerOfOwnCodeIsKilled", "whatIsMissingComesWithItsRemedy", "noOtherSystemCallIsAllowed", "otherProcessesOfTheUserAreSafe"});
     }
 
     void aWorkerOfOwnCodeIsKilled() {
