@@ -101,11 +101,16 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
     return {};
 }
 
-Status AtomicFile::commit() {
+Status AtomicFile::close() {
+    if (descriptor_ < 0)
+        return {};
     if (!temporary_.empty() && ::fsync(descriptor_) != 0)
         return failure(errno);
-    if (::close(std::exchange(descriptor_, -1)) != 0)
-        return failure(errno);
+    return ::close(std::exchange(descriptor_, -1)) == 0 ? Status() : failure(errno);
+}
+
+Status AtomicFile::commit() {
+    TS_TRY(close());
     if (temporary_.empty())
         return {};
     if (::rename(temporary_.c_str(), target_.c_str()) != 0)

@@ -21,6 +21,7 @@ public:
     ~AtomicFile();
 
     Status write(std::span<const std::byte> bytes);
+    Status close(); // nothing more is written: many files may wait for their commit()
     Status commit();
 
     int descriptor() const { return descriptor_; }

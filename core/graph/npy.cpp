@@ -269,6 +269,7 @@ Result<AtomicFile> stagedNpy(const std::filesystem::path& path, const Tensor& te
     TS_ASSIGN(AtomicFile file, AtomicFile::create(path));
     TS_TRY(file.write(std::as_bytes(std::span(start))));
     TS_TRY(file.write(tensor.bytes()));
+    TS_TRY(file.close());
     return file;
 }
 

@@ -19,7 +19,7 @@ Result<Tensor> readNpy(const std::filesystem::path& path);
 // Little endian, C order, version 1. The file appears whole or not at all. bfloat16, which NumPy does not
 // know, is written as float32 (exactly); tensors of strings are refused.
 Status writeNpy(const std::filesystem::path& path, const Tensor& tensor);
-Result<AtomicFile> stagedNpy(const std::filesystem::path& path, const Tensor& tensor); // the same but for its commit()
+Result<AtomicFile> stagedNpy(const std::filesystem::path& path, const Tensor& tensor); // the same but for its commit(); it is closed
 
 // The name of a tensor as a file name: characters outside A-Za-z0-9_.- become '_'. Never empty, "." or "..".
 std::string safeFileName(std::string_view name);

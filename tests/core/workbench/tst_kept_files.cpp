@@ -3,6 +3,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <fstream>
+#include <sys/resource.h>
 
 #include "core/base/mapped_ranges.h"
 #include "core/graph/graph_builder.h"
@@ -65,6 +66,30 @@ private slots:
         QVERIFY(!runModel(*model, request).ok());
         QCOMPARE(textOf(path("saved/first.npy")), "mine");
         QCOMPARE(std::distance(fs::directory_iterator(path("saved")), {}), 2);
+    }
+
+    void moreOutputsThanFilesMayBeOpen() {
+        GraphBuilder b;
+        b.setOpset("", 17);
+        const ValueId x = b.addInput("x", TensorType(DType::f32, Dims{4}));
+        std::vector<ValueId> outputs;
+        for (int i = 0; i < 150; ++i)
+            outputs.push_back(b.add("Relu", {x}, {}, 1, "out" + std::to_string(i)));
+        b.setOutputs(outputs);
+        REQUIRE_OK(exportOnnx(*b.build(), path("many.onnx")));
+        const auto model = openModel(path("many.onnx").string());
+        REQUIRE_OK(model);
+        RunRequest request;
+        request.engine = Engine::reference;
+        request.saveFolder = path("many");
+        rlimit before{};
+        QCOMPARE(::getrlimit(RLIMIT_NOFILE, &before), 0);
+        const rlimit few{100, before.rlim_max};
+        QCOMPARE(::setrlimit(RLIMIT_NOFILE, &few), 0);
+        const auto ran = runModel(*model, request);
+        QCOMPARE(::setrlimit(RLIMIT_NOFILE, &before), 0);
+        REQUIRE_OK(ran);
+        QCOMPARE(std::distance(fs::directory_iterator(path("many")), {}), 150);
     }
 
     void familiesKeepForeignFiles() {
