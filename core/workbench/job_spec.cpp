@@ -55,6 +55,8 @@ Result<TuneJob> readJobSpec(const std::string& kind, const std::string& text) {
     TS_ASSIGN([[maybe_unused]] const JobKind* const known, jobKind(kind));
     try {
         const json spec = parseJson<json>(text);
+        if (!spec.is_object())
+            return inputError("the store does not say what a job is to do; remove the job and add it again");
         for (const JobKey& key : jobKeys(job))
             if (key.in != JobKey::In::files && spec.contains(key.name))
                 std::visit([&](auto* field) { take(spec.at(key.name), *field); }, key.field);

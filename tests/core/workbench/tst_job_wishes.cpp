@@ -187,6 +187,18 @@ private slots:
         QVERIFY(!meddler.last.at("one").cancelled && meddler.last.at("one").ended && !meddler.last.at("two").cancelled);
     }
 
+    // A file may hold any text.
+    void textsThatAreNoJobAreListedAsSuch() {
+        const std::string says = "the store does not say what a job is to do; remove the job and add it again";
+        JobRow row;
+        for (const char* text : {"", "{", "[]", "7", "null", "\"mlp\""}) {
+            row.what = text;
+            QCOMPARE(queuedJob(row).detail, says);
+        }
+        row.what = "{}";
+        QCOMPARE(queuedJob(row).detail, std::string());
+    }
+
     void rowsThatMakeNoSense() {
         TuneJobsRequest asked = request("nonsense.db", {});
         asked.queued = true;
