@@ -102,15 +102,20 @@ private slots:
     // Jobs are not cancelled by what ails the store: the next session goes on with them.
     void aStoreThatBreaks() {
         TuneJobsRequest asked = request("breaks.db", {jobOf("one", 500), jobOf("two", 500)});
+        std::string layout;
         Meddler meddler([](const JobStanding& one) { return one.name == "one" && one.trials > 2; }, [&] {
             const auto connection = take(sqlite::Connection::open(asked.store, {.write = true}));
-            mustBe(connection->execute("ALTER TABLE job_slice RENAME TO job_slice_away"));
+            {
+                auto row = take(connection->prepare("SELECT group_concat(sql, ';') FROM sqlite_schema WHERE tbl_name = 'job_slice'"));
+                layout = take(row.step()) ? row.text(0) : std::string();
+            }
+            mustBe(connection->execute("DROP TABLE job_slice"));
         });
         asked.listener = &meddler;
         const auto tuned = tuneJobs(asked);
         QVERIFY(!tuned.ok());
         QVERIFY2(tuned.error().message.find("job_slice") != std::string::npos, tuned.error().message.c_str());
-        mustBe(take(sqlite::Connection::open(asked.store, {.write = true}))->execute("ALTER TABLE job_slice_away RENAME TO job_slice"));
+        mustBe(take(sqlite::Connection::open(asked.store, {.write = true}))->execute(layout));
         const std::vector<QueuedJob> left = take(listJobs(asked.store));
         QVERIFY(left[0].state == "queued" && left[0].run && left[0].detail.empty() && left[0].progress > 0);
         QVERIFY(left[1].state == "queued" && !left[1].run);
