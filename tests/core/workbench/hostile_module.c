@@ -17,10 +17,10 @@ static void answer(const char* body) {
 __attribute__((constructor)) static void act(void) {
     Dl_info self;
     char path[4096];
-    answer("{\"ok\":true,\"body\":{\"outputs\":[],\"samples\":[],\"runs\":0,\"steps\":[],\"a\":[],\"b\":[1]}}");
     if (!dladdr((const void*)act, &self) || snprintf(path, sizeof path, "%s.acted", self.dli_fname) >= (int)sizeof path)
         return;
     FILE* file = fopen(path, "w");
     if (file)
         fclose(file);
+    answer("{\"ok\":true,\"body\":{\"outputs\":[],\"samples\":[],\"runs\":0,\"steps\":[],\"a\":[],\"b\":[1]}}");
 }
