@@ -37,9 +37,25 @@ std::string dateOf(std::time_t time) {
     return text;
 }
 
-bool isOnlyOurs(const fs::path& file) {
+constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+
+// Or root's, who can change everything.
+bool isOnlyOurs(const fs::path& path, mode_t kind) {
     struct stat info {};
-    return ::lstat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return ::lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == kind && (info.st_uid == ::geteuid() || info.st_uid == 0) && (info.st_mode & kOthersWrite) == 0;
+}
+
+// The worker opens the library after its hash was taken: nobody else may put another one there meanwhile.
+bool isOnlyOurs(const ModuleInfo& module) {
+    std::error_code error;
+    const fs::path folder = fs::canonical(module.folder, error);
+    return !error && isOnlyOurs(folder, S_IFDIR) && isOnlyOurs(module.library(), S_IFREG);
+}
+
+void keepToOurselves(const fs::path& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0 && (info.st_mode & kOthersWrite) != 0)
+        ::chmod(path.c_str(), info.st_mode & 07777 & ~kOthersWrite); // where it fails, the module counts as foreign
 }
 
 std::string hexText(std::span<const unsigned char> bytes) {
@@ -71,7 +87,7 @@ Result<KnownModules> KnownModules::ofUser() {
 
 std::map<std::string, KnownModule> KnownModules::read() const {
     std::map<std::string, KnownModule> known;
-    if (!isOnlyOurs(file_))
+    if (!isOnlyOurs(file_, S_IFREG))
         return known;
     std::ifstream lines(file_);
     for (std::string line; std::getline(lines, line);) {
@@ -120,6 +136,8 @@ void rememberModule(const fs::path& folder) {
         TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
         TS_ASSIGN(const std::string hash, sha256OfFile(module.library()));
         TS_ASSIGN(const KnownModules known, KnownModules::ofUser());
+        for (const fs::path& path : {module.folder, module.library()})
+            keepToOurselves(path); // some have a umask that lets their group write
         return known.add(hash, "made", folder);
     };
     if (const Status done = remember(); !done.ok())
@@ -129,7 +147,8 @@ void rememberModule(const fs::path& folder) {
 Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust) {
     TS_ASSIGN(const std::string hash, sha256OfFile(module.library()));
     const auto list = KnownModules::ofUser();
-    if (list.ok() && list->read().contains(hash))
+    const bool listed = list.ok() && list->read().contains(hash);
+    if (listed && isOnlyOurs(module))
         return std::string();
     if (trust) {
         if (const Status added = list.ok() ? list->add(hash, "trusted", module.folder) : Status(list.error()); !added.ok())
@@ -138,7 +157,7 @@ Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust) {
     }
     struct stat info {};
     const std::string date = ::stat(module.library().c_str(), &info) == 0 ? " of " + dateOf(info.st_mtime) : "";
-    return module.folder.string() + " was not made here (" + module.library().filename().string() + date + ", SHA-256 " + hash + ", made by " +
+    return module.folder.string() + (listed ? " can be changed by others (" : " was not made here (") + module.library().filename().string() + date + ", SHA-256 " + hash + ", made by " +
            (module.version.empty() ? "an unknown program" : module.version) + " as it says itself), and a module is code: it runs confined, without connections and files but its own. --trust runs it as yours";
 }
 

@@ -21,7 +21,7 @@ struct KnownModule {
 };
 
 // A line of the file is one library: SHA-256, how, when, and where its folder was. What is no such line counts for nothing, and neither does
-// a file that is missing, is another user's, or can be written by others: then no module is known.
+// a file that is missing, is neither this user's nor root's, or can be written by others: then no module is known.
 class KnownModules {
 public:
     explicit KnownModules(std::filesystem::path file) : file_(std::move(file)) {}
@@ -36,10 +36,11 @@ private:
 
 Result<std::string> sha256OfFile(const std::filesystem::path& path); // 64 hexadecimal digits
 
-// Of a module that was just made. A list that cannot be written is logged: the module is foreign then.
+// Of a module that was just made; only its user may write to it from then on. A list that cannot be written is logged: the module is foreign then.
 void rememberModule(const std::filesystem::path& folder);
 
-// What is known of a module from elsewhere, as a sentence; empty where its library is on the list. `trust` puts it there.
+// What is known of a module from elsewhere, as a sentence; empty where its library is on the list, and nobody but this user and root can
+// change it or its folder. `trust` puts it on the list and asks no more.
 Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust);
 
 // For modules in these folders. Where one is `foreign`, which is its origin, the worker is confined; an Error where this machine cannot.

@@ -127,6 +127,26 @@ private slots:
         QCOMPARE(take(runExportedModule(module, request())).foreign, std::string()); // the same library
     }
 
+    void whatOthersCanChangeIsNotKnown() {
+        const mode_t before = ::umask(0002);
+        const fs::path module = made("changeable");
+        ::umask(before);
+        const ModuleInfo info = take(readModuleInfo(module));
+        const auto origin = [&] { return take(foreignOrigin(info, false)); };
+        QCOMPARE(origin(), std::string());
+        for (const fs::path& changeable : {info.library(), module})
+            for (const auto writer : {fs::perms::group_write, fs::perms::others_write}) {
+                fs::permissions(changeable, writer, fs::perm_options::add);
+                QVERIFY2(origin().find("can be changed by others") != std::string::npos, changeable.c_str());
+                QCOMPARE(take(foreignOrigin(info, true)), std::string()); // as the user said
+                fs::permissions(changeable, writer, fs::perm_options::remove);
+                QCOMPARE(origin(), std::string());
+            }
+        fs::rename(info.library(), path("library.so"));
+        fs::create_symlink(path("library.so"), info.library());
+        QVERIFY(!origin().empty());
+    }
+
     void aLinkOutOfTheFolderIsNotFollowed() {
         const fs::path module = made("linked"), weights = module / "weights.bin", elsewhere = path("elsewhere.bin");
         fs::rename(weights, elsewhere);
