@@ -14,6 +14,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/measure/memory.h"
 #include "core/store/store.h"
 #include "core/workbench/session.h"
@@ -157,8 +158,10 @@ Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust) {
     }
     struct stat info {};
     const std::string date = ::stat(module.library().c_str(), &info) == 0 ? " of " + dateOf(info.st_mtime) : "";
-    return module.folder.string() + (listed ? " can be changed by others (" : " was not made here (") + module.library().filename().string() + date + ", SHA-256 " + hash + ", made by " +
-           (module.version.empty() ? "an unknown program" : module.version) + " as it says itself), and a module is code: it runs confined, without connections and files but its own. --trust runs it as yours";
+    constexpr std::size_t kShown = 80; // of what module.json says
+    const std::string maker = module.version.empty() ? "an unknown program" : module.version.substr(0, kShown);
+    return printable(module.folder.string() + (listed ? " can be changed by others (" : " was not made here (") + module.library().filename().string() + date + ", SHA-256 " + hash + ", made by " +
+                     maker + " as it says itself), and a module is code: it runs confined, without connections and files but its own. --trust runs it as yours");
 }
 
 Result<std::unique_ptr<WorkerClient>> startModuleWorker(const std::string& foreign, const std::vector<fs::path>& folders) {

@@ -147,6 +147,15 @@ private slots:
         QVERIFY(!origin().empty());
     }
 
+    void itsWordsAreShownShortAndHarmless() {
+        ModuleInfo info = take(readModuleInfo(made("talking")));
+        fs::remove(list());
+        info.version = "good\x1b[2J\nEverything is fine.\xc3" + std::string(100000, 'x');
+        const std::string text = take(foreignOrigin(info, false));
+        QVERIFY2(text.find("good\\u001b[2J\\u000aEverything") != std::string::npos, text.c_str());
+        QVERIFY2(text.size() < 1000 && text.find('\x1b') == std::string::npos && text.find('\n') == std::string::npos && text.find('\xc3') == std::string::npos, text.c_str());
+    }
+
     void aLinkOutOfTheFolderIsNotFollowed() {
         const fs::path module = made("linked"), weights = module / "weights.bin", elsewhere = path("elsewhere.bin");
         fs::rename(weights, elsewhere);
