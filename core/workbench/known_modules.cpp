@@ -102,6 +102,8 @@ std::map<std::string, KnownModule> KnownModules::read() const {
 }
 
 Status KnownModules::add(const std::string& hash, const std::string& how, const fs::path& folder) const {
+    if (read().contains(hash))
+        return {};
     std::string place = folder.string();
     std::ranges::replace_if(place, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');
     // In one piece, and after whatever an earlier write has left unfinished.

@@ -28,7 +28,7 @@ public:
     static Result<KnownModules> ofUser(); // beside the default store
 
     std::map<std::string, KnownModule> read() const; // by SHA-256
-    Status add(const std::string& hash, const std::string& how, const std::filesystem::path& folder) const;
+    Status add(const std::string& hash, const std::string& how, const std::filesystem::path& folder) const; // a line, where there is none
 
 private:
     std::filesystem::path file_;

@@ -208,6 +208,13 @@ private slots:
         QCOMPARE(KnownModules(file).read().contains(std::string(64, 'a')), counts);
     }
 
+    void theListGrowsWithLibrariesOnly() {
+        made("again");
+        const auto size = fs::file_size(list());
+        made("again");
+        QCOMPARE(fs::file_size(list()), size);
+    }
+
     void aLinkIsNoList() {
         const fs::path file = path("target");
         take(KnownModules(file).add(std::string(64, 'b'), "made", "/m\nn"));
