@@ -146,7 +146,7 @@ Result<LeaseBook::Added> LeaseBook::add(const DeviceInfo& device, const std::opt
         TS_TRY(checkName(serving->id, "a lease"));
         TS_TRY(checkName(serving->client, "the name of a client"));
     }
-    int unanswered = 0;
+    std::optional<int> unanswered;
     std::erase_if(devices_, [&](const Device& known) { // it was restarted
         const bool same = known.info.address == device.address;
         unanswered = same ? known.unanswered : unanswered;
@@ -178,7 +178,10 @@ LeaseBook::Hearing LeaseBook::knocked(const std::string& id, bool answered) {
     if (device == devices_.end())
         return Hearing::same;
     const bool was = device->isDeaf();
-    device->unanswered = answered ? 0 : std::min(device->unanswered + 1, 2);
+    if (answered)
+        device->unanswered = 0;
+    else if (device->unanswered)
+        device->unanswered = std::min(*device->unanswered + 1, 2);
     return was == device->isDeaf() ? Hearing::same : was ? Hearing::back : Hearing::deaf;
 }
 

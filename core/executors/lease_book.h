@@ -62,7 +62,8 @@ public:
     };
     BeatAnswer beat(const std::string& secret, const std::string& lease, Time now);
     std::optional<Lease> confirm(const std::string& secret, const std::string& lease, Time now);
-    // Whoever knocks at the servers says whether one answered. A device whose server did not, twice in a row, is lent to nobody until it does.
+    // Whoever knocks at the servers says whether one answered. A device whose server did once, and then did not twice in a row, is lent to nobody
+    // until it does. One whose server never did may be where clients reach it and who knocks does not.
     struct Place {
         std::string id, address;
     };
@@ -103,8 +104,8 @@ private:
         DeviceInfo info;
         Time lastBeat, since; // since: of the lease, or of being free
         std::optional<Held> held;
-        int unanswered = 0; // knocks, one after the other
-        bool isDeaf() const { return unanswered > 1; }
+        std::optional<int> unanswered = {}; // knocks, one after the other, since one was answered
+        bool isDeaf() const { return unanswered && *unanswered > 1; }
     };
     struct Waiter {
         LeaseWish wish;

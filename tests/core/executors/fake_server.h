@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "core/executors/remote.grpc.pb.h"
 
@@ -88,10 +89,11 @@ private:
     std::string address_;
 };
 
-// Something else that listens: answers whatever comes with bytes that are no HTTP/2, or closes at once.
+// Something else that listens: answers whatever comes with bytes that are no HTTP/2, or closes at once. The first `greeted` connections are taken
+// as a server would.
 class NoServer {
 public:
-    explicit NoServer(std::string answer) : answer_(std::move(answer)), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    explicit NoServer(std::string answer, int greeted = 0) : answer_(std::move(answer)), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in where{};
         where.sin_family = AF_INET;
         where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -99,7 +101,10 @@ public:
         if (::bind(socket_, reinterpret_cast<sockaddr*>(&where), size) != 0 || ::listen(socket_, 16) != 0 || ::getsockname(socket_, reinterpret_cast<sockaddr*>(&where), &size) != 0)
             std::abort();
         address_ = "127.0.0.1:" + std::to_string(ntohs(where.sin_port));
-        thread_ = std::thread([this] {
+        thread_ = std::thread([this, greeted] {
+            for (int i = 0; i < greeted; ++i)
+                if (kept_.push_back(::accept(socket_, nullptr, nullptr)); kept_.back() >= 0)
+                    static_cast<void>(::send(kept_.back(), "\0\0\0\4\0\0\0\0\0", 9, MSG_NOSIGNAL)); // settings
             for (int client; (client = ::accept(socket_, nullptr, nullptr)) >= 0; ::close(client))
                 static_cast<void>(::send(client, answer_.data(), answer_.size(), MSG_NOSIGNAL));
         });
@@ -107,6 +112,8 @@ public:
     ~NoServer() {
         ::shutdown(socket_, SHUT_RDWR);
         thread_.join();
+        for (const int client : kept_)
+            ::close(client);
         ::close(socket_);
     }
     const std::string& address() const { return address_; }
@@ -115,6 +122,7 @@ private:
     std::string answer_;
     int socket_;
     std::string address_;
+    std::vector<int> kept_;
     std::thread thread_;
 };
 

@@ -187,7 +187,7 @@ private slots:
         Desk desk;
         const std::string deaf = desk.add("a"), other = desk.add("bb");
         const std::string held = desk.open(desk.ask("x"));
-        QVERIFY(desk.book.knocked(deaf, false) == Hearing::same);
+        QVERIFY(desk.book.knocked(deaf, true) == Hearing::same && desk.book.knocked(deaf, false) == Hearing::same);
         QVERIFY(desk.book.knocked(deaf, true) == Hearing::same); // one lost knock is none
         QVERIFY(desk.book.knocked(deaf, false) == Hearing::same && desk.book.knocked(deaf, false) == Hearing::deaf && desk.book.knocked(deaf, false) == Hearing::same);
         QVERIFY(desk.beat(deaf, held).known && !desk.beat(deaf, held).revoked); // whom it serves goes on
@@ -202,6 +202,20 @@ private slots:
         QCOMPARE(desk.ask("z").device, again);
         QVERIFY(desk.book.knocked("nobody", false) == Hearing::same);
         QCOMPARE(desk.book.places().size(), std::size_t(2));
+    }
+
+    // Clients may reach it in a way that the tracker does not know.
+    void aServerThatNeverAnsweredKeepsItsPlace() {
+        using Hearing = LeaseBook::Hearing;
+        Desk desk;
+        const std::string behind = desk.add("a");
+        for (int i = 0; i < 5; ++i)
+            QVERIFY(desk.book.knocked(behind, false) == Hearing::same);
+        QVERIFY(!desk.book.devices(desk.now)[0].deaf);
+        const std::string again = desk.add("a");
+        for (int i = 0; i < 5; ++i)
+            QVERIFY(desk.book.knocked(again, false) == Hearing::same);
+        QCOMPARE(desk.ask("x").device, again);
     }
 
     void failedDevicesAreAvoided() {

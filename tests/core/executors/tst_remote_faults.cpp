@@ -125,8 +125,8 @@ private slots:
         LeaseTiming timing = quickTiming();
         timing.knock = std::chrono::milliseconds(200);
         Cluster cluster({}, timing);
-        NoServer deaf("");
-        Played played(cluster, "deaf", deaf.address());
+        NoServer deaf("", 1), unreached("");
+        Played played(cluster, "deaf", deaf.address()), other(cluster, "unreached", unreached.address());
         cluster.addMock("a");
         const auto tracker = take(TrackerClient::make(cluster.tracker->address(), {}));
         const auto deafness = [&] {
@@ -135,9 +135,9 @@ private slots:
                 all[device.info.name] = device.deaf;
             return all;
         };
-        QTRY_COMPARE_WITH_TIMEOUT(deafness(), (std::map<std::string, bool>{{"a", false}, {"deaf", true}}), 30'000); // one that is slow comes back
+        QTRY_COMPARE_WITH_TIMEOUT(deafness(), (std::map<std::string, bool>{{"a", false}, {"deaf", true}, {"unreached", false}}), 30'000); // one that is slow comes back
         QVERIFY(cluster.logged(QString::fromStdString("the device at " + deaf.address() + " takes no connections")));
-        QTRY_COMPARE_WITH_TIMEOUT(take(tracker->ask({"t", "x", "cpu"})).devices, std::size_t(1), 10'000);
+        QTRY_COMPARE_WITH_TIMEOUT(take(tracker->ask({"t", "x", "cpu"})).devices, std::size_t(2), 10'000);
     }
 
     void twoLossesAreTheCandidatesFault() {
