@@ -272,4 +272,9 @@ void Door::refuse(const std::string& peer) {
         impl_->end(*id);
 }
 
+void Door::forgive(const std::string& peer) {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->visitors.forgive(peerName(peer));
+}
+
 } // namespace tunesmith

@@ -24,7 +24,8 @@ public:
     void close(); // takes no further ones
     // From any thread, with gRPC's name of who has made a call.
     void letIn(const std::string& peer);
-    void refuse(const std::string& peer);
+    void refuse(const std::string& peer);  // a call; too many of them, one after the other, end the connection
+    void forgive(const std::string& peer); // what was refused before a good call
 
 private:
     struct Impl;

@@ -35,6 +35,10 @@ public:
         running_->context = nullptr;
     }
     bool end() { return running_->end(); } // whether it was still waiting
+    bool isEnded() const {
+        const std::lock_guard lock(running_->mutex);
+        return !running_->context;
+    }
 
 private:
     struct Running { // what a late alarm finds
@@ -75,7 +79,7 @@ void GuardedService::add(const char* method, Handler handler) {
     AddMethod(new Method(method, Method::BIDI_STREAMING, new grpc::internal::BidiStreamingHandler<GuardedService, ByteBuffer, ByteBuffer>(guarded, this)));
 }
 
-bool GuardedService::read(grpc::ServerContext& context, Stream& stream, std::chrono::milliseconds patience, ByteBuffer& bytes) {
+GuardedService::Came GuardedService::read(grpc::ServerContext& context, Stream& stream, std::chrono::milliseconds patience, ByteBuffer& bytes) {
     std::list<Waiting>::iterator own;
     {
         const std::lock_guard lock(mutex_);
@@ -85,17 +89,21 @@ bool GuardedService::read(grpc::ServerContext& context, Stream& stream, std::chr
     }
     const bool done = stream.Read(&bytes);
     const std::lock_guard lock(mutex_);
+    const Came came = done ? Came::message : own->isEnded() ? Came::late : Came::nothing;
     waiting_.erase(own);
-    return done;
+    return came;
 }
 
 grpc::Status GuardedService::receive(grpc::ServerContext& context, Stream& stream, WireLimits limits, std::chrono::milliseconds patience, google::protobuf::MessageLite& message) {
     const std::string peer = context.peer();
     ByteBuffer bytes;
-    const grpc::Status done = read(context, stream, patience, bytes)
+    const Came came = read(context, stream, patience, bytes);
+    const grpc::Status done = came == Came::message
                                   ? parseMessage(bytes, limits, message)
                                   : grpc::Status(StatusCode::INVALID_ARGUMENT, "a call without a message, or one that is too large or does not come to its end");
-    if (!done.ok())
+    if (done.ok())
+        door_->forgive(peer);
+    else if (came != Came::nothing) // a caller may give its call up
         door_->refuse(peer);
     return done;
 }

@@ -33,7 +33,8 @@ protected:
 
 private:
     class Waiting;
-    bool read(grpc::ServerContext& context, Stream& stream, std::chrono::milliseconds patience, grpc::ByteBuffer& bytes);
+    enum class Came { message, nothing, late };
+    Came read(grpc::ServerContext& context, Stream& stream, std::chrono::milliseconds patience, grpc::ByteBuffer& bytes);
 
     const Access access_;
     Door* door_ = nullptr;

@@ -58,7 +58,7 @@ VisitorLimits limitsFor(std::size_t descriptors) {
 
 Visitors::Entered Visitors::enter(const Peer& peer, Time now) {
     const Id id = ++last_;
-    unproven_[id] = &(visitors_[id] = {peer, now, 0});
+    unproven_[id] = &(visitors_[id] = {peer, now});
     Count& own = networks_[peer.network];
     ++own.all;
     ++own.unproven;
@@ -75,6 +75,7 @@ void Visitors::leave(Id id) {
     network->second.unproven -= unproven_.erase(id);
     if (--network->second.all == 0)
         networks_.erase(network);
+    refusals_.erase(found->second.peer.name);
     visitors_.erase(found);
 }
 
@@ -88,8 +89,10 @@ void Visitors::prove(const std::string& peer) {
 
 std::optional<Visitors::Id> Visitors::refuse(const std::string& peer) {
     const auto found = std::ranges::find_if(visitors_, [&](const auto& entry) { return entry.second.peer.name == peer; });
-    return found != visitors_.end() && ++found->second.refusals > limits_.refusals ? std::optional(found->first) : std::nullopt;
+    return found != visitors_.end() && ++refusals_[peer] > limits_.refusals ? std::optional(found->first) : std::nullopt;
 }
+
+void Visitors::forgive(const std::string& peer) { refusals_.erase(peer); }
 
 std::vector<Visitors::Id> Visitors::overdue(Time now, const Sent& sent) const {
     std::vector<Id> ids;

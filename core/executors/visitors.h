@@ -25,7 +25,7 @@ struct VisitorLimits {
     std::size_t unproven = 256; // that have not made a call which was let in ...
     std::chrono::milliseconds prove{10'000}; // ... how long they may take ...
     std::uint64_t bytes = 256 << 10;         // ... and how much they may have sent: more than HTTP/2 lets them before somebody reads it
-    int refusals = 16;                       // calls of one connection that are none, or without a token
+    int refusals = 16;                       // one after the other, of calls that are none, or without a token
 };
 // What a process with so many descriptors can serve: half of them, two for each connection.
 VisitorLimits limitsFor(std::size_t descriptors);
@@ -46,7 +46,8 @@ public:
     Entered enter(const Peer& peer, Time now);
     void leave(Id id);
     void prove(const std::string& peer); // its name
-    std::optional<Id> refuse(const std::string& peer); // a call of it; who goes after too many
+    std::optional<Id> refuse(const std::string& peer); // a call of it; who goes after too many, one after the other
+    void forgive(const std::string& peer); // a call of it was one
     using Sent = std::function<std::uint64_t(Id id)>; // bytes that have come
     std::vector<Id> overdue(Time now, const Sent& sent) const;
     bool areProven() const { return unproven_.empty(); }
@@ -57,7 +58,6 @@ private:
     struct Visitor {
         Peer peer;
         Time since;
-        int refusals = 0;
     };
     struct Count {
         std::size_t all = 0, unproven = 0;
@@ -68,6 +68,7 @@ private:
     Id last_ = 0;
     std::map<Id, Visitor> visitors_;
     std::map<Id, const Visitor*> unproven_; // the oldest first
+    std::map<std::string, int> refusals_; // of the last calls, by name
     std::map<std::string, Count> networks_;
 };
 

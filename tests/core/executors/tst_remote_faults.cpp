@@ -40,8 +40,8 @@ private:
 };
 
 // A call with any bytes as its message.
-grpc::Status callRaw(const std::string& address, const std::string& method, const std::string& bytes) {
-    grpc::GenericStub stub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+grpc::Status callRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& method, const std::string& bytes) {
+    grpc::GenericStub stub(channel);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     grpc::CompletionQueue queue;
@@ -55,6 +55,26 @@ grpc::Status callRaw(const std::string& address, const std::string& method, cons
     bool ok = false;
     queue.Next(&tag, &ok);
     return status;
+}
+
+grpc::Status callRaw(const std::string& address, const std::string& method, const std::string& bytes) {
+    return callRaw(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()), method, bytes);
+}
+
+// One that is given up before its message comes.
+void giveUp(const std::shared_ptr<grpc::Channel>& channel, const std::string& method) {
+    grpc::GenericStub stub(channel);
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    const auto rpc = stub.PrepareCall(&context, method, &queue);
+    void* tag = nullptr;
+    bool ok = false;
+    rpc->StartCall(&tag);
+    queue.Next(&tag, &ok);
+    context.TryCancel();
+    grpc::Status status;
+    rpc->Finish(&status, &tag);
+    queue.Next(&tag, &ok);
 }
 
 } // namespace
@@ -209,6 +229,17 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(cluster.logged("refused ipv4:127.0.0.1"), 2000);
         cluster.addMock("bb");
         QVERIFY(cluster.connect("x")->build(mockBuild(), {}).replied());
+    }
+
+    void callsThatAreGivenUpEndNoConnection() {
+        Cluster cluster;
+        const auto channel = grpc::CreateChannel(cluster.tracker->address(), grpc::InsecureChannelCredentials());
+        QVERIFY(callRaw(channel, "/tunesmith.remote.Tracker/List", "").ok());
+        auto lost = std::async(std::launch::async, [&] { return channel->WaitForStateChange(GRPC_CHANNEL_READY, std::chrono::system_clock::now() + std::chrono::seconds(3)); });
+        for (int i = 0; i < 60; ++i)
+            giveUp(channel, "/tunesmith.remote.Tracker/Ask");
+        QVERIFY(callRaw(channel, "/tunesmith.remote.Tracker/List", "").ok());
+        QVERIFY(!lost.get());
     }
 
     void anUnknownMethodHarmsNobody() {

@@ -68,6 +68,20 @@ private slots:
         QCOMPARE(visitors.refuse("ipv4:a:1"), std::optional(id));
     }
 
+    void aGoodCallMakesUpForRefusals() {
+        Visitors visitors({10, 10, 10, milliseconds(100), 1000, 2});
+        const auto id = visitors.enter(peer("a", 1), at(0)).id;
+        for (int i = 0; i < 10; ++i) {
+            QVERIFY(!visitors.refuse("ipv4:a:1") && !visitors.refuse("ipv4:a:1"));
+            visitors.forgive("ipv4:a:1");
+        }
+        visitors.refuse("ipv4:a:1");
+        visitors.refuse("ipv4:a:1");
+        visitors.leave(id); // whoever has its name next is another one
+        visitors.enter(peer("a", 1), at(1));
+        QVERIFY(!visitors.refuse("ipv4:a:1"));
+    }
+
     // Of whom there are most, however late another one comes.
     void aCrowdHarmsItself() {
         Visitors visitors({100, 50, 5});
