@@ -40,6 +40,18 @@ void shareMemory(KernelWorkerOptions& limits) {
     limits.builderMemory = half / static_cast<std::uint64_t>(std::max(1, limits.builders));
 }
 
+// Work for the end of a scope, also where an exception ends it: gRPC takes those of its calls, and the server goes on.
+template <class Work> class AtEnd {
+public:
+    explicit AtEnd(Work work) : work_(std::move(work)) {}
+    AtEnd(const AtEnd&) = delete;
+    AtEnd& operator=(const AtEnd&) = delete;
+    ~AtEnd() { work_(); }
+
+private:
+    Work work_;
+};
+
 } // namespace
 
 struct DeviceServer::Impl final : GuardedService {
@@ -123,9 +135,8 @@ struct DeviceServer::Impl final : GuardedService {
             return toStatus(lease.error());
         if (!*lease)
             return {StatusCode::PERMISSION_DENIED, "a lease that the tracker has not given for this device"};
-        const grpc::Status served = serve(context, stream, **lease);
-        registration->end();
-        return served;
+        const AtEnd freed([this] { registration->end(); });
+        return serve(context, stream, **lease);
     }
 
     grpc::Status serve(ServerContext& context, Stream& stream, const Lease& lease) {
@@ -147,13 +158,15 @@ struct DeviceServer::Impl final : GuardedService {
         const auto current = std::make_shared<Guest>();
         current->lease = lease.id;
         current->session = std::make_unique<DeviceSession>(options.device, lease, request.client_secret(), std::move(*executor), blobs);
+        const AtEnd gone([&] {
+            setGuest(nullptr);
+            current->endAll();
+            waitForCalls(current);
+            logMessage(LogLevel::info, lease.client + " is gone");
+        });
         setGuest(current);
         logMessage(LogLevel::info, "serving " + lease.client);
         attend(context, stream, *current);
-        setGuest(nullptr);
-        current->endAll();
-        waitForCalls(current);
-        logMessage(LogLevel::info, lease.client + " is gone");
         return grpc::Status::OK;
     }
 
@@ -202,8 +215,10 @@ struct DeviceServer::Impl final : GuardedService {
         if (!call)
             return {StatusCode::UNAVAILABLE, "this client has " + std::to_string(kMostCalls) + " calls under way, or its turn is over"};
         remote::Reply reply;
-        const grpc::Status done = answer(stream, *current, **call, reply);
-        current->end(*call, reply.ByteSizeLong());
+        const grpc::Status done = [&] {
+            const AtEnd ended([&] { current->end(*call, reply.ByteSizeLong()); });
+            return answer(stream, *current, **call, reply);
+        }();
         return done.ok() ? send(stream, reply) : done;
     }
 

@@ -231,6 +231,18 @@ private slots:
         QVERIFY(cluster.connect("x")->build(mockBuild(), {}).replied());
     }
 
+    void anExceptionFreesTheDevice() {
+        Cluster cluster;
+        DeviceServerOptions options = cluster.serverOptions("a");
+        options.makeExecutor = [failures = 1, row = options.device.machine](const KernelWorkerOptions& limits) mutable -> Result<std::unique_ptr<KernelExecutor>> {
+            if (failures-- > 0)
+                throw std::bad_alloc();
+            return std::unique_ptr<KernelExecutor>(std::make_unique<MockExecutor>(MockOptions{1, 5, 16 << 10, row}, limits));
+        };
+        cluster.add(std::move(options));
+        QVERIFY(cluster.connect("x")->build(mockBuild(), {}).replied());
+    }
+
     void callsThatAreGivenUpEndNoConnection() {
         Cluster cluster;
         const auto channel = grpc::CreateChannel(cluster.tracker->address(), grpc::InsecureChannelCredentials());
