@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -72,6 +73,7 @@ struct DeviceServer::Impl final : GuardedService {
         std::mutex mutex; // guards what follows
         std::unique_ptr<DeviceSession> session; // while there are calls, and until the client goes
         std::list<Call> calls;
+        std::condition_variable room; // a call has ended
         std::vector<Answer> answers;
         bool over = false; // its turn, long since: no further calls
 
@@ -91,21 +93,31 @@ struct DeviceServer::Impl final : GuardedService {
             for (const Answer& answer : answers)
                 event.add_calls(answer.number);
         }
-        // What its calls hold together is limited.
-        bool begin(Call& call, const remote::Request& request) {
-            const std::lock_guard lock(mutex);
+        // What its calls hold together is limited: the next one waits for the end of others, as long as for its message.
+        bool awaitRoom(Call& call, std::size_t bytes) {
+            std::unique_lock lock(mutex);
+            for (const auto until = steady_clock::now() + longestWay(kLargestMessage); !hasRoom(bytes); room.wait_for(lock, kTick))
+                if (stop.stopRequested() || call.context->IsCancelled() || steady_clock::now() > until)
+                    return false;
+            call.bytes = bytes;
+            return true;
+        }
+        bool hasRoom(std::size_t bytes) const {
             std::size_t held = 0;
             for (const Call& one : calls)
                 held += one.bytes;
+            return held == 0 || held + bytes <= kMostHeld;
+        }
+        void begin(Call& call, const remote::Request& request) {
+            const std::lock_guard lock(mutex);
             call.number = request.call();
-            call.bytes = request.ByteSizeLong();
-            return held == 0 || held + call.bytes <= kMostHeld;
         }
         void end(std::list<Call>::iterator call, std::size_t bytes) {
             const std::lock_guard lock(mutex);
             if (call->number != 0)
                 answers.push_back({call->number, steady_clock::now() + longestWay(bytes)});
             calls.erase(call);
+            room.notify_all();
         }
         void endAll() {
             stop.requestStop();
@@ -224,10 +236,12 @@ struct DeviceServer::Impl final : GuardedService {
 
     grpc::Status answer(Stream& stream, Guest& current, Guest::Call& call, remote::Reply& reply) {
         remote::Request request;
-        if (grpc::Status read = receive(*call.context, stream, {kLargestMessage, kMostParts}, longestWay(kLargestMessage), request); !read.ok())
+        const auto admit = [&](std::size_t bytes) {
+            return current.awaitRoom(call, bytes) ? grpc::Status::OK : grpc::Status(StatusCode::UNAVAILABLE, "the calls of this client hold " + std::to_string(kMostHeld >> 20) + " MiB and do not end");
+        };
+        if (grpc::Status read = receive(*call.context, stream, {kLargestMessage, kMostParts}, longestWay(kLargestMessage), request, admit); !read.ok())
             return read;
-        if (!current.begin(call, request))
-            return {StatusCode::UNAVAILABLE, "the calls of this client hold more than " + std::to_string(kMostHeld >> 20) + " MiB"};
+        current.begin(call, request);
         try {
             const Status done = current.session->exchange(request, reply, current.stop.token() | call.stop.token());
             return done.ok() ? grpc::Status::OK : toStatus(done.error());

@@ -94,10 +94,12 @@ GuardedService::Came GuardedService::read(grpc::ServerContext& context, Stream& 
     return came;
 }
 
-grpc::Status GuardedService::receive(grpc::ServerContext& context, Stream& stream, WireLimits limits, std::chrono::milliseconds patience, google::protobuf::MessageLite& message) {
+grpc::Status GuardedService::receive(grpc::ServerContext& context, Stream& stream, WireLimits limits, std::chrono::milliseconds patience, google::protobuf::MessageLite& message, const Admit& admit) {
     const std::string peer = context.peer();
     ByteBuffer bytes;
     const Came came = read(context, stream, patience, bytes);
+    if (const grpc::Status admitted = came == Came::message && admit ? admit(bytes.Length()) : grpc::Status::OK; !admitted.ok())
+        return admitted;
     const grpc::Status done = came == Came::message
                                   ? parseMessage(bytes, limits, message)
                                   : grpc::Status(StatusCode::INVALID_ARGUMENT, "a call without a message, or one that is too large or does not come to its end");

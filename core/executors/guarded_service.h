@@ -27,7 +27,9 @@ protected:
     // `method` is like /tunesmith.remote.Tracker/Ask. The handler runs for callers who have the token; it blocks a thread.
     void add(const char* method, Handler handler);
     // The only message of a call. A caller who does not send it within `patience` has its call ended; where many do not, the first of them sooner.
-    grpc::Status receive(grpc::ServerContext& context, Stream& stream, WireLimits limits, std::chrono::milliseconds patience, google::protobuf::MessageLite& message);
+    // `admit` is asked before the message is parsed, and may wait: until then the bytes count as what gRPC holds.
+    using Admit = std::function<grpc::Status(std::size_t bytes)>;
+    grpc::Status receive(grpc::ServerContext& context, Stream& stream, WireLimits limits, std::chrono::milliseconds patience, google::protobuf::MessageLite& message, const Admit& admit = {});
     // `more`: others follow it before the call ends.
     static grpc::Status send(Stream& stream, const google::protobuf::MessageLite& message, bool more = false);
 
