@@ -32,15 +32,6 @@ constexpr int kSpare = 24;               // descriptors that connections leave f
 constexpr std::chrono::milliseconds kExhausted{50};
 constexpr std::uint64_t kWake = 0, kListener = std::uint64_t(1) << 63; // what events are about, beside visitors
 
-std::size_t raisedDescriptorLimit() {
-    rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    return limit.rlim_cur;
-}
-
 template <class T> bool set(int fd, int level, int option, T value) { return ::setsockopt(fd, level, option, &value, sizeof value) == 0; }
 
 // Connections inherit the options.
@@ -101,6 +92,15 @@ std::uint64_t bytesFrom(int connection) {
 bool isExhaustion(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
 } // namespace
+
+std::size_t raisedDescriptorLimit() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+}
 
 struct Door::Impl {
     Impl(std::size_t descriptors, VisitorLimits limits) : mostDescriptors(static_cast<int>(std::min<std::size_t>(descriptors, 1 << 30))), visitors(limits) {}

@@ -5,7 +5,9 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/security/tls_certificate_verifier.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <sys/eventfd.h>
 
+#include "core/base/descriptor.h"
 #include "core/executors/rpc_log.h"
 
 namespace tunesmith {
@@ -21,9 +23,11 @@ std::shared_ptr<grpc::ChannelCredentials> anyCertificate() {
     return grpc::experimental::TlsCredentials(options);
 }
 
+bool isADescriptorLeft() { return Descriptor(::eventfd(0, EFD_CLOEXEC)).get() >= 0; }
+
 } // namespace
 
-std::vector<bool> knock(const std::vector<std::string>& addresses, bool tls, std::chrono::milliseconds patience, const StopToken& stop) {
+std::vector<Knock> knock(const std::vector<std::string>& addresses, bool tls, std::chrono::milliseconds patience, const StopToken& stop) {
     takeGrpcLog();
     const auto until = std::chrono::system_clock::now() + patience;
     const auto credentials = tls ? anyCertificate() : grpc::InsecureChannelCredentials();
@@ -35,15 +39,17 @@ std::vector<bool> knock(const std::vector<std::string>& addresses, bool tls, std
         channels.push_back(grpc::CreateCustomChannel(address, credentials, arguments));
         channels.back()->GetState(true); // begins to connect
     }
-    std::vector<bool> answered;
+    std::vector<Knock> answers;
+    auto otherwise = Knock::unanswered;
     for (const auto& channel : channels) {
         bool connected = false;
-        do
+        do {
+            otherwise = isADescriptorLeft() ? otherwise : Knock::untold;
             connected = channel->WaitForConnected(std::min(until, std::chrono::system_clock::now() + kTick));
-        while (!connected && std::chrono::system_clock::now() < until && !stop.stopRequested());
-        answered.push_back(connected);
+        } while (!connected && std::chrono::system_clock::now() < until && !stop.stopRequested());
+        answers.push_back(connected ? Knock::answered : otherwise);
     }
-    return answered;
+    return answers;
 }
 
 } // namespace tunesmith

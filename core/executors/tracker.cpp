@@ -19,7 +19,7 @@ namespace {
 using grpc::ServerContext;
 using std::chrono::steady_clock;
 
-constexpr std::size_t kKnocksAtOnce = 64;
+constexpr std::size_t kMostKnocks = 64; // at once
 constexpr std::chrono::milliseconds kKnockPatience{3000};
 constexpr std::chrono::milliseconds kPatience = longestWay(kLargestQuestion) + std::chrono::seconds(2);
 
@@ -118,18 +118,20 @@ struct Tracker::Impl final : GuardedService {
 
     // A server that beats may still take no connections, and would cost one client after the other.
     void knockAtAll() {
+        const std::size_t atOnce = std::clamp<std::size_t>(raisedDescriptorLimit() / 8, 1, kMostKnocks);
         std::unique_lock lock(mutex);
         while (!wake.wait_for(lock, timing.knock, [this] { return closing.stopRequested(); })) {
             const std::vector<LeaseBook::Place> places = book.places();
-            for (std::size_t first = 0; first < places.size() && !closing.stopRequested(); first += kKnocksAtOnce) {
+            for (std::size_t first = 0; first < places.size() && !closing.stopRequested(); first += atOnce) {
                 std::vector<std::string> addresses;
-                for (std::size_t i = first; i < std::min(places.size(), first + kKnocksAtOnce); ++i)
+                for (std::size_t i = first; i < std::min(places.size(), first + atOnce); ++i)
                     addresses.push_back(places[i].address);
                 lock.unlock();
-                const std::vector<bool> answered = knock(addresses, tls, std::min(kKnockPatience, timing.lost), closing.token());
+                const std::vector<Knock> answers = knock(addresses, tls, std::min(kKnockPatience, timing.lost), closing.token());
                 lock.lock();
-                for (std::size_t i = 0; i < answered.size() && !closing.stopRequested(); ++i)
-                    note(places[first + i], answered[i]);
+                for (std::size_t i = 0; i < answers.size() && !closing.stopRequested(); ++i)
+                    if (answers[i] != Knock::untold)
+                        note(places[first + i], answers[i] == Knock::answered);
             }
         }
     }

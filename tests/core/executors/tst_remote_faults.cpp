@@ -5,8 +5,10 @@
 #include <future>
 #include <grpcpp/generic/generic_stub.h>
 #include <map>
+#include <sys/resource.h>
 #include <thread>
 
+#include "core/executors/knock.h"
 #include "fake_server.h"
 #include "remote_cluster.h"
 
@@ -158,6 +160,20 @@ private slots:
         QTRY_COMPARE_WITH_TIMEOUT(deafness(), (std::map<std::string, bool>{{"a", false}, {"deaf", true}, {"unreached", false}}), 30'000); // one that is slow comes back
         QVERIFY(cluster.logged(QString::fromStdString("the device at " + deaf.address() + " takes no connections")));
         QTRY_COMPARE_WITH_TIMEOUT(take(tracker->ask({"t", "x", "cpu"})).devices, std::size_t(2), 10'000);
+    }
+
+    void aKnockWithoutADescriptorSaysNothing() {
+        FakeServer server(Mischief::noJson);
+        NoServer nobody("");
+        const std::vector<std::string> addresses{server.address(), nobody.address()};
+        rlimit before{};
+        QCOMPARE(::getrlimit(RLIMIT_NOFILE, &before), 0);
+        const rlimit none{3, before.rlim_max};
+        QCOMPARE(::setrlimit(RLIMIT_NOFILE, &none), 0);
+        const auto without = knock(addresses, false, std::chrono::milliseconds(300), {});
+        QCOMPARE(::setrlimit(RLIMIT_NOFILE, &before), 0);
+        QVERIFY((without == std::vector{Knock::untold, Knock::untold}));
+        QVERIFY((knock(addresses, false, std::chrono::milliseconds(3000), {}) == std::vector{Knock::answered, Knock::unanswered}));
     }
 
     void twoLossesAreTheCandidatesFault() {
