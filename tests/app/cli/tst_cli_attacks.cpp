@@ -68,7 +68,7 @@ class TestCliAttacks : public QObject {
         clock.start();
         const CliResult list = runCli(QStringList{"devices", "--tracker", tracker_->address(), "--json"} + token_);
         QVERIFY2(list.status == 0, list.errors);
-        QVERIFY2(clock.elapsed() < 3000, qPrintable(QString::number(clock.elapsed())));
+        QVERIFY2(clock.elapsed() < 15'000, qPrintable(QString::number(clock.elapsed())));
     }
     void grewLittle(int mostMb) { QVERIFY2(peakOf(tracker_->pid()) - before_ < mostMb, qPrintable(QString("%1 MiB more").arg(peakOf(tracker_->pid()) - before_))); }
 
@@ -97,7 +97,7 @@ private slots:
         Service& attacked = server ? *server : *tracker_;
         const int before = peakOf(attacked.pid());
         QVERIFY(isRefused(attacked.address(), method, longMessage(std::size_t(200) << 20), packed));
-        QTRY_VERIFY2_WITH_TIMEOUT(attacked.errors().contains("refused ipv4:127.0.0.1"), attacked.errors(), 2000);
+        QTRY_VERIFY2_WITH_TIMEOUT(attacked.errors().contains("refused ipv4:127.0.0.1"), attacked.errors(), 15'000);
         QVERIFY2(peakOf(attacked.pid()) - before < 40, qPrintable(QString("%1 MiB more").arg(peakOf(attacked.pid()) - before)));
         servesOthers();
     }
