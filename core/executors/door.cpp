@@ -15,6 +15,7 @@
 #include <thread>
 #include <unistd.h>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/descriptor.h"
 #include "core/executors/access.h"
@@ -26,7 +27,9 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr unsigned kSilentMs = 3000;     // what was sent and is not confirmed for so long ends a connection
-constexpr int kTickMs = 250, kWatchfulTickMs = 20, kAtOnce = 64;
+constexpr int kAtOnce = 64;
+constexpr int kTickMs = 250, kWatchfulTickMs = 20; // between two looks at who is unproven; all looks wake a machine that measures
+constexpr std::uint32_t kFirstBytes = EPOLLIN | EPOLLET; // of who was silent: they begin the watchful looks
 constexpr std::size_t kFewest = 64;
 constexpr int kSpare = 24;               // descriptors that connections leave for everything else
 constexpr std::chrono::milliseconds kExhausted{50};
@@ -105,23 +108,31 @@ std::size_t raisedDescriptorLimit() {
 struct Door::Impl {
     Impl(std::size_t descriptors, VisitorLimits limits) : mostDescriptors(static_cast<int>(std::min<std::size_t>(descriptors, 1 << 30))), visitors(limits) {}
 
-    bool watch(int fd, std::uint64_t what, std::uint32_t events) {
+    bool watch(int fd, std::uint64_t what, std::uint32_t events, int how = EPOLL_CTL_ADD) {
         epoll_event event{};
         event.events = events;
         event.data.u64 = what;
-        return ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+        return ::epoll_ctl(poll.get(), how, fd, &event) == 0;
+    }
+    // Its end is heard of in any case.
+    void listenTo(Visitors::Id id, std::uint32_t events) {
+        if (const auto found = connections.find(id); found != connections.end())
+            watch(found->second.get(), id, events, EPOLL_CTL_MOD);
     }
 
     void run() {
         std::array<epoll_event, kAtOnce> events;
         for (;;) {
-            const int count = ::epoll_wait(poll.get(), events.data(), kAtOnce, endOverdue() ? kTickMs : kWatchfulTickMs);
+            const int count = ::epoll_wait(poll.get(), events.data(), kAtOnce, endOverdue());
             for (int i = 0; i < count; ++i) {
-                const std::uint64_t what = events[static_cast<std::size_t>(i)].data.u64;
+                const auto [happened, data] = events[static_cast<std::size_t>(i)];
+                const std::uint64_t what = data.u64;
                 if (what == kWake)
                     return;
                 if (what & kListener)
                     acceptSome(static_cast<int>(what & ~kListener));
+                else if (happened == EPOLLIN)
+                    speaks(what);
                 else
                     left(what);
             }
@@ -158,7 +169,7 @@ struct Door::Impl {
     bool admit(const Peer& peer, Descriptor own) {
         const std::lock_guard lock(mutex);
         const Visitors::Entered entered = visitors.enter(peer, steady_clock::now());
-        if (watch(own.get(), entered.id, 0))
+        if (watch(own.get(), entered.id, kFirstBytes))
             connections.emplace(entered.id, std::move(own));
         if (entered.goes) {
             logRefusal("there are too many connections when " + peer.name + " comes: refused the oldest that has made no call");
@@ -168,6 +179,11 @@ struct Door::Impl {
             return true;
         visitors.leave(entered.id);
         return false;
+    }
+
+    void speaks(Visitors::Id id) {
+        const std::lock_guard lock(mutex);
+        listenTo(id, 0);
     }
 
     // The connection is gone, whoever has ended it.
@@ -192,15 +208,25 @@ struct Door::Impl {
         connections.erase(found);
     }
 
-    // Whether there is nobody left to be watched.
-    bool endOverdue() {
+    // Milliseconds until the next look; -1: there is nobody left to be watched.
+    int endOverdue() {
         const std::lock_guard lock(mutex);
-        const auto ids = visitors.overdue(steady_clock::now(), [this](Visitors::Id id) { return bytesFrom(connections.at(id).get()); });
+        std::uint64_t all = 0; // bytes, and visitors
+        std::vector<Visitors::Id> unproven;
+        const auto ids = visitors.overdue(steady_clock::now(), [&](Visitors::Id id) {
+            const std::uint64_t bytes = bytesFrom(connections.at(id).get());
+            all += bytes + 1;
+            unproven.push_back(id);
+            return bytes;
+        });
         for (const Visitors::Id id : ids)
             end(id);
         if (!ids.empty())
             logRefusal("refused " + std::to_string(ids.size()) + " connections that made no call in time, or sent too much without one");
-        return visitors.areProven();
+        const bool areSilent = all == std::exchange(seen, all);
+        for (const Visitors::Id id : areSilent ? unproven : std::vector<Visitors::Id>())
+            listenTo(id, kFirstBytes);
+        return visitors.areProven() ? -1 : areSilent ? kTickMs : kWatchfulTickMs;
     }
 
     void makeRoom(const std::string& why) {
@@ -219,6 +245,7 @@ struct Door::Impl {
     Descriptor poll, wake;
     std::vector<Descriptor> listeners;
     HandOver handOver;
+    std::uint64_t seen = 0; // in the last look
     std::mutex mutex; // guards what follows
     Visitors visitors;
     std::unordered_map<Visitors::Id, Descriptor> connections; // a second descriptor of each
