@@ -137,7 +137,7 @@ Result<Listener> listenAt(const std::string& address, const Access& access, Guar
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPongMs);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1); // or an idle client that vanishes keeps its place
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1); // or an idle client that vanishes keeps its place for a minute
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMostOftenPingMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadata);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
