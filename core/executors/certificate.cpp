@@ -9,6 +9,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include "core/base/printable.h"
 #include "core/base/result.h"
 
 namespace tunesmith {
@@ -86,7 +87,7 @@ std::string namesIn(const std::string& certificate) {
     if (list.empty() && own && X509_NAME_get_text_by_NID(X509_get_subject_name(own.get()), NID_commonName, common, sizeof common) > 0)
         list = common;
     ERR_clear_error();
-    return Error(ErrorKind::input, list.empty() ? "nobody" : list).message;
+    return list.empty() ? "nobody" : printable(list);
 }
 
 std::optional<std::string> expiryOf(const std::string& certificate) {

@@ -158,10 +158,8 @@ struct Door::Impl {
         if (!peer)
             return; // it has gone
         Descriptor own(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
-        if (own.get() < 0 || own.get() >= mostDescriptors - kSpare) {
-            logRefusal("refused " + peer->name + ": all descriptors are taken");
+        if (own.get() < 0 || own.get() >= mostDescriptors - kSpare)
             return makeRoom(std::strerror(EMFILE));
-        }
         if (admit(*peer, std::move(own)))
             handOver(listener, connection.release());
     }
@@ -222,7 +220,7 @@ struct Door::Impl {
         for (const Visitors::Id id : ids)
             end(id);
         if (!ids.empty())
-            logRefusal("refused " + std::to_string(ids.size()) + " connections that made no call in time, or sent too much without one");
+            logRefusal("refused " + std::to_string(ids.size()) + (ids.size() == 1 ? " connection" : " connections") + " that made no call in time, or sent too much without one");
         const bool areSilent = all == std::exchange(seen, all);
         for (const Visitors::Id id : areSilent ? unproven : std::vector<Visitors::Id>())
             listenTo(id, kFirstBytes);

@@ -8,6 +8,7 @@
 #include <grpcpp/support/method_handler.h>
 #include <mutex>
 
+#include "core/base/printable.h"
 #include "core/executors/rpc_log.h"
 
 namespace tunesmith {
@@ -73,7 +74,7 @@ void GuardedService::add(const char* method, Handler handler) {
             door_->refuse(peer);
         }
         if (!status.ok() && status.error_code() != StatusCode::CANCELLED) // who has gone is not refused
-            logRefusal("refused " + peer + ": " + Error(ErrorKind::input, status.error_message()).message);
+            logRefusal("refused " + peer + ": " + printable(status.error_message()));
         return status;
     };
     AddMethod(new Method(method, Method::BIDI_STREAMING, new grpc::internal::BidiStreamingHandler<GuardedService, ByteBuffer, ByteBuffer>(guarded, this)));

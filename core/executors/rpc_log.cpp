@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "core/base/log.h"
-#include "core/base/result.h"
+#include "core/base/printable.h"
 #include "core/executors/certificate.h"
 
 namespace tunesmith {
@@ -49,7 +49,7 @@ void take(gpr_log_func_args* line) {
     if (std::string_view(line->message).starts_with(kFailed))
         logRefusal(refusalIn(line->message, ownCertificate()));
     else if (line->severity == GPR_LOG_SEVERITY_ERROR)
-        logMessage(LogLevel::debug, Error(ErrorKind::io, line->message).message);
+        logMessage(LogLevel::debug, printable(line->message));
 }
 
 } // namespace
@@ -81,7 +81,7 @@ std::string refusalIn(const std::string& line, const std::string& certificate) {
     const auto peer = line.find(kPeer);
     const std::string whom = peer == std::string::npos ? "a connection" : line.substr(peer + kPeer.size(), line.find('"', peer + kPeer.size()) - peer - kPeer.size());
     const auto expiry = expiryOf(certificate);
-    return Error(ErrorKind::io, "refused " + whom + ": no TLS with it: " + (expiry ? "our certificate expired on " + *expiry : reason)).message;
+    return printable("refused " + whom + ": no TLS with it: " + (expiry ? "our certificate expired on " + *expiry : reason));
 }
 
 void takeGrpcLog() {

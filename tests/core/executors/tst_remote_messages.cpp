@@ -291,7 +291,7 @@ private slots:
         const std::string plain = "Handshaking failed: UNKNOWN:Ssl handshake failed: SSL_ERROR_SSL: error:0A00010B:SSL routines::wrong version number {tsi_code:10}";
         QCOMPARE(refusalIn(plain, "no certificate"), std::string("refused a connection: no TLS with it: Ssl handshake failed: SSL_ERROR_SSL: error:0A00010B:SSL routines::wrong version number"));
         QCOMPARE(refusalIn("Handshaking failed: ", ""), std::string("refused a connection: no TLS with it: "));
-        QVERIFY(!refusalIn("Handshaking failed: x {target_address:\"\n", "").empty());
+        QCOMPARE(refusalIn("Handshaking failed: x\n\x1b[2J {target_address:\"\n", ""), std::string("refused \\u000a: no TLS with it: x\\u000a\\u001b[2J"));
         QVERIFY(refusalIn("Using polling engine: epoll1", "").empty() && refusalIn("", "").empty());
     }
 
