@@ -199,7 +199,7 @@ Status Store::wishJob(StoredJobId job, JobWish wish) {
             TS_TRY(setState(connection, job, JobState::cancelled, "", ""));
         if (wish != JobWish::cancel && life.ended())
             TS_TRY(setState(connection, job, JobState::queued, "", ""));
-        TS_ASSIGN(auto update, connection.prepare("UPDATE job SET wish = ? WHERE id = ?"));
+        TS_ASSIGN(auto update, connection.prepare("UPDATE job SET wish = ?1, detail = CASE ?1 WHEN 'run' THEN '' ELSE detail END WHERE id = ?2"));
         return update.bind(jobWishName(wish)).bind(job.value()).run();
     });
 }

@@ -178,6 +178,7 @@ private slots:
             REQUIRE_OK(store);
             QCOMPARE(store.value()->jobs().value()[0].wish, i == 0 ? JobWish::pause : JobWish::run);
             REQUIRE_OK(store.value()->wishJob(StoredJobId(1), JobWish::run));
+            QCOMPARE(store.value()->job(StoredJobId(1)).value().detail, std::string()); // why it waited
         }
     }
 
