@@ -53,7 +53,7 @@ std::string longMessage(std::size_t bytes) { return "\x1a" + std::string("\xff\x
 
 } // namespace
 
-// Who has no token, and means harm, costs a tracker and a server little, and keeps nobody out.
+// An attacker without a token costs a tracker and a server little, and keeps nobody out.
 class TestCliAttacks : public QObject {
     Q_OBJECT
 

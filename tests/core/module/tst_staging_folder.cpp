@@ -15,15 +15,10 @@
 #include <unistd.h>
 
 #include "core/module/staging_folder.h"
+#include "tests/require.h"
 
 using namespace tunesmith;
 namespace fs = std::filesystem;
-
-#define REQUIRE_OK(result)                                                                \
-    do {                                                                                  \
-        const auto& required = (result);                                                  \
-        QVERIFY2(required.ok(), required.ok() ? "" : required.error().message.c_str());   \
-    } while (false)
 
 namespace {
 

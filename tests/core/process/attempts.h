@@ -5,7 +5,7 @@
 
 namespace tunesmith::testing {
 
-// What a hostile kernel would try in a worker: each returns the attempts by name, and whether they succeeded.
+// Attempts of a hostile kernel in a worker: each returns them by name, and whether they succeeded.
 Result<Message> attemptsOnOthers(const Message& request);     // another process and objects of System V, whose ids are in the request
 Result<Message> attemptsOnCores(const Message& request);      // to leave the cores that it was given
 Result<Message> attemptToStartThreads(const Message& request); // {"threads": how many it got}

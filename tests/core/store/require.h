@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-#include <QTest>
+#include "tests/require.h"
 
-// What the tests of the store ask of results and of a whole store.
-#define REQUIRE_OK(result) QVERIFY2((result).ok(), (result).ok() ? "" : (result).error().message.c_str())
+// QVERIFY that nothing is wrong in a whole store.
 #define REQUIRE_CLEAN(store)                                                                                 \
     do {                                                                                                     \
         const auto checked = (store).check();                                                                \

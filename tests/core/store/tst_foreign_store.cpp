@@ -182,7 +182,7 @@ private slots:
         }
     }
 
-    // Who meets a store beside a program that works on it does not stop that.
+    // A program that meets a store stops no other program that works on it.
     void jobsOfLivingProgramsGoOn() {
         const std::string path = foreign("living.db", "UPDATE job SET owner = '" + currentOwner() + "' WHERE id = 2");
         const std::vector<JobRow> jobs = Store::open(path).value()->jobs().value();

@@ -5,11 +5,10 @@
 
 #include "tests/child_process.h"
 #include "tests/core/store/store_samples.h"
+#include "tests/require.h"
 
 using namespace tunesmith;
 using tunesmith::testing::ChildProcess;
-
-#define REQUIRE_OK(result) QVERIFY2((result).ok(), (result).ok() ? "" : (result).error().message.c_str())
 
 namespace {
 

@@ -12,11 +12,10 @@
 #include "core/store/schema.h"
 #include "tests/child_process.h"
 #include "tests/core/store/store_samples.h"
+#include "tests/require.h"
 
 using namespace tunesmith;
 namespace fs = std::filesystem;
-
-#define REQUIRE_OK(result) QVERIFY2((result).ok(), (result).ok() ? "" : (result).error().message.c_str())
 
 namespace {
 

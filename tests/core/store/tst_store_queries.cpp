@@ -6,10 +6,9 @@
 #include "core/store/queries.h"
 #include "core/store/sqlite.h"
 #include "tests/core/store/store_samples.h"
+#include "tests/require.h"
 
 using namespace tunesmith;
-
-#define REQUIRE_OK(result) QVERIFY2((result).ok(), (result).ok() ? "" : (result).error().message.c_str())
 
 // The hot queries stay quick in a store of 100,000 trials, and SQLite's plans say why.
 class TestStoreQueries : public QObject {

@@ -11,11 +11,10 @@
 #include "core/graph/npy.h"
 #include "core/onnx/export.h"
 #include "core/workbench/family.h"
+#include "tests/require.h"
 
 using namespace tunesmith;
 namespace fs = std::filesystem;
-
-#define REQUIRE_OK(result) QVERIFY2((result).ok(), (result).ok() ? "" : (result).error().message.c_str())
 
 namespace {
 

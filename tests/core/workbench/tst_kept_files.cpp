@@ -12,15 +12,10 @@
 #include "core/workbench/family.h"
 #include "core/workbench/session.h"
 #include "core/workbench/start.h"
+#include "tests/require.h"
 
 using namespace tunesmith;
 namespace fs = std::filesystem;
-
-#define REQUIRE_OK(result)                                                                \
-    do {                                                                                  \
-        const auto& required = (result);                                                  \
-        QVERIFY2(required.ok(), required.ok() ? "" : required.error().message.c_str());   \
-    } while (false)
 
 namespace {
 
