@@ -22,7 +22,7 @@ bool valuesFit(std::int64_t bytes);
 // The same as an Error: "node 'a' needs 4.0 GiB of memory for values, of which 0.2 of 1.0 GiB are in use; --memory raises the limit".
 Status checkValueMemory(const std::string& who, std::int64_t bytes);
 
-// What a claim that does not fit throws; whoever holds values in other ways may check first.
+// A claim that does not fit throws this; code that holds values in other ways may check first.
 class OutOfValueMemory : public std::bad_alloc {
 public:
     const char* what() const noexcept override;

@@ -11,7 +11,7 @@ namespace tunesmith {
 
 // A folder for files that go with this object. A lock file in it says that it is ours and that its maker lives: a folder without one is
 // never removed, whatever its name, and one whose lock is free is what a killed program left. Links in it are removed, not followed.
-// What lies in it under the name kForeign is somebody else's: while it is there, the folder stays, as if this program was killed.
+// Files under the name kForeign belong to somebody else: the folder stays while they are there, as if this program had been killed.
 class WorkFolder {
 public:
     static constexpr const char* kForeign = "replaced";

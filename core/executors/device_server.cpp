@@ -93,7 +93,7 @@ struct DeviceServer::Impl final : GuardedService {
             for (const Answer& answer : answers)
                 event.add_calls(answer.number);
         }
-        // What its calls hold together is limited: the next one waits for the end of others, as long as for its message.
+        // All calls of a guest share one limit of memory: the next call waits until others end, as long as it waits for its message.
         bool awaitRoom(Call& call, std::size_t bytes) {
             std::unique_lock lock(mutex);
             for (const auto until = steady_clock::now() + longestWay(kLargestMessage); !hasRoom(bytes); room.wait_for(lock, kTick))

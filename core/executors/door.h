@@ -13,7 +13,7 @@ std::size_t raisedDescriptorLimit(); // of this process: the soft limit, raised 
 
 // Listens instead of gRPC, whose own port is deaf for good once it has met EMFILE. A thread accepts, keeps the limits of Visitors and hands connections
 // on. It holds a second descriptor of each, by which it sees a connection's end and ends one itself without a race for numbers of descriptors.
-// What it turns away it logs.
+// It logs each connection that it turns away.
 class Door {
 public:
     using HandOver = std::function<void(int listener, int connection)>; // takes the connection

@@ -8,8 +8,8 @@
 
 namespace tunesmith {
 
-// Which of those who listen at these addresses take connections: for each in turn, whether HTTP/2 comes about within `patience`. With TLS whoever shows
-// any certificate: nothing is said to them, no token above all. `untold`: nobody knows, for this process had no descriptor left meanwhile.
+// Tells for each address whether its listener takes connections: whether HTTP/2 comes about within `patience`. With TLS any certificate will do, for the
+// knock says nothing, and sends no token. `untold`: this process had no descriptor left meanwhile.
 enum class Knock { unanswered, answered, untold };
 std::vector<Knock> knock(const std::vector<std::string>& addresses, bool tls, std::chrono::milliseconds patience, const StopToken& stop);
 

@@ -62,8 +62,8 @@ public:
     };
     BeatAnswer beat(const std::string& secret, const std::string& lease, Time now);
     std::optional<Lease> confirm(const std::string& secret, const std::string& lease, Time now);
-    // Whoever knocks at the servers says whether one answered. A device whose server did once, and then did not twice in a row, is lent to nobody
-    // until it does. One whose server never did may be where clients reach it and who knocks does not.
+    // The tracker knocks at servers and tells whether they answered. A server that answered once, and then misses two knocks in a row, is deaf: nobody is
+    // lent its device until it answers. A server that never answered may be reached by clients all the same.
     struct Place {
         std::string id, address;
     };

@@ -24,7 +24,7 @@ struct WireLimits {
 };
 grpc::Status parseMessage(grpc::ByteBuffer& bytes, WireLimits limits, google::protobuf::MessageLite& message);
 
-// What those who are called may answer: bytes of one message by method, and of all that gRPC holds at once.
+// Limits of an answer: bytes of one message by method, and of all that gRPC holds at once.
 struct AnswerLimits {
     std::string service; // like tunesmith.remote.Tracker
     std::vector<std::pair<std::string, std::size_t>> methods; // the last one for all others

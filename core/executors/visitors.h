@@ -27,12 +27,12 @@ struct VisitorLimits {
     std::uint64_t bytes = 256 << 10;         // ... and how much they may have sent: more than HTTP/2 lets them before somebody reads it
     int refusals = 16;                       // one after the other, of calls that are none, or without a token
 };
-// What a process with so many descriptors can serve: half of them, two for each connection.
+// The limits of a process with so many descriptors: connections take half of them, two each.
 VisitorLimits limitsFor(std::size_t descriptors);
 
-// Who is connected to a tracker or a server: no network, no clock, no threads (time comes with each call, and never goes back). Whoever has made a call
-// that was let in stays until too many others were refused. Who has not goes after a while or after many bytes, and where there are too many: the oldest
-// of the network that has most of them. So silent connections keep nobody out, and those of one place harm no other.
+// Keeps the list of connections to a tracker or a server, without network, clock or threads (time comes with each call, and never goes back). A connection
+// whose call was let in stays until too many of its calls were refused. Any other ends after a while or after many bytes; where there are too many, the oldest
+// of the network that has most of them ends. So silent connections keep nobody out, and those of one place harm no other.
 class Visitors {
 public:
     using Time = std::chrono::steady_clock::time_point;

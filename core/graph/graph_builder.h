@@ -70,7 +70,7 @@ private:
         std::string unique(const std::string& wanted, const char* stem);
     };
     template <class T> static Names& namesOf(const std::vector<std::shared_ptr<const T>>& things, std::optional<Names>& names);
-    // What is shared with a graph is copied before it changes.
+    // Copies a node or value that a graph shares before it changes.
     template <class T> T& own(std::shared_ptr<const T>& thing);
 
     std::string name_;

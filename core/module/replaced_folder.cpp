@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    // What came into a folder after it was listed keeps that folder there.
+    // A folder stays where a file came into it after it was listed.
     void emptyOld() {
         moveForeign({});
         for (const ModuleFile& file : own_)

@@ -65,7 +65,7 @@ private:
     int restarts_ = 0;
 };
 
-// What the confinement of this worker lacks on this kernel, a clause each (confinement.h). An Error where it cannot be confined at all.
+// The gaps in the confinement of this worker on this kernel, a clause each (confinement.h). An Error where it cannot be confined at all.
 Result<std::vector<std::string>> confinementGaps(WorkerClient& worker);
 
 } // namespace tunesmith

@@ -67,7 +67,7 @@ std::string hexText(std::span<const unsigned char> bytes) {
     return text;
 }
 
-// What a module needs, and only what lies in its folder: a link may lead to a secret of the user's.
+// The files that a module needs, if they lie in its folder: a link may lead to a secret of the user's.
 Result<std::vector<std::string>> ownFiles(const fs::path& folder) {
     TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
     std::error_code error;

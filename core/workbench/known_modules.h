@@ -39,7 +39,7 @@ Result<std::string> sha256OfFile(const std::filesystem::path& path); // 64 hexad
 // Of a module that was just made; only its user may write to it from then on. A list that cannot be written is logged: the module is foreign then.
 void rememberModule(const std::filesystem::path& folder);
 
-// What is known of a module from elsewhere, as a sentence; empty where its library is on the list, and nobody but this user and root can
+// Tells in a sentence where a module from elsewhere comes from; empty where its library is on the list, and nobody but this user and root can
 // change it or its folder. `trust` puts it on the list and asks no more.
 Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust);
 

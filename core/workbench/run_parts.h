@@ -13,7 +13,7 @@ struct Computed {
     std::string foreign = {}; // as in RunResult
 };
 
-// What a worker answers is whatever the code of the module wants: number, types, ranks and known extents have to be those of module.json.
+// Compares the number, types, ranks and known extents of a worker's outputs with module.json, for foreign code may answer anything.
 Status checkOutputs(const ModuleInfo& module, const std::vector<Tensor>& outputs);
 Result<Computed> computeModule(const std::filesystem::path& folder, std::vector<Tensor> inputs, const RunRequest& request);
 // Saves the outputs where a folder is given: all of them or none.
