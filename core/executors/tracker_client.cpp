@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/executors/tracker_client.h"
 
+#include <thread>
+
 #include "core/executors/remote.grpc.pb.h"
 #include "core/executors/rpc.h"
 #include "core/executors/wire.h"
 
 namespace tunesmith {
 namespace {
+
+constexpr std::chrono::milliseconds kPause{100};
 
 const AnswerLimits& answers() {
     static const AnswerLimits limits{"tunesmith.remote.Tracker", {{"List", kLargestList}, {"", kLargestQuestion}}, 4 * kLargestList};
@@ -19,13 +23,19 @@ struct TrackerClient::Impl {
     template <class Request, class Answer> using Method = grpc::Status (remote::Tracker::Stub::*)(grpc::ClientContext*, const Request&, Answer*);
 
     template <class Request, class Answer> Result<Answer> call(Method<Request, Answer> method, const Request& request) {
-        grpc::ClientContext context;
-        prepareCall(context, access, kTrackerPatience);
-        Answer answer;
-        const grpc::Status status = (stub.get()->*method)(&context, request, &answer);
-        if (!status.ok())
-            return toError(status, "the tracker " + address);
-        return answer;
+        const auto end = std::chrono::steady_clock::now() + kTrackerPatience;
+        for (;;) {
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+            grpc::ClientContext context;
+            prepareCall(context, access, left);
+            Answer answer;
+            const grpc::Status status = (stub.get()->*method)(&context, request, &answer);
+            if (status.ok())
+                return answer;
+            if (status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED || left < 2 * kPause)
+                return toError(status, "the tracker " + address);
+            std::this_thread::sleep_for(kPause); // a tracker without a free thread has not begun the call
+        }
     }
 
     std::string address;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <QByteArray>
+#include <QElapsedTimer>
 #include <QString>
 #include <QtEndian>
 #include <netinet/in.h>
@@ -64,6 +65,15 @@ public:
             sent += now;
         }
         return connected_;
+    }
+    // Whether the other side ends that within 20 s. `next`: the bytes, made anew each time.
+    template <class Next> bool endsFlood(const Next& next) {
+        QElapsedTimer clock;
+        clock.start();
+        while (clock.elapsed() < 20'000)
+            if (!send(next()))
+                return true;
+        return false;
     }
     bool greet() { return send(kPreface + frame(kSettings, 0, 0)); }
     // Whether the other side ends the connection before that.
