@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <cstring>
 #include <fcntl.h>
 #include <linux/tcp.h>
@@ -12,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <unordered_map>
@@ -92,6 +94,13 @@ std::uint64_t bytesFrom(int connection) {
     return ::getsockopt(connection, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_received : 0;
 }
 
+// The socket of all its descriptors: what has come is dropped, and the other end hears of it at once.
+void reset(int connection) {
+    const sockaddr nobody{AF_UNSPEC, {}};
+    if (::connect(connection, &nobody, sizeof nobody) != 0)
+        ::shutdown(connection, SHUT_RDWR);
+}
+
 bool isExhaustion(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
 
 } // namespace
@@ -161,7 +170,29 @@ struct Door::Impl {
         if (own.get() < 0 || own.get() >= mostDescriptors - kSpare)
             return makeRoom(std::strerror(EMFILE));
         if (admit(*peer, std::move(own)))
-            handOver(listener, connection.release());
+            bring(listener, std::move(connection));
+    }
+
+    // gRPC reads in the thread that brings it a connection, as long as the caller sends: that one must not be who watches.
+    void bring(int listener, Descriptor connection) {
+        const std::lock_guard lock(mutex);
+        try {
+            std::thread([this, listener, fd = connection.get()] {
+                handOver(listener, fd);
+                const std::lock_guard done(mutex);
+                if (--bringing == 0)
+                    brought.notify_all();
+            }).detach();
+            static_cast<void>(connection.release());
+            ++bringing;
+        } catch (const std::system_error& error) {
+            logRefusal("cannot take a connection: " + std::string(error.what()));
+        }
+    }
+
+    void awaitBrought() {
+        std::unique_lock lock(mutex);
+        brought.wait(lock, [this] { return bringing == 0; });
     }
 
     bool admit(const Peer& peer, Descriptor own) {
@@ -190,10 +221,10 @@ struct Door::Impl {
         forget(id);
     }
 
-    // gRPC sees the end of the connection, and closes its descriptor.
+    // gRPC sees the end of the connection, and closes its descriptor. A shutdown would not be enough: gRPC would go on reading as long as the caller sends.
     void end(Visitors::Id id) {
         if (const auto found = connections.find(id); found != connections.end())
-            ::shutdown(found->second.get(), SHUT_RDWR);
+            reset(found->second.get());
         forget(id);
     }
 
@@ -247,11 +278,16 @@ struct Door::Impl {
     std::mutex mutex; // guards what follows
     Visitors visitors;
     std::unordered_map<Visitors::Id, Descriptor> connections; // a second descriptor of each
+    int bringing = 0; // threads
+    std::condition_variable brought; // all
     std::thread thread;
 };
 
 Door::Door(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Door::~Door() { close(); }
+Door::~Door() {
+    close();
+    impl_->awaitBrought();
+}
 
 const std::string& Door::address() const { return impl_->address; }
 

@@ -12,14 +12,14 @@ namespace tunesmith {
 std::size_t raisedDescriptorLimit(); // of this process: the soft limit, raised to the hard one
 
 // Listens instead of gRPC, whose own port is deaf for good once it has met EMFILE. A thread accepts, keeps the limits of Visitors and hands connections
-// on. It holds a second descriptor of each, by which it sees a connection's end and ends one itself without a race for numbers of descriptors.
+// on, each in a thread of its own. It holds a second descriptor of each, by which it sees a connection's end and ends one itself without a race for numbers of descriptors.
 // It logs each connection that it turns away.
 class Door {
 public:
     using HandOver = std::function<void(int listener, int connection)>; // takes the connection
     // `limits`: none: what the descriptors of this process allow.
     static Result<std::unique_ptr<Door>> open(const std::string& address, std::optional<VisitorLimits> limits = {});
-    ~Door(); // ends no connection
+    ~Door(); // ends no connection; after the server to which they were handed, for it may still read in the threads that did
     const std::string& address() const; // with the port that was chosen
 
     void begin(HandOver handOver);

@@ -13,7 +13,7 @@
 namespace tunesmith::testing {
 
 // Frames of HTTP/2 and HPACK's simplest form, for what no client would send.
-enum FrameKind : char { kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kPing = 6, kContinuation = 9 };
+enum FrameKind : char { kData = 0, kHeaders = 1, kReset = 3, kSettings = 4, kPing = 6, kContinuation = 9, kUnknown = 99 };
 inline constexpr char kEndHeaders = 4;
 inline const QByteArray kPreface = QByteArray("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 

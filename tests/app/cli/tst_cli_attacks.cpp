@@ -7,6 +7,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/resource.h>
+#include <thread>
 
 #include "cli_process.h"
 #include "raw_http2.h"
@@ -185,6 +186,21 @@ private slots:
         QVERIFY(stranger.greet());
         QVERIFY(stranger.endsFlood([&] { return many; }));
         servesOthers();
+    }
+
+    // gRPC reads in the thread that brings it a connection as long as the caller sends; nobody ends who was let in.
+    void floodOfWhoWasLetIn() {
+        tracker_ = startTracker();
+        token_.swap(none_);
+        RawConnection caller(tracker_->address());
+        const QByteArray many = frame(kUnknown, 0, 0, QByteArray(16'000, 'a')); // is skipped
+        QVERIFY(caller.greet() && caller.send(frame(kHeaders, kEndHeaders, 1, headersOf(kAsk))));
+        std::jthread flood([&](const std::stop_token& stop) {
+            while (!stop.stop_requested() && caller.send(many)) {
+            }
+        });
+        servesOthers();
+        token_.swap(none_);
     }
 
     // Where there is no token, as on one machine.
