@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/process/program_run.h"
+#include "core/base/descriptor.h"
 #include "core/process/keeper.h"
 #include "core/process/worker_path.h"
 #include <array>
@@ -22,32 +23,6 @@ using Clock = std::chrono::steady_clock;
 constexpr int kTickMilliseconds = 20;
 constexpr std::chrono::seconds kPatience{5}; // for a keeper that was told to end
 constexpr std::size_t kErrorTail = 8192;
-
-class Descriptor {
-public:
-    explicit Descriptor(int fd = -1) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~Descriptor() { close(); }
-    int get() const { return fd_; }
-    bool isOpen() const { return fd_ >= 0; }
-    void close() {
-        if (fd_ >= 0)
-            ::close(std::exchange(fd_, -1));
-    }
-    // Out of the way of the numbers 0 to 3 that the child will know it by.
-    bool lift() {
-        Descriptor lifted(::fcntl(fd_, F_DUPFD_CLOEXEC, 10));
-        std::swap(fd_, lifted.fd_);
-        return isOpen();
-    }
-
-private:
-    int fd_;
-};
 
 struct Ends {
     Descriptor ours, theirs;

@@ -23,34 +23,8 @@ constexpr std::size_t kErrorTail = 8192;
 constexpr int kReapMilliseconds =
     5000; // a process in an uninterruptible system call outlives SIGKILL for a while
 
-class Fd {
-public:
-    explicit Fd(int fd = -1) : fd_(fd) {}
-    ~Fd() { reset(); }
-    Fd(const Fd&) = delete;
-    Fd& operator=(const Fd&) = delete;
-    int get() const { return fd_; }
-    int release() { return std::exchange(fd_, -1); }
-    void reset(int fd = -1) {
-        if (fd_ >= 0)
-            ::close(fd_);
-        fd_ = fd;
-    }
-
-private:
-    int fd_;
-};
-
 Error startError(const std::filesystem::path& executable, int error) {
     return ioError("cannot start the worker " + executable.string() + ": " + std::strerror(error));
-}
-
-// The ends that the child gets are moved out of the way of the numbers 0 to 3 that it will know them by.
-int liftFd(Fd& fd) {
-    const int lifted = ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 10);
-    if (lifted >= 0)
-        fd.reset(lifted);
-    return lifted;
 }
 
 // What a confined worker is told of this process's environment, in which there may be secrets.
@@ -164,24 +138,19 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const WorkerOptions&
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return startError(options.executable, errno);
-    Fd ours(ends[0]), theirs(ends[1]);
+    Descriptor ours(ends[0]), theirs(ends[1]);
     if (::pipe2(ends, O_CLOEXEC) != 0)
         return startError(options.executable, errno);
-    Fd errorsOut(ends[0]), errorsIn(ends[1]);
-    if (liftFd(theirs) < 0 || liftFd(errorsIn) < 0 || ::fcntl(errorsOut.get(), F_SETFL, O_NONBLOCK) != 0)
+    Descriptor errorsOut(ends[0]), errorsIn(ends[1]);
+    if (!theirs.lift() || !errorsIn.lift() || ::fcntl(errorsOut.get(), F_SETFL, O_NONBLOCK) != 0)
         return startError(options.executable, errno);
     pid_t pid = -1;
     if (const int error = spawnProcess(options, theirs.get(), errorsIn.get(), pid); error != 0)
         return startError(options.executable, error);
-    return std::unique_ptr<WorkerProcess>(new WorkerProcess(pid, ours.release(), errorsOut.release()));
+    return std::unique_ptr<WorkerProcess>(new WorkerProcess(pid, std::move(ours), std::move(errorsOut)));
 }
 
-WorkerProcess::~WorkerProcess() {
-    end();
-    ::close(socket_);
-    if (errorPipe_ >= 0)
-        ::close(errorPipe_);
-}
+WorkerProcess::~WorkerProcess() { end(); }
 
 bool WorkerProcess::running() const {
     if (end_)
@@ -205,8 +174,8 @@ bool WorkerProcess::waitDead(int milliseconds) const {
 
 void WorkerProcess::drainErrors() {
     char buffer[16384];
-    while (errorPipe_ >= 0) {
-        const ssize_t count = ::read(errorPipe_, buffer, sizeof buffer);
+    while (errorPipe_.isOpen()) {
+        const ssize_t count = ::read(errorPipe_.get(), buffer, sizeof buffer);
         if (count > 0) {
             errorTail_.append(buffer, static_cast<std::size_t>(count));
             if (errorTail_.size() > kErrorTail)
@@ -214,7 +183,7 @@ void WorkerProcess::drainErrors() {
             if (static_cast<std::size_t>(count) < sizeof buffer)
                 return;
         } else if (count == 0) {
-            ::close(std::exchange(errorPipe_, -1));
+            errorPipe_.close();
         } else if (errno != EINTR) {
             return;
         }
@@ -245,7 +214,7 @@ ProcessEnd WorkerProcess::end(int patienceMilliseconds) {
     if (patienceMilliseconds > 0)
         waitDead(patienceMilliseconds);
     if (::kill(-pid_, SIGKILL) != 0 && errno == EPERM) // before reaping: grandchildren live in the same group
-        ::shutdown(socket_, SHUT_RDWR);                // then it ends itself, unless its code prevents that
+        ::shutdown(socket_.get(), SHUT_RDWR);                // then it ends itself, unless its code prevents that
     ProcessEnd result;
     if (waitDead(kReapMilliseconds)) {
         siginfo_t info{};

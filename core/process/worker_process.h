@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "core/process/confinement.h"
 #include <cstdint>
@@ -39,8 +40,8 @@ public:
     WorkerProcess& operator=(const WorkerProcess&) = delete;
 
     pid_t pid() const { return pid_; }
-    int socket() const { return socket_; }
-    int errorPipe() const { return errorPipe_; } // -1 once the worker has closed it
+    int socket() const { return socket_.get(); }
+    int errorPipe() const { return errorPipe_.get(); } // -1 once the worker has closed it
     bool running() const;                        // false: dead, though perhaps not yet reaped
     void drainErrors();                          // takes what the worker has printed; never blocks
     const std::string& errorTail() const { return errorTail_; }
@@ -53,12 +54,11 @@ public:
     ProcessEnd end(int patienceMilliseconds = 0);
 
 private:
-    WorkerProcess(pid_t pid, int socket, int errorPipe) : pid_(pid), socket_(socket), errorPipe_(errorPipe) {}
+    WorkerProcess(pid_t pid, Descriptor socket, Descriptor errorPipe) : pid_(pid), socket_(std::move(socket)), errorPipe_(std::move(errorPipe)) {}
     bool waitDead(int milliseconds) const;
 
     pid_t pid_;
-    int socket_;
-    int errorPipe_;
+    Descriptor socket_, errorPipe_;
     std::string errorTail_;
     std::vector<int> processors_; // that it was kept to last
     std::optional<ProcessEnd> end_;
