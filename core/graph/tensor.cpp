@@ -99,40 +99,27 @@ std::string shapeText(std::span<const std::int64_t> shape) {
     return text;
 }
 
+constinit const Tensor::Body Tensor::kAbsent;
+
 Tensor Tensor::zeros(DType type, Shape shape) {
-    if (type == DType::string) {
-        const auto size = static_cast<std::size_t>(elementCount(shape));
-        return ofStrings(std::move(shape), std::vector<std::string>(size));
-    }
-    Tensor tensor;
-    tensor.type_ = type;
-    tensor.count_ = elementCount(shape);
-    tensor.shape_ = std::move(shape);
-    const std::size_t rounded = (std::max<std::size_t>(tensor.byteCount(), 1) + kAlignment - 1) / kAlignment * kAlignment;
+    const std::int64_t count = elementCount(shape);
+    if (type == DType::string)
+        return ofStrings(std::move(shape), std::vector<std::string>(static_cast<std::size_t>(count)));
+    const std::size_t rounded = (std::max<std::size_t>(storedBytes(type, count), 1) + kAlignment - 1) / kAlignment * kAlignment;
     auto memory = std::make_shared<const OwnBytes>(rounded);
-    tensor.bytes_ = memory->data();
-    tensor.owner_ = std::move(memory);
-    return tensor;
+    const std::byte* const bytes = memory->data();
+    return Tensor({type, Holding::tensor, std::move(shape), count, bytes, std::move(memory)});
 }
 
 Tensor Tensor::wrap(DType type, Shape shape, const std::byte* bytes, std::shared_ptr<const void> owner) {
-    Tensor tensor;
-    tensor.type_ = type;
-    tensor.count_ = elementCount(shape);
-    tensor.shape_ = std::move(shape);
-    tensor.bytes_ = bytes;
-    tensor.owner_ = std::move(owner);
-    return tensor;
+    const std::int64_t count = elementCount(shape);
+    return Tensor({type, Holding::tensor, std::move(shape), count, bytes, std::move(owner)});
 }
 
 Tensor Tensor::ofStrings(Shape shape, std::vector<std::string> values) {
-    Tensor tensor;
-    tensor.type_ = DType::string;
-    tensor.count_ = elementCount(shape);
-    assert(values.size() == static_cast<std::size_t>(tensor.count_));
-    tensor.shape_ = std::move(shape);
-    tensor.owner_ = std::make_shared<const OwnStrings>(std::move(values));
-    return tensor;
+    const std::int64_t count = elementCount(shape);
+    assert(values.size() == static_cast<std::size_t>(count));
+    return Tensor({DType::string, Holding::tensor, std::move(shape), count, nullptr, std::make_shared<const OwnStrings>(std::move(values))});
 }
 
 Tensor Tensor::ofInts(const std::vector<std::int64_t>& values) {
@@ -140,88 +127,85 @@ Tensor Tensor::ofInts(const std::vector<std::int64_t>& values) {
 }
 
 Tensor Tensor::sequence(std::vector<Tensor> elements) {
-    Tensor tensor;
-    tensor.holding_ = Holding::sequence;
-    tensor.owner_ = std::make_shared<const std::vector<Tensor>>(std::move(elements));
-    return tensor;
+    Body body;
+    body.holding = Holding::sequence;
+    body.owner = std::make_shared<const std::vector<Tensor>>(std::move(elements));
+    return Tensor(std::move(body));
 }
 
 Tensor Tensor::nothing() {
-    Tensor tensor;
-    tensor.holding_ = Holding::nothing;
-    return tensor;
+    Body body;
+    body.holding = Holding::nothing;
+    return Tensor(std::move(body));
 }
 
 const std::vector<Tensor>& Tensor::elements() const {
     assert(isSequence());
-    return *static_cast<const std::vector<Tensor>*>(owner_.get());
+    return *static_cast<const std::vector<Tensor>*>(body().owner.get());
 }
 
-std::span<std::byte> Tensor::mutableBytes() { return {const_cast<std::byte*>(bytes_), byteCount()}; }
+std::span<std::byte> Tensor::mutableBytes() { return {const_cast<std::byte*>(body().bytes), byteCount()}; }
 
 const std::vector<std::string>& Tensor::strings() const {
-    assert(type_ == DType::string);
-    return static_cast<const OwnStrings*>(owner_.get())->values;
+    assert(type() == DType::string);
+    return static_cast<const OwnStrings*>(body().owner.get())->values;
 }
 
 double Tensor::asDouble(std::int64_t index) const {
-    assert(index >= 0 && index < count_);
-    if (isStored(type_))
+    assert(index >= 0 && index < count());
+    if (isStored(type()))
         return storedNumber(*this, index);
-    return visitDType(type_, [&](auto tag) {
+    return visitDType(type(), [&](auto tag) {
         using T = decltype(tag);
-        return convert<double>(reinterpret_cast<const T*>(bytes_)[index]);
+        return convert<double>(reinterpret_cast<const T*>(body().bytes)[index]);
     });
 }
 
 std::int64_t Tensor::asInt(std::int64_t index) const {
-    assert(index >= 0 && index < count_);
-    if (isStored(type_))
+    assert(index >= 0 && index < count());
+    if (isStored(type()))
         return convert<std::int64_t>(storedNumber(*this, index));
-    return visitDType(type_, [&](auto tag) {
+    return visitDType(type(), [&](auto tag) {
         using T = decltype(tag);
-        return convert<std::int64_t>(reinterpret_cast<const T*>(bytes_)[index]);
+        return convert<std::int64_t>(reinterpret_cast<const T*>(body().bytes)[index]);
     });
 }
 
 std::vector<std::int64_t> Tensor::asInts() const {
-    std::vector<std::int64_t> values(static_cast<std::size_t>(count_));
+    std::vector<std::int64_t> values(static_cast<std::size_t>(count()));
     for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = asInt(static_cast<std::int64_t>(i));
     return values;
 }
 
 Tensor Tensor::reshaped(Shape shape) const {
-    assert(elementCount(shape) == count_);
-    Tensor tensor = *this;
-    tensor.shape_ = std::move(shape);
-    return tensor;
+    assert(elementCount(shape) == count());
+    Body changed = body();
+    changed.shape = std::move(shape);
+    return Tensor(std::move(changed));
 }
 
 Tensor Tensor::viewedAs(DType type) const {
-    assert(bitSize(type) == bitSize(type_));
-    Tensor tensor = *this;
-    tensor.type_ = type;
-    return tensor;
+    assert(bitSize(type) == bitSize(this->type()));
+    Body changed = body();
+    changed.type = type;
+    return Tensor(std::move(changed));
 }
 
 Tensor Tensor::packedBytes() const {
-    Tensor tensor = *this;
-    tensor.type_ = DType::u8;
-    tensor.count_ = static_cast<std::int64_t>(byteCount());
-    tensor.shape_ = {tensor.count_};
-    return tensor;
+    const auto count = static_cast<std::int64_t>(byteCount());
+    return wrap(DType::u8, {count}, body().bytes, body().owner);
 }
 
 Tensor Tensor::cast(DType type) const {
-    if (type == type_)
+    if (type == this->type())
         return *this;
-    if (isStored(type_))
+    if (isStored(this->type()))
         return widenStored(*this).cast(type);
     if (isStored(type))
         return narrowStored(*this, type);
-    Tensor result = zeros(type, shape_);
-    visitDType(type_, [&](auto from) {
+    Tensor result = zeros(type, shape());
+    visitDType(this->type(), [&](auto from) {
         using From = decltype(from);
         visitDType(type, [&](auto to) {
             using To = decltype(to);
@@ -236,15 +220,15 @@ Tensor Tensor::cast(DType type) const {
 
 std::uint64_t Tensor::hash() const {
     Hasher hasher;
-    hasher.add(type_).add(shape_);
+    hasher.add(type()).add(shape());
     if (isSequence())
         for (const Tensor& element : elements())
             hasher.add(element.hash());
-    else if (type_ == DType::string)
+    else if (type() == DType::string)
         for (const auto& text : strings())
             hasher.add(std::string_view(text));
     else
-        hasher.bytes(bytes_, byteCount());
+        hasher.bytes(body().bytes, byteCount());
     dropMappedPages(bytes());
     return hasher.value();
 }

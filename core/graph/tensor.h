@@ -45,26 +45,26 @@ public:
     // that holds nothing. An optional value that holds something is what it holds.
     static Tensor sequence(std::vector<Tensor> elements);
     static Tensor nothing();
-    bool isSequence() const { return holding_ == Holding::sequence; }
-    bool isNothing() const { return holding_ == Holding::nothing; }
+    bool isSequence() const { return body().holding == Holding::sequence; }
+    bool isNothing() const { return body().holding == Holding::nothing; }
     const std::vector<Tensor>& elements() const; // of a sequence
 
-    bool absent() const { return type_ == DType::undefined && holding_ == Holding::tensor; }
-    DType type() const { return type_; }
-    const Shape& shape() const { return shape_; }
-    std::size_t rank() const { return shape_.size(); }
-    std::int64_t count() const { return count_; }
-    std::size_t byteCount() const { return storedBytes(type_, count_); }
+    bool absent() const { return !body_ || (body_->type == DType::undefined && body_->holding == Holding::tensor); }
+    DType type() const { return body().type; }
+    const Shape& shape() const { return body().shape; }
+    std::size_t rank() const { return shape().size(); }
+    std::int64_t count() const { return body().count; }
+    std::size_t byteCount() const { return storedBytes(type(), count()); }
 
-    std::span<const std::byte> bytes() const { return {bytes_, byteCount()}; }
+    std::span<const std::byte> bytes() const { return {body().bytes, byteCount()}; }
     std::span<std::byte> mutableBytes();
     template <class T> std::span<const T> data() const {
         assert(holds<T>());
-        return {reinterpret_cast<const T*>(bytes_), static_cast<std::size_t>(count_)};
+        return {reinterpret_cast<const T*>(body().bytes), static_cast<std::size_t>(count())};
     }
     template <class T> std::span<T> mutableData() {
         assert(holds<T>());
-        return {reinterpret_cast<T*>(mutableBytes().data()), static_cast<std::size_t>(count_)};
+        return {reinterpret_cast<T*>(mutableBytes().data()), static_cast<std::size_t>(count())};
     }
     const std::vector<std::string>& strings() const;
 
@@ -82,16 +82,23 @@ public:
 
 private:
     // Floats of 8 bits are seen as their codes.
-    template <class T> bool holds() const { return dtypeOf<T> == type_ || (isStored(type_) && !isPacked(type_) && sizeof(T) == 1); }
+    template <class T> bool holds() const { return dtypeOf<T> == type() || (isStored(type()) && !isPacked(type()) && sizeof(T) == 1); }
 
     enum class Holding : std::uint8_t { tensor, sequence, nothing };
+    struct Body {
+        DType type = DType::undefined;
+        Holding holding = Holding::tensor;
+        Shape shape;
+        std::int64_t count = 0;
+        const std::byte* bytes = nullptr;
+        std::shared_ptr<const void> owner;
+    };
+    static const Body kAbsent;
 
-    DType type_ = DType::undefined;
-    Holding holding_ = Holding::tensor;
-    Shape shape_;
-    std::int64_t count_ = 0;
-    const std::byte* bytes_ = nullptr;
-    std::shared_ptr<const void> owner_;
+    explicit Tensor(Body body) : body_(std::make_shared<const Body>(std::move(body))) {}
+    const Body& body() const { return body_ ? *body_ : kAbsent; }
+
+    std::shared_ptr<const Body> body_; // none: absent. A graph of a million values has two tensors for each.
 };
 
 // Calls `visitor` with a value of the C++ type that holds elements of `type` (Half and BFloat included; for
