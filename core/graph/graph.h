@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -54,7 +55,10 @@ public:
     const std::vector<ValueId>& outputs() const { return data_->outputs; }
     // Names of an enclosing graph that a subgraph (the body of If, Loop, Scan) reads, as values without a producer.
     const std::vector<ValueId>& captures() const { return data_->captures; }
-    const std::vector<NodeId>& consumers(ValueId id) const { return data_->consumers[id.index()]; }
+    std::span<const NodeId> consumers(ValueId id) const {
+        const std::size_t first = data_->firstConsumer[id.index()];
+        return std::span(data_->consumers).subspan(first, data_->firstConsumer[id.index() + 1] - first);
+    }
     ValueId findValue(const std::string& name) const; // invalid when there is none
     NodeId findNode(const std::string& name) const;
 
@@ -73,7 +77,8 @@ private:
         std::vector<std::shared_ptr<const Node>> nodes;
         std::vector<std::shared_ptr<const Value>> values;
         std::vector<ValueId> inputs, outputs, captures;
-        std::vector<std::vector<NodeId>> consumers;
+        std::vector<NodeId> consumers;          // of one value after the other
+        std::vector<std::size_t> firstConsumer; // of each value, and one past the last
         std::map<std::string, std::int64_t> opsets;
         std::map<std::string, std::string> metadata;
         std::shared_ptr<const Lineage> lineage;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "core/graph/captures.h"
 
@@ -30,6 +31,14 @@ template <class T> T& GraphBuilder::own(std::shared_ptr<const T>& thing) {
     return const_cast<T&>(*thing); // it was made here, and not as a constant
 }
 
+void GraphBuilder::expect(std::size_t nodes, std::size_t values) {
+    nodes_.reserve(nodes_.size() + nodes);
+    removed_.reserve(nodes_.capacity());
+    values_.reserve(values_.size() + values);
+    namesOf(nodes_, nodeNames_).taken.reserve(nodes_.capacity());
+    namesOf(values_, valueNames_).taken.reserve(values_.capacity());
+}
+
 void GraphBuilder::setOpset(const std::string& domain, std::int64_t version) { opsets_[domain] = version; }
 
 void GraphBuilder::setMetadata(const std::string& key, std::string value) { metadata_[key] = std::move(value); }
@@ -40,8 +49,8 @@ template <class T> GraphBuilder::Names& GraphBuilder::namesOf(const std::vector<
     if (!names) {
         names.emplace();
         names->taken.reserve(2 * things.size());
-        for (const auto& thing : things)
-            names->taken.insert(thing->name);
+        for (std::size_t i = 0; i < things.size(); ++i)
+            names->taken.emplace(things[i]->name, i);
     }
     return *names;
 }
@@ -62,12 +71,18 @@ ValueId GraphBuilder::addValue(const std::string& name, TensorType type) {
     auto value = std::make_shared<Value>();
     value->name = name;
     value->type = std::move(type);
-    if (name.empty() || !names.taken.insert(value->name).second) {
+    if (name.empty() || !names.taken.emplace(value->name, values_.size()).second) {
         value->name = names.unique(name, "value");
-        names.taken.insert(value->name);
+        names.taken.emplace(value->name, values_.size());
     }
     values_.push_back(std::move(value));
     return ValueId(static_cast<std::int64_t>(values_.size()) - 1);
+}
+
+ValueId GraphBuilder::findValue(const std::string& name) {
+    const Names& names = namesOf(values_, valueNames_);
+    const auto found = names.taken.find(name);
+    return found == names.taken.end() ? ValueId() : ValueId(found->second);
 }
 
 void GraphBuilder::setType(ValueId id, TensorType type) {
@@ -98,9 +113,9 @@ ValueId GraphBuilder::addConstant(const std::string& name, Tensor tensor) {
 NodeId GraphBuilder::addNode(Node node) {
     Names& names = namesOf(nodes_, nodeNames_);
     auto added = std::make_shared<Node>(std::move(node));
-    if (added->name.empty() || !names.taken.insert(added->name).second) {
+    if (added->name.empty() || !names.taken.emplace(added->name, nodes_.size()).second) {
         added->name = names.unique(added->name, added->op.c_str());
-        names.taken.insert(added->name);
+        names.taken.emplace(added->name, nodes_.size());
     }
     for (std::size_t i = 0; i < added->outputs.size(); ++i)
         if (const ValueId output = added->outputs[i]; output.valid()) { // most likely, so that build() need not copy
@@ -109,6 +124,8 @@ NodeId GraphBuilder::addNode(Node node) {
         }
     nodes_.push_back(std::move(added));
     removed_.push_back(false);
+    if (readers_)
+        noteReads(nodes_.size() - 1);
     return NodeId(static_cast<std::int64_t>(nodes_.size()) - 1);
 }
 
@@ -137,14 +154,34 @@ void GraphBuilder::replaceNode(NodeId id, Node node) {
     replaced_.push_back(place);
     node.name = place->name;
     place = std::make_shared<Node>(std::move(node));
+    if (readers_)
+        noteReads(id.index());
 }
 
 void GraphBuilder::removeNode(NodeId id) { removed_[id.index()] = true; }
 
+void GraphBuilder::noteReads(std::size_t node) {
+    readers_->resize(values_.size());
+    for (const ValueId input : nodes_[node]->inputs)
+        if (input.valid())
+            (*readers_)[input.index()].push_back(node);
+}
+
 void GraphBuilder::replaceUses(ValueId from, ValueId to) {
-    for (auto& node : nodes_)
-        if (std::ranges::find(node->inputs, from) != node->inputs.end())
-            std::ranges::replace(own(node).inputs, from, to);
+    if (from == to)
+        return;
+    if (!readers_) {
+        readers_.emplace();
+        for (std::size_t i = 0; i < nodes_.size(); ++i)
+            noteReads(i);
+    }
+    readers_->resize(values_.size());
+    const std::vector<std::size_t> nodes = std::exchange((*readers_)[from.index()], {});
+    for (const std::size_t i : nodes)
+        if (std::ranges::find(nodes_[i]->inputs, from) != nodes_[i]->inputs.end()) {
+            std::ranges::replace(own(nodes_[i]).inputs, from, to);
+            (*readers_)[to.index()].push_back(i);
+        }
     std::replace(outputs_.begin(), outputs_.end(), from, to);
 }
 
@@ -322,18 +359,30 @@ Graph GraphBuilder::assemble(const Assembly& assembly) const {
     for (std::size_t i = 0; i < values_.size(); ++i)
         if (assembly.used[i])
             data->values.push_back(finishedValue(i, assembly));
-    data->consumers.resize(data->values.size());
-    for (const std::size_t i : assembly.order) {
+    for (const std::size_t i : assembly.order)
         data->nodes.push_back(finishedNode(i, assembly));
-        for (const std::size_t value : assembly.reads[i])
-            data->consumers[assembly.newValue[value].index()].push_back(assembly.newNode[i]);
-    }
+    listConsumers(assembly, *data);
     data->inputs = inputs_;
     data->outputs = outputs_;
     data->captures = captures_;
     for (auto* ids : {&data->inputs, &data->outputs, &data->captures})
         assembly.renumber(*ids);
     return Graph(std::move(data));
+}
+
+void GraphBuilder::listConsumers(const Assembly& assembly, Graph::Data& data) {
+    std::vector<std::size_t>& first = data.firstConsumer;
+    first.assign(data.values.size() + 1, 0);
+    const auto forEachRead = [&](const auto& visit) {
+        for (const std::size_t i : assembly.order)
+            for (const std::size_t value : assembly.reads[i])
+                visit(assembly.newValue[value].index(), assembly.newNode[i]);
+    };
+    forEachRead([&](std::size_t value, NodeId) { ++first[value + 1]; });
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    data.consumers.resize(first.back());
+    std::vector<std::size_t> next(first.begin(), first.end() - 1);
+    forEachRead([&](std::size_t value, NodeId reader) { data.consumers[next[value]++] = reader; });
 }
 
 std::shared_ptr<const Value> GraphBuilder::finishedValue(std::size_t index, const Assembly& assembly) const {

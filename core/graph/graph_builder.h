@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -19,6 +19,7 @@ public:
     explicit GraphBuilder(std::string name = "graph");
     explicit GraphBuilder(const Graph& base); // start from a copy; ids of nodes and values stay what they were
 
+    void expect(std::size_t nodes, std::size_t values); // that will be added; saves time only
     void setOpset(const std::string& domain, std::int64_t version);
     void setMetadata(const std::string& key, std::string value);
     void setLineage(std::shared_ptr<const Lineage> lineage);
@@ -36,6 +37,7 @@ public:
 
     const Node& node(NodeId id) const { return *nodes_[id.index()]; }
     const Value& value(ValueId id) const { return *values_[id.index()]; }
+    ValueId findValue(const std::string& name); // invalid when there is none
     std::size_t nodeCount() const { return nodes_.size(); }
     std::size_t valueCount() const { return values_.size(); }
     const std::vector<ValueId>& outputs() const { return outputs_; }
@@ -60,18 +62,20 @@ private:
     Status sortNodes(Assembly& assembly) const;
     void numberValues(Assembly& assembly) const;
     Graph assemble(const Assembly& assembly) const;
+    static void listConsumers(const Assembly& assembly, Graph::Data& data);
     std::shared_ptr<const Value> finishedValue(std::size_t index, const Assembly& assembly) const;
     std::shared_ptr<const Node> finishedNode(std::size_t index, const Assembly& assembly) const;
 
     // Names that are taken, and how many were made of a stem.
     struct Names {
-        std::unordered_set<std::string_view> taken; // of the nodes or values, which keep them
+        std::unordered_map<std::string_view, std::int64_t> taken; // by which; the nodes or values keep them
         std::map<std::string, int> counters;
         std::string unique(const std::string& wanted, const char* stem);
     };
     template <class T> static Names& namesOf(const std::vector<std::shared_ptr<const T>>& things, std::optional<Names>& names);
     // Copies a node or value that a graph shares before it changes.
     template <class T> T& own(std::shared_ptr<const T>& thing);
+    void noteReads(std::size_t node);
 
     std::string name_;
     std::vector<std::shared_ptr<const Node>> nodes_;
@@ -82,6 +86,7 @@ private:
     std::map<std::string, std::string> metadata_;
     std::optional<Names> nodeNames_, valueNames_;     // made where the first name is asked for
     std::vector<std::shared_ptr<const void>> replaced_; // whose names they hold
+    std::optional<std::vector<std::vector<std::size_t>>> readers_; // of each value, nodes that may read it; made where uses are first replaced
     std::shared_ptr<const Lineage> lineage_;
 };
 

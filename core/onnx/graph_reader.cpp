@@ -151,9 +151,11 @@ struct Listed {
 
 class GraphReader {
 public:
-    GraphReader(onnx::GraphProto& proto, const ReaderContext& context, const GraphReader* outer)
+    GraphReader(onnx::GraphProto& proto, const ReaderContext& context, GraphReader* outer)
         : proto_(proto), context_(context), outer_(outer), builder_(graphName(proto)) {
-        ids_.reserve(static_cast<std::size_t>(proto.node_size() + proto.initializer_size()));
+        const auto nodes = static_cast<std::size_t>(proto.node_size());
+        declared_.reserve(nodes);
+        builder_.expect(nodes, nodes + static_cast<std::size_t>(proto.initializer_size()));
         if (!outer && context.defaults)
             listed_.emplace(proto);
     }
@@ -185,25 +187,25 @@ private:
         return proto.name().empty() || !isUtf8(proto.name()) ? "graph" : proto.name();
     }
 
-    Status requireNew(const std::string& name, const std::string& what) const {
+    static Error givenTwice(const std::string& name, const std::string& what) {
+        return inputError("the name '" + name + "' is given to two values, the second time by " + what);
+    }
+
+    Status requireNew(const std::string& name, const std::string& what) {
         if (name.empty())
             return inputError(what + " has no name");
         if (!isUtf8(name))
             return inputError(what + " has a name that is not text");
-        if (ids_.contains(name))
-            return inputError("the name '" + name + "' is given to two values, the second time by " + what);
-        return {};
+        return builder_.findValue(name).valid() ? Status(givenTwice(name, what)) : Status();
     }
 
     Status addConstant(const std::string& name, const std::string& what, Result<Tensor> tensor) {
         TS_TRY(requireNew(name, what));
         TS_TRY(tensor);
         if (listed_ && listed_->isDefault(name)) {
-            if (!defaults_.emplace(name, std::move(tensor).value()).second)
-                return inputError("the name '" + name + "' is given to two values, the second time by " + what);
-            return {};
+            return defaults_.emplace(name, std::move(tensor).value()).second ? Status() : Status(givenTwice(name, what));
         }
-        ids_[name] = builder_.addConstant(name, std::move(tensor).value());
+        builder_.addConstant(name, std::move(tensor).value());
         return {};
     }
 
@@ -229,13 +231,13 @@ private:
             const TensorType type = readType(input.type());
             if (!seen.insert(input.name()).second)
                 return inputError("the input '" + input.name() + "' is listed twice");
-            if (const auto known = ids_.find(input.name()); known != ids_.end()) {
-                const Value& constant = builder_.value(known->second);
+            if (const ValueId known = builder_.findValue(input.name()); known.valid()) {
+                const Value& constant = builder_.value(known);
                 if (contradicts(type, constant.constant))
                     return inputError("initializer '" + input.name() + "' is " + constant.type.text() +
                                       ", but is declared as " + type.text());
                 if (listed_)
-                    builder_.setListed(known->second);
+                    builder_.setListed(known);
                 continue;
             }
             TS_TRY(requireNew(input.name(), "an input"));
@@ -245,7 +247,7 @@ private:
             }
             if (!outer_ && type.dtype == DType::undefined && !type.opaque)
                 return unsupportedError("input '" + input.name() + "' is not a tensor of a supported type");
-            ids_[input.name()] = builder_.addInput(input.name(), type);
+            builder_.addInput(input.name(), type);
         }
         return {};
     }
@@ -254,15 +256,14 @@ private:
         const TensorType own(tensor.type(), tensor.shape());
         if (contradicts(declared, tensor))
             return inputError("initializer '" + name + "' is " + own.text() + ", but is declared as " + declared.text());
-        ids_[name] = builder_.addInput(name, declared.dtype == DType::undefined || !declared.dims ? own : declared);
-        builder_.setDefault(ids_[name], tensor);
+        builder_.setDefault(builder_.addInput(name, declared.dtype == DType::undefined || !declared.dims ? own : declared), tensor);
         return {};
     }
 
     void addCaptures() {
         for (const std::string& name : freeNames(proto_))
-            if (const auto found = outer_->ids_.find(name); found != outer_->ids_.end())
-                ids_[name] = builder_.addCapture(name, outer_->builder_.value(found->second).type);
+            if (const ValueId found = outer_->builder_.findValue(name); found.valid())
+                builder_.addCapture(name, outer_->builder_.value(found).type);
     }
 
     // All outputs get their values before any node is read: nodes may stand in any order.
@@ -278,9 +279,12 @@ private:
             for (const std::string& name : node.output()) {
                 if (name.empty())
                     continue;
-                TS_TRY(requireNew(name, nodeText(node)));
+                if (!isUtf8(name))
+                    return inputError(nodeText(node) + " has a name that is not text");
                 const auto type = types_.find(name);
-                ids_[name] = builder_.addValue(name, type == types_.end() ? TensorType() : type->second);
+                declared_.push_back(builder_.addValue(name, type == types_.end() ? TensorType() : type->second));
+                if (builder_.value(declared_.back()).name != name)
+                    return givenTwice(name, nodeText(node));
             }
         }
         return {};
@@ -319,14 +323,14 @@ private:
     ValueId valueOf(const std::string& name) {
         if (name.empty())
             return {};
-        if (const auto found = ids_.find(name); found != ids_.end())
-            return found->second;
-        return ids_[name] = builder_.addValue(isUtf8(name) ? name : "?"); // build() says who reads it
+        const ValueId found = builder_.findValue(name);
+        return found.valid() ? found : builder_.addValue(isUtf8(name) ? name : "?"); // build() says who reads it
     }
 
     Status readNodes() {
         auto& protos = *proto_.mutable_node();
         std::reverse(protos.pointer_begin(), protos.pointer_end()); // each is given back once it is read
+        auto output = declared_.cbegin();
         while (!protos.empty()) {
             const std::unique_ptr<onnx::NodeProto> owned(protos.ReleaseLast());
             onnx::NodeProto& proto = *owned;
@@ -343,7 +347,7 @@ private:
             for (const std::string& name : proto.input())
                 node.inputs.push_back(valueOf(name));
             for (const std::string& name : proto.output())
-                node.outputs.push_back(valueOf(name));
+                node.outputs.push_back(name.empty() ? ValueId() : *output++);
             for (auto& attribute : *proto.mutable_attribute())
                 TS_TRY(addAttribute(node, attribute, nodeText(proto)));
             builder_.addNode(std::move(node));
@@ -413,7 +417,7 @@ private:
     Result<Attribute> readSubgraph(onnx::GraphProto& proto, const std::string& where) {
         constexpr int kDeepest = 64; // functions within bodies within functions nest deeper than a file can
         int depth = 0;
-        for (const GraphReader* around = this; around; around = around->outer_)
+        for (GraphReader* around = this; around; around = around->outer_)
             ++depth;
         if (depth > kDeepest)
             return unsupportedError(where + ": bodies lie more than " + std::to_string(kDeepest) + " deep within each other");
@@ -438,9 +442,9 @@ private:
 
     onnx::GraphProto& proto_;
     const ReaderContext& context_;
-    const GraphReader* outer_;
+    GraphReader* outer_;
     GraphBuilder builder_;
-    std::unordered_map<std::string, ValueId> ids_;
+    std::vector<ValueId> declared_; // outputs of nodes, one node after the other
     std::unordered_map<std::string, TensorType> types_;
     std::optional<Listed> listed_; // of the outermost graph, where initializers may be defaults
     std::map<std::string, Tensor> defaults_;

@@ -74,7 +74,7 @@ private slots:
     void aMillionNodes() {
         const QString file = written(chain("Identity", 1'000'000).output("y", {4}).bytes());
         const Run done = run({"info", file});
-        QVERIFY2(done.status == 0 && done.megabytes < 1650 && done.seconds < 12, done.told());
+        QVERIFY2(done.status == 0 && done.megabytes < 1200 && done.seconds < 9, done.told());
         qInfo("%s", done.told().constData());
     }
 

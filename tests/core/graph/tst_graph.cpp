@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include <algorithm>
 #include <functional>
 
+#include "core/base/rng.h"
 #include "core/graph/graph_builder.h"
 
 using namespace tunesmith;
@@ -16,6 +18,7 @@ private slots:
     void refusesMissingProducers();
     void removalDropsWhatIsUnused();
     void replacesUses();
+    void replacesUsesOfWhatCameLater();
     void constantsReplaceResults();
     void namesAreUnique();
     void bodiesOrderNodes();
@@ -66,7 +69,7 @@ void GraphTest::sortsNodes() {
     const Graph graph = *builder.build();
     QCOMPARE(graph.node(NodeId(0)).name, std::string("first"));
     QCOMPARE(graph.value(graph.outputs()[0]).producer, NodeId(1));
-    QCOMPARE(graph.consumers(graph.findValue("middle")), (std::vector<NodeId>{NodeId(1)}));
+    QVERIFY(std::ranges::equal(graph.consumers(graph.findValue("middle")), std::vector{NodeId(1)}));
     QCOMPARE(graph.findNode("second"), NodeId(1));
     QVERIFY(!graph.findValue("nothing").valid() && !graph.findNode("nothing").valid());
 }
@@ -130,6 +133,38 @@ void GraphTest::replacesUses() {
     QCOMPARE(changed.value(changed.outputs()[0]).name, graph.value(negated).name);
 }
 
+// Any order of additions and replacements gives what looking through all nodes each time would.
+void GraphTest::replacesUsesOfWhatCameLater() {
+    Rng rng(7);
+    for (int round = 0; round < 50; ++round) {
+        GraphBuilder builder("g");
+        std::vector<ValueId> values;
+        for (int i = 0; i < 4; ++i)
+            values.push_back(builder.addInput("", kVector));
+        std::vector<std::vector<ValueId>> reads; // of each node
+        const auto any = [&] { return values[rng.below(values.size())]; };
+        for (int step = 0; step < 60; ++step) {
+            const std::vector<ValueId> inputs = {any(), any()};
+            if (const auto choice = rng.below(4); choice < 2 || reads.empty()) {
+                values.push_back(builder.add("Add", inputs));
+                reads.push_back(inputs);
+            } else if (choice == 2) {
+                const ValueId from = any(), to = any();
+                builder.replaceUses(from, to);
+                for (auto& read : reads)
+                    std::ranges::replace(read, from, to);
+            } else {
+                const NodeId id(static_cast<std::int64_t>(rng.below(reads.size())));
+                Node node = builder.node(id);
+                reads[id.index()] = node.inputs = inputs;
+                builder.replaceNode(id, std::move(node));
+            }
+            for (std::size_t i = 0; i < reads.size(); ++i)
+                QCOMPARE(builder.node(NodeId(static_cast<std::int64_t>(i))).inputs, reads[i]);
+        }
+    }
+}
+
 void GraphTest::constantsReplaceResults() {
     const Graph graph = *twoBranches(false, "").build();
     GraphBuilder edit(graph);
@@ -163,7 +198,7 @@ void GraphTest::bodiesOrderNodes() {
     builder.setOutputs({y});
     const Graph graph = *builder.build();
     QCOMPARE(graph.node(NodeId(0)).name, std::string("maker"));
-    QCOMPARE(graph.consumers(graph.findValue("late")), (std::vector<NodeId>{NodeId(1)}));
+    QVERIFY(std::ranges::equal(graph.consumers(graph.findValue("late")), std::vector{NodeId(1)}));
 }
 
 void GraphTest::hashIgnoresNamesAndOrder() {
