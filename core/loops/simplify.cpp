@@ -114,8 +114,9 @@ LinearForm divideForm(const LinearForm& form, std::int64_t k, const VarRanges& r
 // floor((x / a) / b) = floor(x / (a*b)), written as any other quotient of x.
 LinearForm quotientAtom(const LinearForm& rest, std::int64_t k, const VarRanges& ranges) {
     if (rest.terms.size() == 1 && rest.constant == 0 && rest.terms[0].second == 1 && rest.terms[0].first->op == Op::div)
-        if (const auto inner = constantValue(rest.terms[0].first->args[1]))
-            return divideForm(toLinear(rest.terms[0].first->args[0], ranges), *inner * k, ranges);
+        if (const auto inner = constantValue(rest.terms[0].first->args[1]); inner && *inner > 0) // 0: over an empty dimension
+            if (std::int64_t both = 0; !__builtin_mul_overflow(*inner, k, &both))
+                return divideForm(toLinear(rest.terms[0].first->args[0], ranges), both, ranges);
     return atomForm(fromLinear(rest, ranges) / Expr(k));
 }
 

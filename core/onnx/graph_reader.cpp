@@ -56,39 +56,26 @@ std::set<std::string> freeNames(const onnx::GraphProto& graph) {
 
 TensorType readType(const onnx::TypeProto& proto);
 
-// "a sequence of float32[2,?]"; empty for what says nothing that we know.
-std::string opaqueText(const onnx::TypeProto& proto) {
-    const auto of = [](const onnx::TypeProto& element) {
-        const TensorType type = readType(element);
-        return type.opaque || type.dtype != DType::undefined ? type.text() : std::string("something unknown");
-    };
-    if (proto.has_sequence_type())
-        return "a sequence of " + of(proto.sequence_type().elem_type());
-    if (proto.has_optional_type())
-        return "an optional value: " + of(proto.optional_type().elem_type());
-    return proto.has_map_type() ? "a map to " + of(proto.map_type().value_type()) : "";
-}
-
-OpaqueType::Kind kindOfType(const onnx::TypeProto& proto) {
+// Of a sequence, an optional value or a map; an empty type for what says nothing that we know.
+TensorType readContainer(const onnx::TypeProto& proto) {
     using Kind = OpaqueType::Kind;
-    return proto.has_sequence_type() ? Kind::sequence : proto.has_optional_type() ? Kind::optional : Kind::other;
-}
-
-std::shared_ptr<const TensorType> elementOf(const onnx::TypeProto& proto) {
-    if (kindOfType(proto) == OpaqueType::Kind::other)
-        return nullptr;
-    return std::make_shared<const TensorType>(
-        readType(proto.has_sequence_type() ? proto.sequence_type().elem_type() : proto.optional_type().elem_type()));
+    const bool isSequence = proto.has_sequence_type(), isOptional = proto.has_optional_type();
+    if (!isSequence && !isOptional && !proto.has_map_type())
+        return {};
+    const TensorType element = readType(isSequence ? proto.sequence_type().elem_type() : isOptional ? proto.optional_type().elem_type() : proto.map_type().value_type());
+    const std::string text = element.opaque || element.dtype != DType::undefined ? element.text() : "something unknown";
+    TensorType type;
+    if (isSequence || isOptional)
+        type.opaque = std::make_shared<const OpaqueType>(OpaqueType{(isSequence ? "a sequence of " : "an optional value: ") + text, proto.SerializeAsString(),
+                                                                    isSequence ? Kind::sequence : Kind::optional, std::make_shared<const TensorType>(element)});
+    else
+        type.opaque = std::make_shared<const OpaqueType>(OpaqueType{"a map to " + text, proto.SerializeAsString(), Kind::other, nullptr});
+    return type;
 }
 
 TensorType readType(const onnx::TypeProto& proto) {
-    if (!proto.has_tensor_type()) {
-        TensorType type;
-        if (std::string text = opaqueText(proto); !text.empty())
-            type.opaque = std::make_shared<const OpaqueType>(
-                OpaqueType{std::move(text), proto.SerializeAsString(), kindOfType(proto), elementOf(proto)});
-        return type;
-    }
+    if (!proto.has_tensor_type())
+        return readContainer(proto);
     TensorType type(dtypeFromNumber(proto.tensor_type().elem_type()));
     if (type.dtype == DType::undefined)
         return {}; // what has no element type that we know is not written back either

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
 
+#include <limits>
+
 #include "core/base/rng.h"
 #include "core/loops/layout.h"
 #include "core/loops/simplify.h"
@@ -125,6 +127,16 @@ private slots:
             const std::string offset = toText(simplify(Layout::rowMajor(shape.size()).offset(shape, indices), ranges));
             QVERIFY2(offset.find('/') == std::string::npos && offset.find('%') == std::string::npos, offset.c_str());
         }
+    }
+
+    // Indices of a tensor without elements divide by 0, and are never computed.
+    void quotientsByZeroStay() {
+        const VarRanges ranges;
+        const Var x = makeVar("x");
+        for (const std::int64_t outer : {3, 1 << 20})
+            for (const std::int64_t inner : {std::int64_t(0), std::int64_t(-3), std::numeric_limits<std::int64_t>::max()})
+                for (const Expr& e : {Expr(x) / inner / outer, Expr(x) / inner % outer, Expr(x) % inner / outer})
+                    QVERIFY2(toText(simplify(e, ranges)).find(std::to_string(inner)) != std::string::npos, toText(simplify(e, ranges)).c_str());
     }
 
     void unknownVariablesStayOpen() {

@@ -22,6 +22,9 @@ SpecialCases reductions(DType type, bool squares) {
     for (const Shape& shape : std::vector<Shape>{{0, 3}, {3, 0}, {0, 0}})
         for (const std::int64_t axis : {0, 1})
             add(shape, {axis}, 1);
+    for (const std::int64_t axis : {0, 1, 3}) // rows that are found by dividing by an extent of 0
+        add({4, 5, 0, 2}, {axis}, 1);
+    add({2, 0, 3, 4}, {2}, 1);
     const Tensor values = specials(type);
     if (!squares) // rows of one value
         cases.push_back({{picked(values, {values.count(), 19}, [](std::int64_t i) { return i / 19; }), Tensor::ofInts({1})}, {}, {1}, 1, 18});

@@ -65,6 +65,21 @@ private slots:
         }
     }
 
+    // Each level is read once: twice for each would be 2^40 times.
+    void deepTypesAreReadAtOnce() {
+        auto model = sequenceModel(false);
+        auto& info = *model.mutable_graph()->add_value_info();
+        info.set_name("same");
+        onnx::TypeProto* type = info.mutable_type();
+        for (int i = 0; i < 40; ++i)
+            type = type->mutable_sequence_type()->mutable_elem_type();
+        setTensor(*type, "batch");
+        const Graph graph = import(model);
+        QVERIFY(graph.value(graph.findValue("same")).type.nestsTooDeep());
+        const auto inferred = inferShapes(graph);
+        QVERIFY(!inferred.ok() && inferred.error().message.find("too large") != std::string::npos);
+    }
+
     void otherTypesAreOtherGraphs() {
         QVERIFY(import(sequenceModel(true)).hash() != import(sequenceModel(false)).hash());
     }
