@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <system_error>
 
@@ -29,6 +31,16 @@ int usage(const CLI::App& app, const CLI::ParseError& error) {
     return complain(std::string(error.what()) + " (tunesmith-cli --help tells more)", kWrongUsage);
 }
 
+// To the ranges of CLI11, NaN lies within all bounds, for it is beyond none.
+void refuseNan(const CLI::App& app) {
+    for (const CLI::Option* option : app.get_options())
+        for (const std::string& text : option->results())
+            if (option->get_type_name().starts_with("FLOAT") && std::isnan(std::strtod(text.c_str(), nullptr)))
+                throw CLI::ValidationError(option->get_name(), "'" + text + "' is no number");
+    for (const CLI::App* command : app.get_subcommands())
+        refuseNan(*command);
+}
+
 int carryOut(Session& session, StopSignals& signals) {
     session.boundMemory();
     const auto status = session.action();
@@ -53,6 +65,7 @@ int run(int count, char** arguments) {
         add(app, session);
     try {
         app.parse(count, arguments);
+        refuseNan(app);
     } catch (const CLI::ParseError& error) {
         return usage(app, error);
     }

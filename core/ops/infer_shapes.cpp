@@ -24,6 +24,12 @@ bool isTooLarge(const TensorType& type) {
     return type.nestsTooDeep() || (type.dims && std::ranges::any_of(*type.dims, [](const Dim& dim) { return dim.extent > kLargestExtent; }));
 }
 
+Error tooLarge(const std::string& what, const TensorType& type) {
+    constexpr std::size_t kMostText = 200; // types may be as long as their names of dimensions, and nest
+    const std::string text = type.text();
+    return inputError(what + (type.nestsTooDeep() ? " nests too many containers in each other: " : " is too large: ") + text.substr(0, kMostText) + (text.size() > kMostText ? "..." : ""));
+}
+
 std::string positionName(const Value& input, std::size_t index) { return input.name + "." + std::to_string(index); }
 
 std::string bindingName(const Value& input, std::size_t index) {
@@ -145,7 +151,7 @@ public:
         TS_TRY(takeCaptures());
         for (std::size_t i = 0; i < graph_.valueCount(); ++i)
             if (isTooLarge(types_[i]))
-                return inputError("value '" + graph_.values()[i]->name + "' is too large: " + types_[i].text());
+                return tooLarge("value '" + graph_.values()[i]->name + "'", types_[i]);
         for (std::size_t i = 0; i < graph_.nodeCount(); ++i)
             TS_TRY(inferNode(NodeId(static_cast<std::int64_t>(i))));
         return {};
@@ -342,7 +348,7 @@ private:
         TensorType& type = types_[id.index()];
         TS_ASSIGN(type, merged(node, id, inferred));
         if (isTooLarge(type) || (type.isStatic() && !byteSizeOf(type)))
-            return inputError("node '" + node.name + "' (" + node.op + "): its output " + type.text() + " is too large");
+            return tooLarge("node '" + node.name + "' (" + node.op + "): its output", type);
         if (!value.absent()) {
             known_[id.index()] = value;
             type = TensorType(value.type(), value.shape());

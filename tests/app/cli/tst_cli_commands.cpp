@@ -89,6 +89,8 @@ private slots:
         QTest::newRow("compile to nowhere") << QStringList{"compile", "mlp"} << 2;
         QTest::newRow("unknown strategy") << QStringList{"tune", "mlp", "--strategy", "tarot"} << 2;
         QTest::newRow("negative seed") << QStringList{"run", "mlp", "--seed", "-1"} << 2; // not 2^64 - 1
+        QTest::newRow("seconds that are no number") << QStringList{"tune", "mlp", "--time", "nan"} << 2;
+        QTest::newRow("a tolerance that is no number") << QStringList{"compile", "mlp", "-o", path("nowhere"), "--accept-difference", "-NaN(1)"} << 2;
         QTest::newRow("large seed") << QStringList{"run", "mlp", "--seed", "18446744073709551616"} << 2;
         QTest::newRow("input twice") << QStringList{"run", "mlp", "--input", "x=a.npy", "--input", "x=b.npy"} << 2;
         QTest::newRow("unknown policy") << QStringList{"jobs", "run", "--policy", "tarot"} << 2;

@@ -77,7 +77,7 @@ private slots:
         const Graph graph = import(model);
         QVERIFY(graph.value(graph.findValue("same")).type.nestsTooDeep());
         const auto inferred = inferShapes(graph);
-        QVERIFY(!inferred.ok() && inferred.error().message.find("too large") != std::string::npos);
+        QVERIFY(!inferred.ok() && inferred.error().message.find("nests too many containers") != std::string::npos);
     }
 
     void otherTypesAreOtherGraphs() {
