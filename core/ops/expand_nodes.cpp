@@ -8,19 +8,39 @@
 namespace tunesmith {
 namespace {
 
+// Those of bodies, too: loops within loops grow there first.
+std::size_t sizeOf(const Node& node) {
+    std::size_t size = 1;
+    for (const auto& [key, attribute] : node.attributes)
+        if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute))
+            for (const auto& inner : (*body)->nodes())
+                size += sizeOf(*inner);
+    return size;
+}
+
+std::size_t sizeOf(const GraphBuilder& builder, std::size_t first) {
+    std::size_t size = 0;
+    for (; first < builder.nodeCount(); ++first)
+        size += sizeOf(builder.node(NodeId(static_cast<std::int64_t>(first))));
+    return size;
+}
+
 // One pass over the graph; no value when nothing could be expanded.
 Result<std::optional<Graph>> expandOnce(const Graph& graph, const ExpandOptions& options) {
     GraphBuilder builder(graph);
     bool expanded = false;
-    for (std::size_t n = 0; n < graph.nodeCount() && builder.nodeCount() < options.mostNodes; ++n) {
+    std::size_t size = sizeOf(builder, 0);
+    for (std::size_t n = 0; n < graph.nodeCount() && size < options.mostNodes; ++n) {
         const Node& node = *graph.nodes()[n];
         const Operator* op = findOperator(node.op, node.domain);
         if (!op || !op->expand)
             continue;
         if (options.stop.stopRequested())
             return cancelledError();
+        const std::size_t before = builder.nodeCount();
         ExpandContext context(builder, graph, node);
         const Status status = op->expand(context);
+        size += sizeOf(builder, before);
         if (!status.ok() && status.error().kind != ErrorKind::unsupported)
             return status.error();
         if (!status.ok())

@@ -10,7 +10,7 @@ namespace tunesmith {
 // one whose shapes are inferred and whose constants are folded, with expansions of expansions; names of values stay. What
 // cannot be expanded is left as it is.
 struct ExpandOptions {
-    std::size_t mostNodes = 50'000; // a graph that would grow beyond keeps the node
+    std::size_t mostNodes = 50'000; // with those of bodies; a graph that would grow beyond keeps the node
     StopToken stop;
 };
 Result<Graph> expandNodes(const Graph& graph, const ExpandOptions& options = {});

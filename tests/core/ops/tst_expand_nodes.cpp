@@ -330,6 +330,29 @@ private slots:
         refuses(builder, "ScatterND", qPrintable(why));
     }
 
+    // Loops in loops: each level multiplies those in the bodies before it adds a node of the graph itself.
+    void bodiesCountAsNodes() {
+        constexpr int kDeep = 6;
+        Body body = summingBody(true);
+        for (int i = 0; i < kDeep; ++i) {
+            GraphBuilder outer("outer");
+            outer.addInput("turn", TensorType(DType::i64, Shape{}));
+            const ValueId on = outer.addInput("on", kTruth), state = outer.addInput("state", kPair);
+            outer.addCapture("x", kPair);
+            const ValueId turns = outer.addConstant("", Tensor::scalar(std::int64_t{10}));
+            const ValueId next = outer.add("Loop", {turns, ValueId(), state}, {{"body", body}}, 2);
+            outer.setOutputs({on, next, next});
+            body = bodyOf(outer);
+        }
+        GraphBuilder builder;
+        addLoop(builder, builder.addConstant("", Tensor::scalar(std::int64_t{10})), body);
+        ExpandOptions options;
+        options.mostNodes = 1000;
+        const Graph expanded = take(expandNodes(take(inferShapes(take(builder.build()))), options));
+        QVERIFY(countOf(expanded, "Loop") > 1);
+        QVERIFY2(expanded.nodeCount() < 400, qPrintable(QString::number(expanded.nodeCount())));
+    }
+
     void aGraphThatWouldGrowTooMuchKeepsTheNode() {
         GraphBuilder builder;
         addLoop(builder, builder.addConstant("", Tensor::scalar(std::int64_t{4})), summingBody(true));
