@@ -113,12 +113,15 @@ private:
         return value.type() != DType::undefined && value.count() <= kSmallOperand; // a sequence is no constant
     }
 
-    // The next part: all kernels that wait for nothing, else the nodes for the reference that wait for nothing.
+    // The next part: all kernels that wait for nothing, else nodes that will never be kernels with those that follow on them, else the nodes for the reference
+    // that wait for nothing.
     Status step() {
         if (request_.work.stop.stopRequested())
             return cancelledError();
         const NodeIds compiled = ready([this](NodeId id) { return compiles(id); }, true);
-        const NodeIds part = !compiled.empty() ? compiled : ready([](NodeId) { return true; }, false);
+        NodeIds part = !compiled.empty() ? compiled : ready([this](NodeId id) { return neverCompiles(id); }, true);
+        if (part.empty())
+            part = ready([](NodeId) { return true; }, false);
         TS_ASSIGN(const GraphPart cut, cutOut(left_, part));
         std::vector<Tensor> inputs;
         for (const ValueId id : cut.graph.inputs())
@@ -128,6 +131,12 @@ private:
         for (std::size_t i = 0; i < outputs.size(); ++i)
             known_[cut.graph.value(cut.graph.outputs()[i]).name] = std::move(outputs[i]);
         return drop(part);
+    }
+
+    bool neverCompiles(NodeId id) const {
+        const Node& node = left_.node(id);
+        const Operator* op = findOperator(node.op, node.domain);
+        return op && op->eval && !op->lower && !op->expand;
     }
 
     // Nodes of a kind whose operands are known or, with `chains`, made by nodes that were taken before.
