@@ -4,11 +4,9 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <vector>
 
+#include "core/store/job_seal.h"
 #include "core/store/known_stores.h"
-#include "core/store/owner.h"
-#include "core/store/store.h"
 
 namespace tunesmith {
 namespace {
@@ -60,32 +58,6 @@ Status lookThrough(Connection& connection) {
     return said == "ok" ? Status() : Status(sqlite::damaged(connection.path(), said));
 }
 
-// A job whose program lives is in good hands.
-Status pauseJobs(Connection& connection) {
-    std::vector<std::int64_t> waiting;
-    {
-        TS_ASSIGN(auto rows, connection.prepare("SELECT id, owner FROM job WHERE state IN ('QUEUED', 'RUNNING')"));
-        for (;;) {
-            TS_ASSIGN(const bool row, rows.step());
-            if (!row)
-                break;
-            if (!ownerAlive(rows.text(1)))
-                waiting.push_back(rows.integer(0));
-        }
-    }
-    for (const std::int64_t job : waiting) {
-        TS_ASSIGN(auto pause, connection.prepare("UPDATE job SET wish = 'pause', detail = 'came with this store: resume it if it is to run' WHERE id = ?"));
-        TS_TRY(pause.bind(job).run());
-    }
-    return {};
-}
-
-bool isDefaultStore(const std::string& path) {
-    std::error_code error;
-    const auto usual = defaultStorePath();
-    return usual.ok() && fs::equivalent(path, *usual, error);
-}
-
 } // namespace
 
 Status checkCompanions(const std::string& path) {
@@ -104,7 +76,7 @@ Status checkCompanions(const std::string& path) {
 }
 
 Status meetToRead(Connection& connection) {
-    TS_ASSIGN(const bool met, isMarked(connection, storeMark(connection.path())));
+    TS_ASSIGN(const bool met, isMarked(connection, StoreMarks(connection.path()).met()));
     TS_ASSIGN(const std::string id, idOf(connection));
     if (met || wasLookedThrough(connection.path(), id))
         return {};
@@ -113,22 +85,21 @@ Status meetToRead(Connection& connection) {
     return {};
 }
 
-// The mark and the pause are one commit: jobs are paused once in the life of a file, whatever becomes of this user's folders.
 Status meetToWrite(Connection& connection) {
-    const std::string mark = storeMark(connection.path());
+    const std::string mark = StoreMarks(connection.path()).met();
     TS_ASSIGN(const bool met, isMarked(connection, mark));
-    if (met)
-        return {};
-    TS_TRY(lookThrough(connection));
-    return connection.transaction("IMMEDIATE", [&]() -> Status {
-        TS_ASSIGN(const bool metMeanwhile, isMarked(connection, mark)); // whoever made it may have added jobs since
-        if (metMeanwhile)
-            return {};
-        if (!isDefaultStore(connection.path()))
-            TS_TRY(pauseJobs(connection));
-        TS_ASSIGN(auto insert, connection.prepare("INSERT INTO origin VALUES (?)"));
-        return insert.bind(mark).run();
-    });
+    if (!met) {
+        TS_TRY(lookThrough(connection));
+        TS_TRY(connection.transaction("IMMEDIATE", [&]() -> Status {
+            TS_ASSIGN(auto insert, connection.prepare("INSERT INTO origin SELECT ?1 WHERE NOT EXISTS (SELECT 1 FROM origin WHERE id = ?1)")); // another program may be meeting it, too
+            return insert.bind(mark).run();
+        }));
+    }
+    if (!isDefaultStore(connection.path()) || wasDefaultStoreMet())
+        return pauseUnsealed(connection);
+    TS_TRY(sealWaiting(connection));
+    rememberDefaultStore();
+    return {};
 }
 
 } // namespace tunesmith

@@ -8,8 +8,8 @@ namespace tunesmith {
 // Before the file is opened: nothing lies beside it with which SQLite would change or delete another file.
 Status checkCompanions(const std::string& path);
 
-// A file that this user's programs have not met (known_stores.h) is looked through. Before it is written to, the jobs that wait in it are
-// paused, unless it is the default store, and the mark of the meeting is left in it.
+// A file that this user's programs have not met (known_stores.h) is looked through, and marked before it is written to. Jobs that wait in it and are
+// not this user's own (job_seal.h) are paused then; those that the default store has when it is met are.
 Status meetToRead(sqlite::Connection& connection);
 Status meetToWrite(sqlite::Connection& connection);
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/store/known_stores.h"
 
+#include <cassert>
+#include <climits>
 #include <filesystem>
 #include <fstream>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <span>
 #include <vector>
 
 #include <fcntl.h>
@@ -11,7 +16,9 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/hash.h"
+#include "core/base/own_file.h"
 #include "core/store/store.h"
+#include "core/store/user_key.h"
 
 namespace tunesmith {
 namespace {
@@ -63,22 +70,38 @@ void forgetRemoved(const fs::path& folder) {
     if (memories.size() < kMany)
         return;
     for (const fs::path& memory : memories) {
-        std::ifstream file(memory);
-        std::string path;
-        std::getline(file, path);
-        if (!fs::exists(path, error))
+        const auto text = readOwnFile(memory, PATH_MAX + 1);
+        if (!text.ok() || !fs::exists(text->substr(0, text->find('\n')), error))
             fs::remove(memory, error);
     }
 }
 
+fs::path defaultStoreMemory() {
+    const auto store = defaultStorePath();
+    return store.ok() ? fs::path(*store).parent_path() / "default-store-met" : fs::path();
+}
+
 } // namespace
 
-std::string storeMark(const std::string& path) {
+StoreMarks::StoreMarks(const std::string& path) : key_(userKey()) {
     const FileFacts file = factsOf(path);
-    const auto hash = [&](std::string_view part) {
-        return hexHash(Hasher().add(part).add(machineId()).add(::geteuid()).add(file.bornSeconds).add(file.bornNanoseconds).value());
-    };
-    return hash("first half") + hash("second half");
+    file_ = machineId() + " " + std::to_string(::geteuid()) + " " + std::to_string(file.bornSeconds) + " " + std::to_string(file.bornNanoseconds);
+}
+
+std::string StoreMarks::of(std::initializer_list<std::string_view> what) const {
+    std::string text = file_;
+    for (const std::string_view part : what) // with their lengths: nothing can move from one to the next
+        text.append(" ").append(std::to_string(part.size())).append(":").append(part);
+    unsigned char digest[EVP_MAX_MD_SIZE] = {};
+    unsigned size = 0;
+    const bool made = ::HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()), reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest, &size) != nullptr;
+    assert(made);
+    constexpr char kDigits[] = "0123456789abcdef";
+    constexpr std::size_t kMarkBytes = 16;
+    std::string mark;
+    for (const unsigned char byte : std::span(digest).first(made ? kMarkBytes : 0))
+        mark += {kDigits[byte >> 4], kDigits[byte & 15]};
+    return mark;
 }
 
 bool wasLookedThrough(const std::string& path, const std::string& id) {
@@ -96,6 +119,21 @@ void rememberLookedThrough(const std::string& path, const std::string& id) {
     const std::string text = fs::absolute(path, error).string() + "\n";
     if (auto file = AtomicFile::create(memoryOf(folder, path, id)); file.ok() && file->write(std::as_bytes(std::span(text))).ok())
         (void)file->commit(); // else it is looked through again
+}
+
+bool isDefaultStore(const std::string& path) {
+    std::error_code error;
+    const auto usual = defaultStorePath();
+    return usual.ok() && fs::equivalent(path, *usual, error);
+}
+
+bool wasDefaultStoreMet() {
+    std::error_code error;
+    return fs::exists(fs::symlink_status(defaultStoreMemory(), error));
+}
+
+void rememberDefaultStore() {
+    (void)appendToOwnFile(defaultStoreMemory(), ""); // else its jobs are the user's own again
 }
 
 } // namespace tunesmith

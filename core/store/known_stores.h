@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 namespace tunesmith {
 
-// How this user's programs know a store again: a file from elsewhere is met once.
+// How this user's programs know a store again, and what they wrote in it: a file from elsewhere is met once.
 
-// The mark of a store that this user's programs have written to on this machine (table `origin`): 32 hexadecimal digits of the machine's id,
-// the user and the birth of the file. The maker of a store elsewhere knows none of them; a copy is another file. The store keeps its mark itself,
-// for nothing else is sure to be there the next time: homes are read-only, full, or made anew for each call.
-std::string storeMark(const std::string& path);
+// Marks are kept in the store itself (table `origin`). Each is a keyed hash of the machine, the user and the birth of the file, so that a copy is
+// another file, and of what it vouches for. Nobody can make one without the user's secret (user_key.h). Where none can be kept, who does not know these three cannot.
+class StoreMarks {
+public:
+    explicit StoreMarks(const std::string& path);
+
+    std::string of(std::initializer_list<std::string_view> what) const; // 32 hexadecimal digits
+    std::string met() const { return of({"store"}); }                   // this user's programs have written to the file
+
+private:
+    std::string key_, file_;
+};
 
 // Of a store that was only read so far, a small file beside the default store tells that it was looked through. Where none can be kept,
 // it is looked through each time.
 bool wasLookedThrough(const std::string& path, const std::string& id);
 void rememberLookedThrough(const std::string& path, const std::string& id);
+
+// The default store of this data folder was met: what takes its place later is a file like any other.
+bool isDefaultStore(const std::string& path);
+bool wasDefaultStoreMet();
+void rememberDefaultStore();
 
 } // namespace tunesmith

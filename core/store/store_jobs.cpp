@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/store/encoding.h"
+#include "core/store/job_seal.h"
 #include "core/store/owner.h"
 #include "core/store/store_impl.h"
 
@@ -104,11 +105,16 @@ Result<StoredJobId> insertJob(Connection& connection, const JobRow& job) {
                                               "VALUES (?, ?, ?, ?, 'QUEUED', ?, ?, ?, ?, '', ?, '')"));
     insert.bind(job.kind).bind(job.name).bind(job.what).bind(job.priority).bind(jobWishName(job.wish)).bind(optionalNumber(job.run));
     TS_TRY(insert.bind(job.progress).bind(job.seconds).bind(job.createdAt ? job.createdAt : millisecondsSince1970()).run());
-    return StoredJobId(connection.lastRowId());
+    const StoredJobId added(connection.lastRowId());
+    if (job.wish == JobWish::run)
+        TS_TRY(sealJob(connection, added));
+    return added;
 }
 
 Status setState(Connection& connection, StoredJobId job, JobState state, const std::string& detail, const std::string& owner) {
     const bool ended = state != JobState::queued && state != JobState::running;
+    if (ended)
+        TS_TRY(breakSeal(connection, job));
     TS_ASSIGN(auto update, connection.prepare("UPDATE job SET state = ?, detail = ?, ended_at = ?, owner = ?, progress = CASE WHEN ?1 = 'DONE' THEN 1 ELSE progress END WHERE id = ?"));
     update.bind(jobStateName(state)).bind(detail).bind(ended ? std::optional(millisecondsSince1970()) : std::nullopt);
     return update.bind(owner).bind(job.value()).run();
@@ -168,6 +174,9 @@ Result<bool> Store::takeJob(StoredJobId job) {
         TS_ASSIGN(const std::optional<JobLife> life, findLife(connection, job));
         if (!life || life->ended() || life->held())
             return false;
+        TS_ASSIGN(const bool sealed, requireSeal(connection, job));
+        if (!sealed)
+            return false;
         TS_TRY(setState(connection, job, JobState::running, "", impl_->owner));
         return true;
     });
@@ -199,6 +208,9 @@ Status Store::wishJob(StoredJobId job, JobWish wish) {
             TS_TRY(setState(connection, job, JobState::cancelled, "", ""));
         if (wish != JobWish::cancel && life.ended())
             TS_TRY(setState(connection, job, JobState::queued, "", ""));
+        TS_TRY(breakSeal(connection, job));
+        if (wish == JobWish::run)
+            TS_TRY(sealJob(connection, job));
         TS_ASSIGN(auto update, connection.prepare("UPDATE job SET wish = ?1, detail = CASE ?1 WHEN 'run' THEN '' ELSE detail END WHERE id = ?2"));
         return update.bind(jobWishName(wish)).bind(job.value()).run();
     });
@@ -217,6 +229,7 @@ Status Store::removeJob(StoredJobId job) {
         TS_ASSIGN(const JobLife life, lifeOf(connection, job));
         if (life.held())
             return inputError("job " + std::to_string(job.value()) + " in the store " + connection.path() + " is running; cancel it first");
+        TS_TRY(breakSeal(connection, job));
         return connection.execute("DELETE FROM job WHERE id = " + std::to_string(job.value()));
     });
 }

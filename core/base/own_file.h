@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace tunesmith {
+
+// A small file that the program keeps for its user, such as a list of what is known: regular, the user's or root's, and written to by nobody else.
+// Whatever else lies there is an Error, and nobody waits for it: a pipe, a link, a file of more than `most` bytes.
+Result<std::string> readOwnFile(const std::filesystem::path& path, std::size_t most);
+
+// In one piece. Makes the file where there is none, for the user alone.
+Status appendToOwnFile(const std::filesystem::path& path, const std::string& text);
+
+} // namespace tunesmith
