@@ -5,7 +5,7 @@
 // A store may come from somebody else, who may mean harm. Its schema is compared by schema::identify(); the rest is here. Inside core/store only.
 namespace tunesmith {
 
-// Before the file is opened: nothing lies beside it with which SQLite would change or delete another file.
+// Before the file is opened: nothing lies beside it with which SQLite would change or delete another file, or make the store longer than it was.
 Status checkCompanions(const std::string& path);
 
 // A file that this user's programs have not met (known_stores.h) is looked through, and marked before it is written to. Jobs that wait in it and are

@@ -258,6 +258,44 @@ private slots:
         fs::remove(beside);
     }
 
+    // A second name of somebody's letter: SQLite would cut it.
+    void hardLinksBesideAreRefused_data() { linksBesideAreRefused_data(); }
+    void hardLinksBesideAreRefused() {
+        QFETCH(QString, suffix);
+        const std::string path = foreign("hard.db", "SELECT 1"), letter = file("letter"), beside = path + suffix.toStdString();
+        write(letter, "dear");
+        fs::create_hard_link(letter, beside);
+        for (const StoreMode mode : {StoreMode::readOnly, StoreMode::readWrite})
+            QVERIFY2(said(path, mode).find("which would change other files") != std::string::npos, said(path, mode).c_str());
+        QCOMPARE(fs::file_size(letter), std::uintmax_t(4));
+        fs::remove(beside);
+    }
+
+    // SQLite makes a store as long as its journal says that it was.
+    void journalsThatStretchAreRefused_data() {
+        QTest::addColumn<quint32>("more"); // pages than the store has
+        QTest::addColumn<bool>("refused");
+        QTest::newRow("as long") << quint32(0) << false;
+        QTest::newRow("more than the journal holds") << quint32(1) << true;
+        QTest::newRow("17.6 TB") << quint32(0xf0000000) << true;
+    }
+    void journalsThatStretchAreRefused() {
+        QFETCH(quint32, more);
+        QFETCH(bool, refused);
+        const std::string path = foreign("long.db", "SELECT 1");
+        const auto size = fs::file_size(path);
+        QByteArray head = QByteArray::fromHex("d9d505f920a163d7").leftJustified(512, 0);
+        qToBigEndian(static_cast<quint32>(size / 4096) + more, head.data() + 16);
+        qToBigEndian(quint32(512), head.data() + 20);
+        qToBigEndian(quint32(4096), head.data() + 24);
+        write(path + "-journal", head);
+        for (const StoreMode mode : {StoreMode::readOnly, StoreMode::readWrite}) {
+            const std::string message = said(path, mode);
+            QVERIFY2(refused == (message.find("long.db-journal, which would make it longer") != std::string::npos), message.c_str());
+            QVERIFY(fs::file_size(path) <= size + 65536);
+        }
+    }
+
     // Closing a file takes away this process's locks on it, and another one would cut the index that is mapped here.
     void guardsLeaveTheLocks() {
         const std::string path = file("locks.db");
