@@ -18,6 +18,9 @@ const std::string kInvariants[] = {
     "WHERE (status = 'ok') <> (p5_ms IS NOT NULL) OR (status = 'ok' AND length(samples) = 0) OR "
     "length(samples) % 4 <> 0",
 
+    "SELECT 'trial ' || t.id || ' has the impossible time or score ' || t.p5_ms FROM trial t JOIN run r ON r.id = t.run_id WHERE t.p5_ms NOT BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 "
+    "OR (r.kind <> 'problem' AND t.p5_ms NOT BETWEEN 0 AND 1e12)",
+
     "SELECT 'run ' || s.run_id || ' accounts for ' || s.next_idx || ' trials of workload ' || w.key || ', "
     "but has ' || "
     "(SELECT count(*) FROM trial t WHERE t.run_id = s.run_id AND t.workload_id = s.workload_id AND t.idx < "

@@ -4,6 +4,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QtEndian>
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 
@@ -294,6 +295,26 @@ private slots:
             QVERIFY2(refused == (message.find("long.db-journal, which would make it longer") != std::string::npos), message.c_str());
             QVERIFY(fs::file_size(path) <= size + 65536);
         }
+    }
+
+    void impossibleTimesAreFound_data() {
+        QTest::addColumn<QString>("time");
+        QTest::addColumn<QString>("kind");
+        QTest::addColumn<bool>("possible");
+        for (const char* time : {"-5", "-9e999", "9e999", "1e308"})
+            QTest::addRow("kernel: %s", time) << time << "tune" << false;
+        QTest::newRow("score") << "-5" << "problem" << true;
+        QTest::newRow("endless score") << "-9e999" << "problem" << false;
+    }
+    void impossibleTimesAreFound() {
+        QFETCH(QString, time);
+        QFETCH(QString, kind);
+        QFETCH(bool, possible);
+        const std::string number = time.toStdString();
+        const std::string path = foreign("times.db", "UPDATE run SET kind = '" + kind.toStdString() + "'; UPDATE trial SET p5_ms = " + number + " WHERE id = (SELECT trial_id FROM record LIMIT 1)");
+        const StoreCheck check = Store::open(path, StoreMode::readOnly).value()->check().value();
+        const bool found = std::ranges::any_of(check.problems, [](const std::string& problem) { return problem.find("has the impossible time or score") != std::string::npos; });
+        QVERIFY2(found != possible, check.problems.empty() ? "no problem" : check.problems.front().c_str());
     }
 
     // Closing a file takes away this process's locks on it, and another one would cut the index that is mapped here.
