@@ -213,8 +213,23 @@ Status Connection::transaction(const std::string& kind, const std::function<Stat
     return status;
 }
 
+namespace {
+
+// SQLite says "full" then, too.
+bool numbersAreUsedUp(sqlite3* handle) {
+    sqlite3_stmt* row = nullptr;
+    const bool found = sqlite3_prepare_v2(handle, "SELECT 1 FROM sqlite_sequence WHERE seq = 9223372036854775807", -1, &row, nullptr) == SQLITE_OK && sqlite3_step(row) == SQLITE_ROW;
+    sqlite3_finalize(row);
+    return found;
+}
+
+} // namespace
+
 Error Connection::lastError() const {
-    return describe(sqlite3_extended_errcode(handle_), path_, sqlite3_errmsg(handle_));
+    const Error error = describe(sqlite3_extended_errcode(handle_), path_, sqlite3_errmsg(handle_));
+    if ((sqlite3_extended_errcode(handle_) & 0xff) == SQLITE_FULL && numbersAreUsedUp(handle_))
+        return damaged(path_, "the numbers for new rows are used up");
+    return error;
 }
 
 int Connection::lastCode() const {

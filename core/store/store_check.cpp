@@ -21,6 +21,10 @@ const std::string kInvariants[] = {
     "SELECT 'trial ' || t.id || ' has the impossible time or score ' || t.p5_ms FROM trial t JOIN run r ON r.id = t.run_id WHERE t.p5_ms NOT BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 "
     "OR (r.kind <> 'problem' AND t.p5_ms NOT BETWEEN 0 AND 1e12)",
 
+    "SELECT 'the numbers of table ' || name || ' are used up: it takes no more rows' FROM (SELECT name, seq AS last FROM sqlite_sequence UNION ALL SELECT 'run', max(id) FROM run "
+    "UNION ALL SELECT 'trial', max(id) FROM trial UNION ALL SELECT 'job', max(id) FROM job UNION ALL SELECT 'job_session', max(id) FROM job_session) "
+    "WHERE last NOT BETWEEN 0 AND 4611686018427387904",
+
     "SELECT 'run ' || s.run_id || ' accounts for ' || s.next_idx || ' trials of workload ' || w.key || ', "
     "but has ' || "
     "(SELECT count(*) FROM trial t WHERE t.run_id = s.run_id AND t.workload_id = s.workload_id AND t.idx < "

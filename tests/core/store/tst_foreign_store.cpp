@@ -297,6 +297,17 @@ private slots:
         }
     }
 
+    void usedUpNumbersAreFound() {
+        const std::string path = foreign("numbers.db", "UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'job'");
+        const auto store = Store::open(path);
+        REQUIRE_OK(store);
+        const auto added = store.value()->addJobs({JobRow()});
+        QVERIFY(!added.ok());
+        QVERIFY2(added.error().message.find("is damaged (the numbers for new rows are used up)") != std::string::npos, added.error().message.c_str());
+        const StoreCheck check = store.value()->check().value();
+        QCOMPARE(check.problems, std::vector<std::string>{"the numbers of table job are used up: it takes no more rows"});
+    }
+
     void impossibleTimesAreFound_data() {
         QTest::addColumn<QString>("time");
         QTest::addColumn<QString>("kind");
