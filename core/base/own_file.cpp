@@ -23,11 +23,15 @@ Error refused(const fs::path& path, const std::string& why) {
     return ioError("'" + path.string() + "' " + why + ", so it is not used; remove it");
 }
 
+Error tooLong(const fs::path& path, std::size_t most) {
+    return refused(path, "has more than " + std::to_string(most) + " bytes");
+}
+
 Result<OwnFile> openOwnFile(const fs::path& path, int flags) {
     OwnFile file{Descriptor(::open(path.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600))};
     struct stat facts {};
     if (!file.descriptor.isOpen() || ::fstat(file.descriptor.get(), &facts) != 0)
-        return readFailure(path, errno);
+        return (flags & O_WRONLY) != 0 ? writeFailure(path, errno) : readFailure(path, errno);
     if (!S_ISREG(facts.st_mode))
         return refused(path, "is not a regular file");
     if ((facts.st_uid != ::geteuid() && facts.st_uid != 0) || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
@@ -41,7 +45,7 @@ Result<OwnFile> openOwnFile(const fs::path& path, int flags) {
 Result<std::string> readOwnFile(const fs::path& path, std::size_t most) {
     TS_ASSIGN(const OwnFile file, openOwnFile(path, O_RDONLY));
     if (file.size > most)
-        return refused(path, "has more than " + std::to_string(most) + " bytes");
+        return tooLong(path, most);
     std::string text(file.size, '\0');
     for (std::size_t at = 0; at < text.size();) {
         const ssize_t count = ::read(file.descriptor.get(), text.data() + at, text.size() - at);
@@ -54,8 +58,10 @@ Result<std::string> readOwnFile(const fs::path& path, std::size_t most) {
     return text;
 }
 
-Status appendToOwnFile(const fs::path& path, const std::string& text) {
+Status appendToOwnFile(const fs::path& path, const std::string& text, std::size_t most) {
     TS_ASSIGN(const OwnFile file, openOwnFile(path, O_WRONLY | O_APPEND | O_CREAT));
+    if (file.size + text.size() > most)
+        return tooLong(path, most);
     if (::write(file.descriptor.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
         return writeFailure(path, errno);
     return {};

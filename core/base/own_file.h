@@ -12,7 +12,7 @@ namespace tunesmith {
 // Whatever else lies there is an Error, and nobody waits for it: a pipe, a link, a file of more than `most` bytes.
 Result<std::string> readOwnFile(const std::filesystem::path& path, std::size_t most);
 
-// In one piece. Makes the file where there is none, for the user alone.
-Status appendToOwnFile(const std::filesystem::path& path, const std::string& text);
+// In one piece, as long as `most` bytes hold all. Makes the file where there is none, for the user alone.
+Status appendToOwnFile(const std::filesystem::path& path, const std::string& text, std::size_t most);
 
 } // namespace tunesmith

@@ -133,7 +133,7 @@ bool wasDefaultStoreMet() {
 }
 
 void rememberDefaultStore() {
-    (void)appendToOwnFile(defaultStoreMemory(), ""); // else its jobs are the user's own again
+    (void)appendToOwnFile(defaultStoreMemory(), "", 0); // else its jobs are the user's own again
 }
 
 } // namespace tunesmith

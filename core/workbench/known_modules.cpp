@@ -2,10 +2,7 @@
 #include "core/workbench/known_modules.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
-#include <fcntl.h>
-#include <fstream>
 #include <openssl/evp.h>
 #include <span>
 #include <sstream>
@@ -14,6 +11,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/log.h"
+#include "core/base/own_file.h"
 #include "core/base/printable.h"
 #include "core/measure/memory.h"
 #include "core/store/store.h"
@@ -25,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kHashDigits = 64;
+constexpr std::size_t kMostBytes = std::size_t(16) << 20; // of the list: 100,000 modules
 
 bool isHash(const std::string& word) {
     return word.size() == kHashDigits && std::ranges::all_of(word, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
@@ -88,9 +87,10 @@ Result<KnownModules> KnownModules::ofUser() {
 
 std::map<std::string, KnownModule> KnownModules::read() const {
     std::map<std::string, KnownModule> known;
-    if (!isOnlyOurs(file_, S_IFREG))
+    const auto text = readOwnFile(file_, kMostBytes);
+    if (!text.ok())
         return known;
-    std::ifstream lines(file_);
+    std::istringstream lines(*text);
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
         std::string hash, how, when, folder;
@@ -108,12 +108,7 @@ Status KnownModules::add(const std::string& hash, const std::string& how, const 
     std::ranges::replace_if(place, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');
     // In one piece, and after whatever an earlier write has left unfinished.
     const std::string line = "\n" + hash + " " + how + " " + dateOf(std::time(nullptr)) + " " + place + "\n";
-    const int file = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    const bool written = file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
-    const int error = errno;
-    if (file >= 0)
-        ::close(file);
-    return written ? Status() : Status(writeFailure(file_, error));
+    return appendToOwnFile(file_, line, kMostBytes);
 }
 
 Result<std::string> sha256OfFile(const fs::path& path) {

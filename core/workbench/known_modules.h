@@ -21,7 +21,7 @@ struct KnownModule {
 };
 
 // A line of the file is one library: SHA-256, how, when, and where its folder was. What is no such line counts for nothing, and neither does
-// a file that is missing, is neither this user's nor root's, or can be written by others: then no module is known.
+// a file that is missing, is no regular one of up to 16 MiB, is neither this user's nor root's, or can be written by others: then no module is known.
 class KnownModules {
 public:
     explicit KnownModules(std::filesystem::path file) : file_(std::move(file)) {}

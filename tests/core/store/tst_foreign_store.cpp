@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <sys/stat.h>
 
 #include "core/store/owner.h"
 #include "core/store/schema.h"
@@ -208,6 +209,19 @@ private slots:
         const std::vector<JobRow> jobs = Store::open(path, StoreMode::readOnly).value()->jobs().value();
         for (const JobRow& job : jobs)
             QCOMPARE(job.wish, JobWish::run);
+    }
+
+    // The folder of what was looked through may hold anything; nobody waits for a pipe.
+    void pipesInTheMemoryAreDropped() {
+        const QByteArray before = qgetenv("XDG_DATA_HOME");
+        const auto back = qScopeGuard([&] { qputenv("XDG_DATA_HOME", before); });
+        qputenv("XDG_DATA_HOME", folder_.filePath("pipes").toUtf8());
+        const fs::path memory = file("pipes/tunesmith/known-stores");
+        fs::create_directories(memory);
+        for (int i = 0; i < 600; ++i)
+            QCOMPARE(::mkfifo((memory / std::to_string(i)).c_str(), 0600), 0);
+        QCOMPARE(said(foreign("piped.db", "SELECT 1"), StoreMode::readOnly), std::string());
+        QCOMPARE(std::distance(fs::directory_iterator(memory), fs::directory_iterator()), std::ptrdiff_t(1));
     }
 
     // A file that takes the place of a known one is as foreign as any.

@@ -231,6 +231,29 @@ private slots:
         QVERIFY(take(sha256OfFile(path("large"))) != take(sha256OfFile(path("abc"))));
         QVERIFY(!sha256OfFile(path("missing")).ok());
     }
+
+    // Nobody waits for a pipe, or reads for ever.
+    void strangeListsAreRefused_data() {
+        QTest::addColumn<bool>("pipe");
+        QTest::newRow("pipe") << true;
+        QTest::newRow("huge") << false;
+    }
+    void strangeListsAreRefused() {
+        QFETCH(bool, pipe);
+        const fs::path strange = path(pipe ? "pipe" : "huge");
+        if (pipe)
+            QCOMPARE(::mkfifo(strange.c_str(), 0600), 0);
+        else {
+            std::ofstream(strange) << std::string(64, 'a') + " made 2026-11-25 /x\n";
+            fs::resize_file(strange, std::uintmax_t(50) << 30);
+        }
+        const KnownModules known(strange);
+        QVERIFY(known.read().empty());
+        QVERIFY(!known.add(std::string(64, 'b'), "made", "/x").ok());
+        fs::remove(strange);
+        QVERIFY(known.add(std::string(64, 'b'), "made", "/x").ok());
+        QCOMPARE(known.read().size(), std::size_t(1));
+    }
 };
 
 QTEST_GUILESS_MAIN(TestKnownModules)
