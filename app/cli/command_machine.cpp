@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/workbench/machine.h"
 
 namespace tunesmith::cli {
@@ -24,8 +26,10 @@ void addMachine(CLI::App& app, Session& session) {
                 table.add(
                     {std::to_string(entry.threads), fixed(entry.fmaGflops, 1), fixed(entry.memoryGbs, 1)});
             }
+            if (!machine.notKept.empty())
+                logMessage(LogLevel::warning, printable("what was measured is not kept: " + machine.notKept));
             return session.print({{"cpu", machine.cpu}, {"isa", machine.isa}, {"threads", threads}},
-                                 machine.cpu + ", " + machine.isa + "\n" + table.text());
+                                 machine.cpu + ", " + machine.isa + "\n" + table.text(), machine.notKept.empty() ? kDone : kFailed);
         };
     });
 }

@@ -64,9 +64,15 @@ Result<MachineReport> machineReport(const std::string& asked, bool measureAgain,
     TS_ASSIGN(const auto worker, startWorker());
     TS_ASSIGN(const MachineCeilings measured, measureMachine(*worker, work.stop));
     machine.ceilings = measured.toJson().dump();
-    if (const auto store = openStore(asked, StoreMode::readWrite); store.ok()) // else it is measured again the next time
-        static_cast<void>((*store)->addMachine(machine).ok());
-    return reportOf(measured);
+    MachineReport report = reportOf(measured);
+    const auto keep = [&]() -> Status {
+        TS_ASSIGN(const auto store, openStore(asked, StoreMode::readWrite));
+        const auto kept = store->addMachine(machine);
+        return kept.ok() ? Status() : Status(kept.error());
+    };
+    if (const Status kept = keep(); !kept.ok()) // it is measured again the next time
+        report.notKept = kept.error().message;
+    return report;
 }
 
 int usableCores() {

@@ -131,6 +131,9 @@ private slots:
             verifyRefused({"store", "check", "--store", store}, store.toUtf8());
         }
         verifyRefused({"store", "check", "--store", path("missing.db")}, "missing.db");
+        const CliResult measured = runCli({"machine", "--store", path("text.db")});
+        QVERIFY2(measured.status == 1 && measured.errors.contains("what was measured is not kept") && measured.errors.contains("text.db"), measured.errors);
+        QVERIFY(measured.out.contains("FMA GFLOP/s"));
         QVERIFY(!QFileInfo::exists(path("missing.db")));
     }
 
