@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
 #include "app/cli/command.h"
 #include "app/cli/job_outcome.h"
 #include "app/cli/remote_options.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/job_sessions.h"
 
 // Below `jobs`: the jobs in the store, and what those that ran did when.
@@ -26,13 +29,15 @@ std::string budgetText(const TuneBudget& budget) {
 Json queuedJson(const QueuedJob& job) {
     Json json{{"id", job.id},           {"name", job.name},         {"model", job.model}, {"state", job.state},
             {"priority", job.priority}, {"progress", job.progress}, {"seconds", job.seconds}, {"run", job.run ? Json(*job.run) : Json()},
-            {"detail", job.detail.empty() ? Json() : Json(job.detail)}};
+            {"detail", job.detail.empty() ? Json() : Json(job.detail)}, {"does", job.does}};
     if (job.kind != TuneJob().kind) {
         json["kind"] = job.kind;
         json["outcome"] = job.outcome ? outcomeJson(*job.outcome) : Json();
     }
     return json;
 }
+
+std::string doesText(const QueuedJob& job, const char* between) { return printable("Job " + std::to_string(job.id) + between + (job.does.empty() ? "does what nobody can read" : job.does)) + "\n"; }
 
 void addList(CLI::App& jobs, Session& session) {
     CLI::App& command = *jobs.add_subcommand("list", "The jobs in the store: those that wait, run, and have ended");
@@ -42,13 +47,16 @@ void addList(CLI::App& jobs, Session& session) {
         session.action = [&session]() -> Result<int> {
             TS_ASSIGN(const std::vector<QueuedJob> found, listJobs(session.store));
             Json json = Json::array();
+            std::string paused;
             Table table({{"job", true}, {"kind"}, {"name"}, {"state"}, {"priority", true}, {"done", true}, {"for", true}, {"budget"}, {"came to", false, 100}});
             for (const QueuedJob& job : found) {
                 json.push_back(queuedJson(job));
                 table.add({std::to_string(job.id), job.kind, job.name, job.state, std::to_string(job.priority), percentText(job.progress), timeText(1e3 * job.seconds), budgetText(job.budget),
                            job.outcome ? outcomeText(*job.outcome) : job.detail});
+                if (job.state == "paused") // whoever resumes it should know
+                    paused += doesText(job, " is paused: it ");
             }
-            return session.print({{"jobs", json}}, found.empty() ? "No jobs; `jobs add FILE.toml` adds some\n" : table.text());
+            return session.print({{"jobs", json}}, found.empty() ? "No jobs; `jobs add FILE.toml` adds some\n" : table.text() + paused);
         };
     });
 }
@@ -89,7 +97,14 @@ void addChange(CLI::App& jobs, Session& session, JobChange change, const char* n
         session.action = [&session, ids, change]() -> Result<int> {
             for (const std::int64_t id : *ids)
                 TS_TRY(changeJob(session.store, id, change));
-            return session.print({{"jobs", *ids}}, "");
+            if (change != JobChange::resume)
+                return session.print({{"jobs", *ids}}, "");
+            TS_ASSIGN(const std::vector<QueuedJob> all, listJobs(session.store));
+            std::string resumed;
+            for (const QueuedJob& job : all)
+                if (std::ranges::find(*ids, job.id) != ids->end())
+                    resumed += doesText(job, " goes on: it ");
+            return session.print({{"jobs", *ids}}, resumed);
         };
     });
 }

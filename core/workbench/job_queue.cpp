@@ -28,6 +28,13 @@ std::string stateOf(const JobRow& row) {
     return "";
 }
 
+std::string doneBy(const TuneJob& job) {
+    if (!job.problem.file.empty())
+        return "tunes the problem " + job.problem.file.string() + ", whose commands it runs";
+    const std::string& output = job.rewriting.file;
+    return job.kind + "s the model " + job.model + (output.empty() ? "" : " into " + output) + (job.device.tracker.empty() ? "" : " on devices of " + job.device.tracker);
+}
+
 } // namespace
 
 QueuedJob queuedJob(const JobRow& row) {
@@ -47,6 +54,7 @@ QueuedJob queuedJob(const JobRow& row) {
         job.run = row.run.value();
     if (const auto spec = readJobSpec(row.kind, row.what); spec.ok()) {
         job.model = spec->model.empty() ? spec->problem.file.string() : spec->model;
+        job.does = doneBy(*spec);
         job.budget = jobKind(row.kind).value()->budget(*spec);
     } else {
         job.detail = spec.error().message;

@@ -14,6 +14,7 @@ struct QueuedJob {
     std::int64_t id = 0;
     std::string kind, name;
     std::string model; // or the problem's file
+    std::string does;  // "rewrites the model net.onnx into small.onnx"; empty if that cannot be read
     std::string state; // "queued", "running", "paused", "interrupted" (its program is gone), "done", "failed", "cancelled"
     int priority = 0;
     double progress = 0; // 0 to 1

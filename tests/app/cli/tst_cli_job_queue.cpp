@@ -71,7 +71,10 @@ private slots:
         QVERIFY2(run.status == 0 && run.out.contains("Job 1 is paused; `jobs list` tells more, `jobs resume 1` lets it run"), run.out + run.errors);
         const QJsonObject first = list().at(0).toObject();
         QVERIFY(first["state"] == "paused" && first["detail"].toString().contains("came with this store"));
-        QCOMPARE(jobs({"resume", "1"}).status, 0);
+        QVERIFY(first["does"].toString().startsWith("tunes the model mlp"));
+        const CliResult shown = runCli({"jobs", "list", "--store", store_}), resumed = runCli({"jobs", "resume", "1", "--store", store_});
+        QVERIFY2(shown.out.contains("Job 1 is paused: it tunes the model mlp\n"), shown.out);
+        QVERIFY2(resumed.status == 0 && resumed.out == "Job 1 goes on: it tunes the model mlp\n", resumed.out);
         QCOMPARE(jobs({"run"}).status, 0);
         QVERIFY(stateOf(1) == "done" && stateOf(2) == "paused" && stateOf(3) == "paused");
     }
