@@ -25,7 +25,8 @@ using grpc::StatusCode;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kKeptBytes = std::size_t(256) << 20;
-constexpr std::size_t kMostCalls = 64; // at a time
+constexpr int kMostCalls = 64; // at a time
+constexpr int kSpareStreams = 8; // of a connection: Open, and calls that are given up
 constexpr std::size_t kMostHeld = 2 * kLargestMessage; // bytes of their requests together
 constexpr std::chrono::milliseconds kTick{20}, kPatience{10'000}, kWorkersEnd{10'000};
 
@@ -183,7 +184,7 @@ struct DeviceServer::Impl final : GuardedService {
     }
 
     // Until the client goes or has to.
-    void attend(const ServerContext& context, Stream& events, Guest& current) {
+    void attend(ServerContext& context, Stream& events, Guest& current) {
         auto nextEvent = steady_clock::now(), told = nextEvent; // told: that its turn is over
         bool toldTurn = false;
         while (!context.IsCancelled() && !closing.stopRequested() && !registration->isRevoked()) {
@@ -192,7 +193,7 @@ struct DeviceServer::Impl final : GuardedService {
                 remote::SessionEvent event;
                 event.set_turn_over(turnOver);
                 current.name(event);
-                if (!send(events, event, true).ok())
+                if (!send(context, events, event).ok())
                     return;
                 told = toldTurn ? told : steady_clock::now();
                 toldTurn = turnOver;
@@ -231,7 +232,7 @@ struct DeviceServer::Impl final : GuardedService {
             const AtEnd ended([&] { current->end(*call, reply.ByteSizeLong()); });
             return answer(stream, *current, **call, reply);
         }();
-        return done.ok() ? send(stream, reply) : done;
+        return done.ok() ? send(context, stream, reply) : done;
     }
 
     grpc::Status answer(Stream& stream, Guest& current, Guest::Call& call, remote::Reply& reply) {
@@ -252,7 +253,7 @@ struct DeviceServer::Impl final : GuardedService {
 
     static std::optional<std::list<Guest::Call>::iterator> enter(Guest& current, ServerContext& context) {
         const std::lock_guard lock(current.mutex);
-        if (current.calls.size() >= kMostCalls || current.stop.stopRequested() || current.over || !current.session)
+        if (std::ssize(current.calls) >= kMostCalls || current.stop.stopRequested() || current.over || !current.session)
             return std::nullopt;
         return current.calls.insert(current.calls.end(), Guest::Call{&context});
     }
@@ -292,7 +293,7 @@ Result<std::unique_ptr<DeviceServer>> DeviceServer::start(DeviceServerOptions op
         options.makeExecutor = startWorkers;
     auto impl = std::make_unique<Impl>(std::move(options));
     TS_ASSIGN(auto tracker, TrackerClient::make(impl->options.tracker, impl->options.access));
-    TS_ASSIGN(impl->listener, listenAt(impl->options.listen, impl->options.access, *impl, kLargestMessage));
+    TS_ASSIGN(impl->listener, listenAt(impl->options.listen, impl->options.access, *impl, {kLargestMessage, kMostCalls + kSpareStreams}));
     std::unique_ptr<DeviceServer> server(new DeviceServer(std::move(impl)));
     DeviceServerOptions& own = server->impl_->options;
     const std::string& bound = server->address();

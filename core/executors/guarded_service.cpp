@@ -10,6 +10,7 @@
 
 #include "core/base/printable.h"
 #include "core/executors/rpc_log.h"
+#include "core/executors/wire.h"
 
 namespace tunesmith {
 namespace {
@@ -18,10 +19,11 @@ using grpc::ByteBuffer;
 using grpc::StatusCode;
 
 constexpr std::size_t kMostWaiting = 128; // half of gRPC's threads
+constexpr std::chrono::milliseconds kTaking{5000}; // an answer, beside the time that its bytes need
 
 } // namespace
 
-// A call that waits for its message, and ends when time is up.
+// A call that waits for its caller to send or to take a message, and ends when time is up.
 class GuardedService::Waiting {
 public:
     Waiting(grpc::ServerContext& context, std::chrono::milliseconds patience) : running_(std::make_shared<Running>()) {
@@ -80,7 +82,7 @@ void GuardedService::add(const char* method, Handler handler) {
     AddMethod(new Method(method, Method::BIDI_STREAMING, new grpc::internal::BidiStreamingHandler<GuardedService, ByteBuffer, ByteBuffer>(guarded, this)));
 }
 
-GuardedService::Came GuardedService::read(grpc::ServerContext& context, Stream& stream, std::chrono::milliseconds patience, ByteBuffer& bytes) {
+GuardedService::Step GuardedService::await(grpc::ServerContext& context, std::chrono::milliseconds patience, const std::function<bool()>& step) {
     std::list<Waiting>::iterator own;
     {
         const std::lock_guard lock(mutex_);
@@ -88,36 +90,42 @@ GuardedService::Came GuardedService::read(grpc::ServerContext& context, Stream& 
             static_cast<void>(std::ranges::find_if(waiting_, &Waiting::end));
         own = waiting_.emplace(waiting_.end(), context, patience);
     }
-    const bool done = stream.Read(&bytes);
+    const bool done = step();
     const std::lock_guard lock(mutex_);
-    const Came came = done ? Came::message : own->isEnded() ? Came::late : Came::nothing;
+    const Step made = done ? Step::done : own->isEnded() ? Step::late : Step::gone;
     waiting_.erase(own);
-    return came;
+    return made;
 }
 
 grpc::Status GuardedService::receive(grpc::ServerContext& context, Stream& stream, WireLimits limits, std::chrono::milliseconds patience, google::protobuf::MessageLite& message, const Admit& admit) {
     const std::string peer = context.peer();
     ByteBuffer bytes;
-    const Came came = read(context, stream, patience, bytes);
-    if (const grpc::Status admitted = came == Came::message && admit ? admit(bytes.Length()) : grpc::Status::OK; !admitted.ok())
+    const Step came = await(context, patience, [&] { return stream.Read(&bytes); });
+    if (const grpc::Status admitted = came == Step::done && admit ? admit(bytes.Length()) : grpc::Status::OK; !admitted.ok())
         return admitted;
-    const grpc::Status done = came == Came::message
+    const grpc::Status done = came == Step::done
                                   ? parseMessage(bytes, limits, message)
                                   : grpc::Status(StatusCode::INVALID_ARGUMENT, "a call without a message, or one that is too large or does not come to its end");
     if (done.ok())
         door_->forgive(peer);
-    else if (came != Came::nothing) // a caller may give its call up
+    else if (came != Step::gone) // a caller may give its call up
         door_->refuse(peer);
     return done;
 }
 
-grpc::Status GuardedService::send(Stream& stream, const google::protobuf::MessageLite& message, bool more) {
+grpc::Status GuardedService::send(grpc::ServerContext& context, Stream& stream, const google::protobuf::MessageLite& message) {
+    const std::string peer = context.peer();
     ByteBuffer bytes;
     bool own = false;
-    const grpc::Status made = grpc::SerializationTraits<google::protobuf::MessageLite>::Serialize(message, &bytes, &own);
-    if (made.ok() && !stream.Write(bytes, more ? grpc::WriteOptions() : grpc::WriteOptions().set_last_message()))
+    if (grpc::Status made = grpc::SerializationTraits<google::protobuf::MessageLite>::Serialize(message, &bytes, &own); !made.ok())
+        return made;
+    const Step taken = await(context, kTaking + longestWay(bytes.Length()), [&] { return stream.Write(bytes); }); // gRPC waits for the last one where nobody can end it
+    if (taken == Step::done)
+        return grpc::Status::OK;
+    if (taken == Step::gone)
         return {StatusCode::CANCELLED, "the caller has gone"};
-    return made;
+    door_->refuse(peer);
+    return {StatusCode::DEADLINE_EXCEEDED, "a call that does not take its answer"};
 }
 
 } // namespace tunesmith

@@ -30,18 +30,19 @@ protected:
     // `admit` is asked before the message is parsed, and may wait: until then the bytes count as what gRPC holds.
     using Admit = std::function<grpc::Status(std::size_t bytes)>;
     grpc::Status receive(grpc::ServerContext& context, Stream& stream, WireLimits limits, std::chrono::milliseconds patience, google::protobuf::MessageLite& message, const Admit& admit = {});
-    // `more`: others follow it before the call ends.
-    static grpc::Status send(Stream& stream, const google::protobuf::MessageLite& message, bool more = false);
+    // A caller who does not take an answer in the time that a slow link needs has its call ended, like one who does not send its message.
+    grpc::Status send(grpc::ServerContext& context, Stream& stream, const google::protobuf::MessageLite& message);
 
 private:
     class Waiting;
-    enum class Came { message, nothing, late };
-    Came read(grpc::ServerContext& context, Stream& stream, std::chrono::milliseconds patience, grpc::ByteBuffer& bytes);
+    enum class Step { done, gone, late };
+    // `step` blocks until the caller has done its part.
+    Step await(grpc::ServerContext& context, std::chrono::milliseconds patience, const std::function<bool()>& step);
 
     const Access access_;
     Door* door_ = nullptr;
     std::mutex mutex_; // guards what follows
-    std::list<Waiting> waiting_; // for their messages, the longest first
+    std::list<Waiting> waiting_; // for their callers, the longest first
 };
 
 } // namespace tunesmith

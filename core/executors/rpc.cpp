@@ -18,7 +18,6 @@ namespace {
 constexpr int kMostThreads = 256;
 constexpr int kPingMs = 2000, kPongMs = 3000; // how soon a silent connection is cut, by either side
 constexpr int kMostOftenPingMs = 500;
-constexpr int kMostStreams = 128; // of one connection
 constexpr int kHandshakeMs = 8000; // TLS, then HTTP/2's settings
 constexpr int kIdleMs = 60'000;    // a connection without calls; its client comes again
 constexpr int kMostMetadata = 16 << 10;
@@ -113,7 +112,7 @@ void Listener::close() {
 
 const std::string& Listener::address() const { return door_->address(); }
 
-Result<Listener> listenAt(const std::string& address, const Access& access, GuardedService& service, std::size_t largest) {
+Result<Listener> listenAt(const std::string& address, const Access& access, GuardedService& service, const CallLimits& limits) {
     TS_TRY(checkListening(access, address));
     takeGrpcLog();
     Listener listener;
@@ -131,7 +130,7 @@ Result<Listener> listenAt(const std::string& address, const Access& access, Guar
     service.guard(*listener.door_);
     builder.RegisterService(&service);
     leavePacked([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
-    builder.SetMaxReceiveMessageSize(static_cast<int>(largest + largest / 4));
+    builder.SetMaxReceiveMessageSize(static_cast<int>(limits.largest + limits.largest / 4));
     builder.SetMaxSendMessageSize(static_cast<int>(kLargestMessage));
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
@@ -140,8 +139,8 @@ Result<Listener> listenAt(const std::string& address, const Access& access, Guar
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1); // or an idle client that vanishes keeps its place for a minute
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMostOftenPingMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadata);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
-    builder.SetResourceQuota(grpc::ResourceQuota().SetMaxThreads(kMostThreads).Resize(std::max(kLeastQuota, 4 * largest)));
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.atOnce);
+    builder.SetResourceQuota(grpc::ResourceQuota().SetMaxThreads(kMostThreads).Resize(std::max(kLeastQuota, 4 * limits.largest)));
     listener.server_ = builder.BuildAndStart();
     if (!listener.server_)
         return ioError("cannot listen at " + address + ": the certificate and its key do not fit");

@@ -34,6 +34,11 @@ std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Acces
 // `lease`: of whom calls a device: a secret that is looked at before the message is read.
 void prepareCall(grpc::ClientContext& context, const Access& access, std::optional<std::chrono::milliseconds> patience = {}, const std::string& lease = {});
 
+// Limits of the calls to a service.
+struct CallLimits {
+    std::size_t largest; // bytes of a message; gRPC reads a quarter more, so that a refusal can say why
+    int atOnce;          // of one connection; others wait at their callers
+};
 class Listener {
 public:
     Listener() = default;
@@ -44,12 +49,11 @@ public:
     const std::string& address() const; // with the port that was chosen
 
 private:
-    friend Result<Listener> listenAt(const std::string&, const Access&, GuardedService&, std::size_t);
+    friend Result<Listener> listenAt(const std::string&, const Access&, GuardedService&, const CallLimits&);
     std::unique_ptr<Door> door_;
     std::unique_ptr<grpc::Server> server_;
 };
-// `largest`: bytes of a message; gRPC reads a quarter more, so that a refusal can say why.
-Result<Listener> listenAt(const std::string& address, const Access& access, GuardedService& service, std::size_t largest);
+Result<Listener> listenAt(const std::string& address, const Access& access, GuardedService& service, const CallLimits& limits);
 
 grpc::Status checkCaller(const grpc::ServerContext& context, const Access& access); // refuses who has not the token
 std::string leaseOf(const grpc::ServerContext& context); // empty: none

@@ -19,6 +19,7 @@ namespace {
 using grpc::ServerContext;
 using std::chrono::steady_clock;
 
+constexpr int kMostQuestions = 32; // of one connection at once; a run with more devices than that asks in turns
 constexpr std::size_t kMostKnocks = 64; // at once
 constexpr std::chrono::milliseconds kKnockPatience{3000};
 constexpr std::chrono::milliseconds kPatience = longestWay(kLargestQuestion) + std::chrono::seconds(2);
@@ -54,7 +55,7 @@ struct Tracker::Impl final : GuardedService {
                 const std::lock_guard lock(mutex);
                 return (this->*work)(request, answer, steady_clock::now());
             }();
-            return done.ok() ? send(stream, answer) : toStatus(done.error());
+            return done.ok() ? send(context, stream, answer) : toStatus(done.error());
         });
     }
 
@@ -171,7 +172,7 @@ const std::string& Tracker::address() const { return impl_->listener.address(); 
 
 Result<std::unique_ptr<Tracker>> Tracker::start(const TrackerOptions& options) {
     auto impl = std::make_unique<Impl>(options);
-    TS_ASSIGN(impl->listener, listenAt(options.listen, options.access, *impl, kLargestQuestion));
+    TS_ASSIGN(impl->listener, listenAt(options.listen, options.access, *impl, {kLargestQuestion, kMostQuestions}));
     warnOfOtherHost(options.access, options.listen);
     impl->knocker = std::thread([raw = impl.get()] { raw->knockAtAll(); });
     return std::unique_ptr<Tracker>(new Tracker(std::move(impl)));

@@ -6,6 +6,7 @@
 #include <QtEndian>
 #include <netinet/in.h>
 #include <poll.h>
+#include <stop_token>
 #include <sys/socket.h>
 
 #include "core/base/descriptor.h"
@@ -76,6 +77,23 @@ public:
         return false;
     }
     bool greet() { return send(kPreface + frame(kSettings, 0, 0)); }
+    // Until somebody stops it: who answers none is taken for gone after 5 s.
+    void answerPings(const std::stop_token& stop) {
+        QByteArray came;
+        while (!stop.stop_requested()) {
+            char bytes[4096];
+            pollfd state{socket_.get(), POLLIN, 0};
+            if (::poll(&state, 1, 50) != 1)
+                continue;
+            const ssize_t now = ::recv(socket_.get(), bytes, sizeof bytes, 0);
+            if (now <= 0)
+                return;
+            came.append(bytes, now);
+            for (qsizetype size = 0; came.size() >= 9 && came.size() >= (size = 9 + (qFromBigEndian<quint32>(came.constData()) >> 8)); came.remove(0, size))
+                if (came[3] == kPing && came[4] == 0)
+                    send(frame(kPing, 1, 0, came.mid(9, 8)));
+        }
+    }
     // Whether the other side ends the connection before that.
     bool ends(int ms) {
         char bytes[4096];

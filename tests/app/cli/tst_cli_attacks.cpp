@@ -218,6 +218,24 @@ private slots:
         token_.swap(none_);
     }
 
+    // A call whose caller leaves no room for its answer (SETTINGS: a window of 0 bytes).
+    void answersThatAreNotRead() {
+        tracker_ = startTracker();
+        token_.swap(none_);
+        std::vector<std::unique_ptr<RawConnection>> full;
+        std::vector<std::jthread> alive;
+        for (int i = 0; i < 3; ++i) {
+            RawConnection& one = *full.emplace_back(std::make_unique<RawConnection>(tracker_->address()));
+            one.send(kPreface + frame(kSettings, 0, 0, QByteArray("\0\4\0\0\0\0", 6)));
+            for (quint32 stream = 1; stream < 200; stream += 2)
+                one.send(frame(kHeaders, kEndHeaders, stream, headersOf("Tracker/List")) + frame(kData, 1, stream, QByteArray("\0\0\0\0\0", 5)));
+            alive.emplace_back([&one](const std::stop_token& stop) { one.answerPings(stop); });
+        }
+        servesOthers();
+        QTRY_VERIFY2_WITH_TIMEOUT(tracker_->errors().contains("does not take its answer"), tracker_->errors(), 15'000);
+        token_.swap(none_);
+    }
+
 private:
     QStringList none_;
 };
