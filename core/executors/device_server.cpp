@@ -71,12 +71,12 @@ struct DeviceServer::Impl final : GuardedService {
         };
         std::string lease; // the secret
         StopSource stop;
+        std::atomic<bool> over = false; // its turn, long since: no call begins
         std::mutex mutex; // guards what follows
         std::unique_ptr<DeviceSession> session; // while there are calls, and until the client goes
         std::list<Call> calls;
         std::condition_variable room; // a call has ended
         std::vector<Answer> answers;
-        bool over = false; // its turn, long since: no further calls
 
         void stopAbandonedCalls() {
             const std::lock_guard lock(mutex);
@@ -127,10 +127,11 @@ struct DeviceServer::Impl final : GuardedService {
                 if (call.number == 0)
                     call.context->TryCancel();
         }
-        bool mustGo(bool overdue) {
+        // `since`: it was told that its turn is over.
+        bool mustGo(steady_clock::duration since, const LeaseTiming& timing) {
             const std::lock_guard lock(mutex);
-            over = overdue;
-            return overdue && calls.empty();
+            over = since > timing.over;
+            return over && (calls.empty() || since > timing.over + timing.last);
         }
     };
 
@@ -199,7 +200,7 @@ struct DeviceServer::Impl final : GuardedService {
                 toldTurn = turnOver;
                 nextEvent = steady_clock::now() + options.timing.beat;
             }
-            if (current.mustGo(toldTurn && steady_clock::now() - told > options.timing.over)) {
+            if (current.mustGo(toldTurn ? steady_clock::now() - told : steady_clock::duration::zero(), options.timing)) {
                 logMessage(LogLevel::warning, "ended the lease of " + current.session->lease().client + ": it has kept the device although its turn was over");
                 return;
             }
@@ -244,7 +245,7 @@ struct DeviceServer::Impl final : GuardedService {
             return read;
         current.begin(call, request);
         try {
-            const Status done = current.session->exchange(request, reply, current.stop.token() | call.stop.token());
+            const Status done = current.session->exchange(request, reply, current.stop.token() | call.stop.token(), current.over);
             return done.ok() ? grpc::Status::OK : toStatus(done.error());
         } catch (const std::exception& error) {
             return toStatus(internalError(error.what()));

@@ -28,7 +28,14 @@ void DeviceSession::keepLarge(const Message& message) const {
             blobs_.keep(client_, blobName(blob), blob);
 }
 
-Status DeviceSession::exchange(const remote::Request& wire, remote::Reply& reply, const StopToken& stop) {
+std::unique_lock<std::timed_mutex> DeviceSession::awaitMeasuring(const StopToken& stop, const std::atomic<bool>& over) {
+    std::unique_lock lock(measuring_, std::defer_lock);
+    while (!stop.stopRequested() && !over && !lock.try_lock_for(kWaitTick)) {
+    }
+    return lock;
+}
+
+Status DeviceSession::exchange(const remote::Request& wire, remote::Reply& reply, const StopToken& stop, const std::atomic<bool>& over) {
     bool missing = false;
     TS_ASSIGN(Message request, unpack(wire, missing));
     if (missing) {
@@ -39,13 +46,16 @@ Status DeviceSession::exchange(const remote::Request& wire, remote::Reply& reply
     request.body.erase(worker_environment::kProcessors); // is for this machine's own jobs
     keepLarge(request);
     CallReport report;
+    report.outcome = CallOutcome::notStarted;
+    report.error = ioError("the turn of this client is over");
     if (work == KernelWork::build) {
-        report = executor_->build(request, stop);
+        if (!over)
+            report = executor_->build(request, stop);
     } else {
         const double asked = std::isfinite(wire.seconds()) ? wire.seconds() : 0;
         const double seconds = std::clamp(asked, 0.1, 2 * executor_->options().profileSeconds);
-        const std::lock_guard lock(measuring_);
-        report = executor_->measure(std::move(request), seconds, stop);
+        if (const auto lock = awaitMeasuring(stop, over))
+            report = executor_->measure(std::move(request), seconds, stop);
     }
     keepLarge(report.reply);
     toWire(std::move(report), reply);

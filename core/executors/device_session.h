@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,19 +25,20 @@ public:
         : device_(std::move(device)), lease_(std::move(lease)), client_(std::move(clientSecret)), executor_(std::move(executor)), blobs_(blobs) {}
 
     const Lease& lease() const { return lease_; }
-    // An Error is a refusal; what becomes of a kernel is in the reply.
-    Status exchange(const remote::Request& request, remote::Reply& reply, const StopToken& stop);
+    // An Error is a refusal; what becomes of a kernel is in the reply. While `over`, the client's turn, is true, nothing begins.
+    Status exchange(const remote::Request& request, remote::Reply& reply, const StopToken& stop, const std::atomic<bool>& over);
 
 private:
     Result<Message> unpack(const remote::Request& request, bool& missing) const;
     void keepLarge(const Message& message) const;
+    std::unique_lock<std::timed_mutex> awaitMeasuring(const StopToken& stop, const std::atomic<bool>& over); // not locked: it ends unbegun
 
     const DeviceInfo device_;
     const Lease lease_;
     const std::string client_;
     const std::unique_ptr<KernelExecutor> executor_;
     KeptBlobs& blobs_;
-    std::mutex measuring_;
+    std::timed_mutex measuring_;
 };
 
 } // namespace tunesmith

@@ -18,7 +18,8 @@ struct LeaseTiming {
     std::chrono::milliseconds least{2000};   // of a lease, whoever else may want the device ...
     std::chrono::milliseconds turn{30'000};  // ... and if somebody of the same priority does
     std::chrono::milliseconds ageing{60'000}; // of waiting count as one priority more: nobody waits for ever
-    std::chrono::milliseconds over{10'000};  // after a turn, in which its client may still begin calls
+    std::chrono::milliseconds over{10'000};  // after a turn, in which its client may still begin calls ...
+    std::chrono::milliseconds last{120'000}; // ... and after that, in which those that have begun may end
     std::chrono::milliseconds knock{10'000}; // between two looks whether a server takes connections
 };
 

@@ -105,17 +105,21 @@ Result<LeaseBook::Answer> RemoteExecutor::lease(const StopToken& stop) {
     }
 }
 
+// Its turn may be over before it has begun: others have it by then.
 Result<RemoteExecutor::Session> RemoteExecutor::openNext(const StopToken& stop) {
-    for (int failed = 1;; ++failed) {
+    milliseconds pause = kAskEvery; // for the tracker may lend what is to be avoided
+    for (int failed = 0;;) {
         TS_ASSIGN(const LeaseBook::Answer grant, lease(stop));
         auto opened = RemoteSession::open({grant, options_.limits, options_.access, secret_, options_.timing}, stop);
-        if (opened.ok()) {
+        if (opened.ok() && (*opened)->enter()) {
             tell("working on " + grant.info.name);
             return Session(std::move(*opened));
         }
-        if (opened.error().isCancelled() || (first_.name.empty() && failed == kFirstOpenings))
+        if (!opened.ok() && (opened.error().isCancelled() || (++failed == kFirstOpenings && first_.name.empty())))
             return opened.error();
-        blame(grant.device, opened.error());
+        blame(grant.device, opened.ok() ? ioError("the turn on the device " + grant.info.name + " was over before it began") : opened.error());
+        TS_TRY(sleepFor(pause, stop));
+        pause = std::min(2 * pause, kShortestPause);
     }
 }
 
@@ -129,21 +133,10 @@ Result<RemoteExecutor::Session> RemoteExecutor::enter(const StopToken& stop, boo
             options_.missing(missing);
     };
     tellMissing(true);
-    auto opened = openedNext(stop);
+    auto opened = openNext(stop);
     tellMissing(false);
     TS_ASSIGN(session_, std::move(opened));
     return session_;
-}
-
-// Its turn may be over before it has begun.
-Result<RemoteExecutor::Session> RemoteExecutor::openedNext(const StopToken& stop) {
-    for (;;) {
-        if (stop.stopRequested())
-            return cancelledError();
-        TS_ASSIGN(Session opened, openNext(stop));
-        if (opened->enter())
-            return opened;
-    }
 }
 
 Status RemoteExecutor::await(const StopToken& stop) {
@@ -179,7 +172,7 @@ void RemoteExecutor::remember(const std::string& device, const Message& request,
 CallReport RemoteExecutor::call(const Message& request, double seconds, double patienceSeconds, const StopToken& stop) {
     const auto patience = std::chrono::ceil<milliseconds>(std::chrono::duration<double>(patienceSeconds));
     Error last;
-    for (int attempt = 0; attempt < kTries; ++attempt) {
+    for (int lost = 0; lost < kTries;) {
         const auto current = enter(stop, true);
         if (!current.ok())
             return ended(current.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::notStarted, current.error());
@@ -189,12 +182,14 @@ CallReport RemoteExecutor::call(const Message& request, double seconds, double p
         auto report = session.exchange(request, seconds, patience, stop, keptBy(session.deviceId()), &moved);
         traffic_.end(moved);
         session.leave();
-        if (report.ok()) {
+        const bool begun = !report.ok() || report->outcome != CallOutcome::notStarted;
+        if (report.ok() && begun) {
             remember(session.deviceId(), request, *report);
             return std::move(*report);
         }
-        last = report.error();
+        last = report.ok() ? report->error : report.error();
         blame(session.deviceId(), last);
+        lost += begun ? 1 : 0; // else it is the next device's
     }
     return ended(CallOutcome::crashed, internalError("two devices were lost over it: " + last.message));
 }

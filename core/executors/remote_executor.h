@@ -54,7 +54,6 @@ private:
     Result<Session> enter(const StopToken& stop, bool inCall);
     Result<LeaseBook::Answer> lease(const StopToken& stop);
     Result<Session> openNext(const StopToken& stop);
-    Result<Session> openedNext(const StopToken& stop);
     void blame(const std::string& device, const Error& why);
     LeaseWish wish(const std::string& ticket) const;
     std::set<std::string> keptBy(const std::string& device);

@@ -177,7 +177,7 @@ struct RemoteSession::Impl {
     const std::unique_ptr<remote::Executor::Stub> stub;
     grpc::TemplatedGenericStub<remote::Request, grpc::ByteBuffer> rawStub; // whose answers are looked at before they are parsed
     grpc::ClientContext context; // of the stream
-    std::atomic<bool> ready = false, lost = false, turnOver = false, closing = false;
+    std::atomic<bool> ready = false, lost = false, turnOver = false, closing = false, startsNothing = false;
     std::atomic<int> entered = 0; // callers
     mutable std::mutex mutex; // guards what follows
     Error why;
@@ -198,7 +198,7 @@ const std::string& RemoteSession::deviceId() const { return impl_->setup.grant.d
 
 bool RemoteSession::enter() {
     ++impl_->entered;
-    if (!impl_->turnOver && !impl_->lost && !impl_->closing)
+    if (!impl_->turnOver && !impl_->startsNothing && !impl_->lost && !impl_->closing)
         return true;
     leave();
     return false;
@@ -259,6 +259,10 @@ Result<CallReport> RemoteSession::exchange(const Message& request, double second
             report = good.error();
     if (!report.ok())
         return lost(ioError(impl_->name() + " answers garbage: " + report.error().message));
+    if (report->outcome == CallOutcome::notStarted && impl_->turnOver) {
+        impl_->startsNothing = true;
+        return report;
+    }
     if (report->outcome == CallOutcome::notStarted || report->outcome == CallOutcome::cancelled)
         return lost(ioError(impl_->name() + " cannot go on: " + report->error.message));
     return report;

@@ -31,7 +31,7 @@ public:
     bool enter();
     void leave();
 
-    // A report is the device's answer, also that it refuses the request. An Error: there is none, as the device is gone, silent or
+    // A report is the device's answer, also that it refuses the request, or has not started it as the turn is over. An Error: there is none, as the device is gone, silent or
     // sends nonsense; then the session is lost.
     // `kept`: blobs that the server has; they are only named. Where it lost them they are sent again. `moved`: bytes of requests with an answer, and of that, are added to it.
     Result<CallReport> exchange(const Message& request, double seconds, std::chrono::milliseconds patience, const StopToken& stop,

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <grpcpp/grpcpp.h>
 #include <memory>
 #include <netinet/in.h>
@@ -16,7 +17,7 @@
 namespace tunesmith::testing {
 
 // What a server may do wrong.
-enum class Mischief { noJson, wrongOutcome, noKernel, badSamples, keepsNothing, silentCall, silentStream, endsLease, hugeReply, floods, packed, manyParts };
+enum class Mischief { noJson, wrongOutcome, noKernel, badSamples, keepsNothing, silentCall, silentStream, endsLease, hugeReply, floods, packed, manyParts, hugeKernel, longText, turnOver };
 
 // A server that speaks the protocol, takes every lease, and misbehaves in what it answers.
 class FakeServer final : public remote::Executor::Service {
@@ -36,9 +37,16 @@ public:
     }
     const std::string& address() const { return address_; }
     int calls() const { return calls_; }
+    int opens() const { return opens_; }
+    std::function<void(const std::string& lease)> opened; // before the first call
 
     grpc::Status Open(grpc::ServerContext* context, const remote::OpenRequest*, grpc::ServerWriter<remote::SessionEvent>* events) override {
-        events->Write({});
+        ++opens_;
+        if (opened)
+            opened(context->client_metadata().find("x-tunesmith-lease")->second.data());
+        remote::SessionEvent first;
+        first.set_turn_over(mischief_ == Mischief::turnOver);
+        events->Write(first);
         for (int i = 0; !context->IsCancelled() && !closing_; ++i) {
             const bool floods = mischief_ == Mischief::floods;
             if (!floods)
@@ -71,6 +79,12 @@ public:
             for (int i = 0; i < 5000; ++i)
                 reply->add_blobs("");
             break;
+        case Mischief::hugeKernel:
+            reply->set_body(R"({"kernel": {"name": "f", "extents": [1], "scratch": 0, "arguments": [], "transforms": [], "outputs": [], "config": "", "hash": "1"}})");
+            reply->add_blobs(std::string(std::size_t(64) << 20, ' '));
+            break;
+        case Mischief::longText: reply->set_outcome("not_started"), reply->set_error_kind("io"), reply->set_error(std::string(1 << 20, 'x')); break;
+        case Mischief::turnOver:
         case Mischief::silentCall:
         case Mischief::silentStream:
         case Mischief::endsLease:
@@ -83,8 +97,35 @@ public:
 private:
     const Mischief mischief_;
     std::atomic<bool> closing_ = false;
-    std::atomic<int> calls_ = 0;
+    std::atomic<int> calls_ = 0, opens_ = 0;
     std::atomic<std::uint64_t> last_ = 0; // number of a call
+    std::unique_ptr<grpc::Server> server_;
+    std::string address_;
+};
+
+// A tracker that has one device to lend, to everybody, and says of it what it likes.
+class FakeTracker final : public remote::Tracker::Service {
+public:
+    explicit FakeTracker(remote::WishAnswer answer) : answer_(std::move(answer)) {
+        grpc::ServerBuilder builder;
+        int port = 0;
+        builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+        builder.RegisterService(this);
+        server_ = builder.BuildAndStart();
+        address_ = "127.0.0.1:" + std::to_string(port);
+    }
+    ~FakeTracker() override { server_->Shutdown(std::chrono::system_clock::now()); }
+    const std::string& address() const { return address_; }
+    grpc::Status Ask(grpc::ServerContext*, const remote::Wish*, remote::WishAnswer* answer) override { return *answer = answer_, grpc::Status::OK; }
+    grpc::Status Register(grpc::ServerContext*, const remote::Registration*, remote::Registered* answer) override { return answer->set_device_secret(answer_.lease()), grpc::Status::OK; }
+    grpc::Status Confirm(grpc::ServerContext*, const remote::Confirmation*, remote::Confirmed* answer) override {
+        answer->set_valid(true);
+        answer->set_client(answer_.lease());
+        return grpc::Status::OK;
+    }
+
+private:
+    const remote::WishAnswer answer_;
     std::unique_ptr<grpc::Server> server_;
     std::string address_;
 };

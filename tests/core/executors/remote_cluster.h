@@ -68,6 +68,14 @@ struct Cluster {
         return !lines.filter(text).isEmpty();
     }
 
+    qsizetype longestLine() {
+        const std::lock_guard lock(logging);
+        qsizetype longest = 0;
+        for (const QString& line : lines)
+            longest = std::max(longest, line.size());
+        return longest;
+    }
+
     Access access;
     std::mutex logging; // guards lines
     QStringList lines;

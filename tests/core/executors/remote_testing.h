@@ -19,7 +19,7 @@ inline DeviceInfo testDevice(const std::string& name, const std::string& key = "
 
 inline LeaseTiming quickTiming() {
     using std::chrono::milliseconds;
-    return {milliseconds(50), milliseconds(1000), milliseconds(1000), milliseconds(100), milliseconds(300), milliseconds(60'000), milliseconds(1000)};
+    return {milliseconds(50), milliseconds(1000), milliseconds(1000), milliseconds(100), milliseconds(300), milliseconds(60'000), milliseconds(1000), milliseconds(1000)};
 }
 
 } // namespace tunesmith::testing

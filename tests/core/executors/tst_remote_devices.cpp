@@ -326,6 +326,40 @@ private slots:
         QVERIFY(other.get()->build(mockBuild(), {}).replied());
     }
 
+    // Nobody keeps a device by the calls that it has made: those that wait end with the turn, and one that goes on has a while.
+    void aQueueEndsWithTheTurn_data() {
+        QTest::addColumn<double>("ms");
+        QTest::addColumn<bool>("ends");
+        QTest::newRow("calls that wait") << 500.0 << true;
+        QTest::newRow("a call without end") << 60'000.0 << false;
+    }
+    void aQueueEndsWithTheTurn() {
+        QFETCH(double, ms);
+        QFETCH(bool, ends);
+        Cluster cluster;
+        cluster.addMock("a", ms);
+        const auto tracker = take(TrackerClient::make(cluster.tracker->address(), {}));
+        RemoteSession::Setup setup{take(tracker->ask({"ticket", "x", "cpu"})), {}, {}, newSecret(), quickTiming()};
+        setup.limits.profileSeconds = 600;
+        const auto session = take(RemoteSession::open(setup, {}));
+        QVERIFY(session->enter()); // and never leaves
+        const Message profile = mockProfile(take(session->exchange(mockBuild(), 5, std::chrono::seconds(5), {}, {})));
+        std::vector<std::future<Result<CallReport>>> calls;
+        StopSource stop;
+        for (int i = 0; i < 40; ++i)
+            calls.push_back(std::async(std::launch::async, [&] { return session->exchange(profile, 1200, std::chrono::seconds(1200), stop.token(), {}); }));
+        auto other = std::async(std::launch::async, [&] { return cluster.connect("y", 5); });
+        const bool came = other.wait_for(std::chrono::seconds(8)) == std::future_status::ready;
+        stop.requestStop();
+        QVERIFY(came);
+        QVERIFY(other.get()->build(mockBuild(), {}).replied());
+        int replied = 0;
+        for (auto& call : calls)
+            if (const auto report = call.get(); report.ok() && report->replied())
+                ++replied;
+        QVERIFY2(ends ? replied > 0 && replied < 20 : replied == 0, qPrintable(QString::number(replied)));
+    }
+
     void longCallsAreWaitedFor() {
         Cluster cluster;
         cluster.addMock("a", 2500); // longer than a server may be silent

@@ -23,6 +23,8 @@ using Json = nlohmann::json;
 
 namespace {
 
+const std::atomic<bool> kGoesOn = false; // the turn is not over
+
 Message buildRequest() {
     Message request = workloadRequest("build_kernel", "0123456789abcdef", "a workload", {Isa::avx2, "znver4", 1});
     request.body["config"] = "1,2";
@@ -106,7 +108,7 @@ private slots:
         remote::Request wire;
         toWire(buildRequest(), {}, wire);
         remote::Reply reply;
-        QVERIFY(desk->exchange(wire, reply, {}).ok());
+        QVERIFY(desk->exchange(wire, reply, {}, kGoesOn).ok());
         CallReport report = take(fromWire(reply));
         QVERIFY(report.replied());
         QVERIFY(checkKernelReply(buildRequest(), report.reply).ok());
@@ -193,7 +195,7 @@ private slots:
             remote::Request wire;
             toWire(request, {}, wire);
             remote::Reply reply;
-            QVERIFY(desk->exchange(wire, reply, {}).ok() && take(fromWire(reply)).replied());
+            QVERIFY(desk->exchange(wire, reply, {}, kGoesOn).ok() && take(fromWire(reply)).replied());
         }
     }
 
@@ -206,18 +208,18 @@ private slots:
         toWire(request, {blobName(request.blobs[1])}, named);
         QVERIFY(named.ByteSizeLong() < whole.ByteSizeLong() - 8000);
         remote::Reply reply;
-        QVERIFY(mine->exchange(named, reply, {}).ok());
+        QVERIFY(mine->exchange(named, reply, {}, kGoesOn).ok());
         QVERIFY(reply.missing());
         reply.Clear();
-        QVERIFY(mine->exchange(whole, reply, {}).ok());
+        QVERIFY(mine->exchange(whole, reply, {}, kGoesOn).ok());
         QVERIFY(take(fromWire(reply)).replied());
         reply.Clear();
-        QVERIFY(mine->exchange(named, reply, {}).ok());
+        QVERIFY(mine->exchange(named, reply, {}, kGoesOn).ok());
         QVERIFY(!reply.missing() && take(fromWire(reply)).replied());
         QStringList logged;
         setLogSink([&](LogLevel, const std::string& text) { logged << QString::fromStdString(text); });
         reply.Clear();
-        QVERIFY(theirs->exchange(named, reply, {}).ok());
+        QVERIFY(theirs->exchange(named, reply, {}, kGoesOn).ok());
         setLogSink({});
         QVERIFY(reply.missing() && reply.outcome().empty());
         QCOMPARE(logged.size(), 1);
