@@ -13,6 +13,9 @@ using Json = nlohmann::json;
 
 constexpr double kMostMeasureMs = 60'000, kMostSeconds = 3600;
 constexpr std::size_t kMostCompared = 256, kLongestConfig = 1 << 16;
+constexpr std::size_t kLargestObject = std::size_t(8) << 20; // bytes of a kernel; real ones have some 100 kB
+constexpr std::size_t kLongestHeader = 2 * kLongestConfig; // of a kernel, as JSON
+constexpr double kRoundMs = 4, kRoundSamples = 2000, kMostSamples = 4e6; // as measure/timing takes them
 
 const Json* at(const Json& body, const char* key) {
     const auto found = body.find(key);
@@ -62,7 +65,24 @@ Status checkMeasurement(const Message& request, bool compare) {
     return {};
 }
 
-Status checkSamples(const std::vector<std::byte>& blob) {
+Status checkKernel(const Message& reply) {
+    const Json header = reply.body.value("kernel", Json());
+    if (reply.blobs.size() != 1)
+        return inputError("it sent no kernel");
+    if (reply.blobs[0].size() > kLargestObject || header.dump(-1, ' ', false, Json::error_handler_t::replace).size() > kLongestHeader)
+        return inputError("it sent a kernel of more than " + std::to_string(kLargestObject >> 20) + " MiB, or one with a header of more than " + std::to_string(kLongestHeader >> 10) + " KiB");
+    const auto package = KernelPackage::fromParts(header, {});
+    return package.ok() ? Status() : package.error();
+}
+
+// More are not taken in twice the time that is asked for, which is the longest.
+std::size_t mostSamples(const Json& request) {
+    return static_cast<std::size_t>(std::min(kMostSamples, kRoundSamples * (2 + 2 * request.value("measure_ms", kMostMeasureMs) / kRoundMs)));
+}
+
+Status checkSamples(const std::vector<std::byte>& blob, std::size_t most) {
+    if (blob.size() > most * sizeof(float))
+        return inputError("it sent more samples than it was asked for");
     if (blob.size() % sizeof(float) != 0)
         return inputError("it sent samples that are cut off");
     for (const float sample : samplesFromBlob(blob))
@@ -96,14 +116,15 @@ Status checkKernelReply(const Message& request, const Message& reply) {
                                     {"hopeless", Json::value_t::boolean}, {"disturbed", Json::value_t::boolean}})
         if (const Json* value = at(reply.body, key); value && value->type() != type)
             return inputError(std::string("it sent an answer whose ") + key + " is none");
-    if (request.body.at("verb") == "build_kernel") {
-        auto package = reply.blobs.empty() ? Result<KernelPackage>(inputError("it sent no kernel")) : KernelPackage::fromParts(reply.body.value("kernel", Json()), reply.blobs[0]);
-        return package.ok() ? Status() : package.error();
-    }
+    if (request.body.at("verb") == "build_kernel")
+        return checkKernel(reply);
     if (!at(reply.body, "status"))
         return inputError("it sent an answer without a status");
+    const Json* kernels = at(request.body, "kernels");
+    if (reply.blobs.size() > (kernels ? kernels->size() : 1))
+        return inputError("it sent times of more kernels than it was asked for");
     for (const auto& blob : reply.blobs)
-        TS_TRY(checkSamples(blob));
+        TS_TRY(checkSamples(blob, mostSamples(request.body)));
     return {};
 }
 
