@@ -2,12 +2,14 @@
 #include "core/base/mapped_ranges.h"
 
 #include <cstdint>
-#include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/work_folder.h"
@@ -52,6 +54,20 @@ bool dropMappedPages(std::span<const std::byte> bytes) {
         return false;
     const std::uintptr_t first = (begin + kPage - 1) / kPage * kPage, last = end / kPage * kPage;
     return ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED) == 0;
+}
+
+bool isMapped(const std::filesystem::path& file) {
+    struct stat facts {};
+    if (::stat(file.c_str(), &facts) != 0)
+        return false;
+    std::ifstream maps("/proc/self/maps");
+    if (!maps)
+        return true;
+    std::string addresses, access, offset, device, rest;
+    for (ino_t number = 0; maps >> addresses >> access >> offset >> device >> number; std::getline(maps, rest))
+        if (number == facts.st_ino)
+            return true;
+    return false;
 }
 
 std::shared_ptr<const std::byte> movedToFile(std::span<const std::byte> bytes) {

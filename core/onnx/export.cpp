@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/onnx/export.h"
 
-#include <algorithm>
-#include <fstream>
-#include <functional>
 #include <limits>
 #include <new>
 #include <optional>
@@ -13,6 +10,7 @@
 #include "core/base/atomic_file.h"
 #include "core/base/mapped_ranges.h"
 #include "core/base/unfinished.h"
+#include "core/onnx/data_places.h"
 #include "core/onnx/graph_writer.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/second_reader.h"
@@ -96,67 +94,21 @@ Status writeExternal(AtomicFile& file, const ExternalSink& sink) {
     return {};
 }
 
-// As protobuf writes a text: its length, in groups of seven bits, comes before it.
-std::string asWritten(const std::string& text) {
-    std::string written;
-    std::size_t length = text.size();
-    for (; length >= 128; length /= 128)
-        written += static_cast<char>(length % 128 + 128);
-    return written + static_cast<char>(length) + text;
-}
-
-bool namesFile(const std::filesystem::path& model, const std::string& name) {
-    std::ifstream file(model, std::ios::binary);
-    const std::string wanted = asWritten(name);
-    const std::boyer_moore_searcher searcher(wanted.begin(), wanted.end());
-    std::string block(std::size_t{1} << 20, '\0'), text;
-    while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
-        text.append(block, 0, static_cast<std::size_t>(file.gcount()));
-        if (std::search(text.begin(), text.end(), searcher) != text.end())
-            return true;
-        text.erase(0, text.size() - std::min(text.size(), wanted.size())); // it may begin in this block and end in the next
-    }
-    return false;
-}
-
-// The data beside a model. A file of such a name that the model to be replaced does not name is somebody else's.
-struct DataPlaces {
-    std::filesystem::path free;                // MODEL.data or MODEL.data-2 and so on
-    std::vector<std::filesystem::path> before; // of the model to be replaced, which needs it until then
-};
-
-Result<DataPlaces> placesOfData(const std::filesystem::path& model) {
-    DataPlaces places;
-    std::error_code error;
-    for (int number = 1; number < 1000; ++number) {
-        std::filesystem::path data = model;
-        data += number == 1 ? ".data" : ".data-" + std::to_string(number);
-        const auto status = std::filesystem::symlink_status(data, error);
-        if (!std::filesystem::exists(status) && places.free.empty())
-            places.free = data;
-        else if (std::filesystem::is_regular_file(status) && namesFile(model, data.filename().string()))
-            places.before.push_back(data);
-    }
-    if (!places.free.empty())
-        return places;
-    return ioError("'" + model.string() + ".data' and 998 files like it are there; write the model to another folder");
-}
-
 // A kill between any two steps leaves the old model with its data or the new one with its own.
 Status commitBoth(AtomicFile& model, const ExternalSink& sink, const DataPlaces& places) {
     TS_ASSIGN(AtomicFile data, AtomicFile::create(places.free));
     TS_TRY(writeExternal(data, sink));
-    const Status committed = doWhole([&]() -> Status {
+    const Status whole = doWhole([&]() -> Status {
         TS_TRY(data.commit());
-        return model.commit();
+        const Status committed = model.commit();
+        std::error_code ignored;
+        if (!committed.ok())
+            std::filesystem::remove(places.free, ignored);
+        return committed;
     });
-    std::error_code ignored;
-    if (!committed.ok())
-        std::filesystem::remove(places.free, ignored);
-    else
-        for (const auto& file : places.before)
-            std::filesystem::remove(file, ignored);
-    return committed;
+    if (whole.ok())
+        removeReplacedData(places);
+    return whole;
 }
 
 // Gives what the second reader, if there is one, says.

@@ -24,7 +24,8 @@ struct ExportOptions {
 Result<std::string> exportCheckedOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
 
 // The file appears whole or not at all; an external data file beside it is put in place first, under a name
-// that is free. The data of the model that was there goes last, so that a kill leaves one of both models with its own data.
+// that is free. The data of the model that was there goes last, so that a kill leaves one of both models with its own data; it
+// stays where others may read it (data_places.h).
 Status exportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
 
 } // namespace tunesmith

@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "core/base/log.h"
 #include "core/onnx/samples.h"
 #include "model_bytes.h"
 
@@ -234,6 +235,37 @@ private slots:
             const auto again = importOnnx(home_ / "net.onnx");
             QVERIFY2(again.ok(), again.ok() ? "" : again.error().message.c_str());
         }
+    }
+
+    // Several models may read one file.
+    void dataThatOthersReadIsKept_data() {
+        QTest::addColumn<QString>("other"); // what reads it, too
+        for (const char* name : {"b.onnx", "b.onnx.bak", "../b.onnx", "alias.onnx", "the source", "nobody", "nobody, but another program wrote it"})
+            QTest::newRow(name) << name;
+    }
+    void dataThatOthersReadIsKept() {
+        QFETCH(QString, other);
+        const fs::path target = home_ / "a.onnx", data = home_ / "a.onnx.data";
+        const Graph graph = *buildSample("mlp", 3);
+        QVERIFY(exportOnnx(graph, target, {.inlineLimit = 1000}).ok());
+        const bool nobody = other == "nobody", foreign = other.startsWith("nobody,"), source = other == "the source";
+        auto model = externalModel(other.startsWith("..") ? "home/a.onnx.data" : "a.onnx.data", {}, {}, 2048);
+        if (foreign)
+            writeFile(target, model.SerializeAsString());
+        else if (other == "alias.onnx")
+            fs::create_hard_link(target, home_ / "alias.onnx");
+        else if (!nobody)
+            writeFile(home_ / (source ? "model" : other.toStdString()), model.SerializeAsString());
+        Result<Graph> read = source ? importOnnx(home_ / "model") : graph;
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().message.c_str());
+        std::string told;
+        setLogSink([&](LogLevel, const std::string& message) { told = message; });
+        const Status written = exportOnnx(graph, target, {.inlineLimit = 1000});
+        setLogSink({});
+        QVERIFY2(written.ok(), written.ok() ? "" : written.error().message.c_str());
+        QCOMPARE(importOnnx(target)->hash(), graph.hash());
+        QCOMPARE(fs::exists(data), !nobody);
+        QVERIFY2(nobody == told.empty() && nobody != (told.find("a.onnx.data', data of the model that was replaced, stays") != std::string::npos), told.c_str());
     }
 
 private:

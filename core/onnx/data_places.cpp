@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/onnx/data_places.h"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <limits>
+
+#include "core/base/log.h"
+#include "core/base/mapped_ranges.h"
+
+namespace tunesmith {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestModel = std::numeric_limits<int>::max(); // as protobuf has it
+constexpr std::uintmax_t kMostSearched = std::uintmax_t{4} << 30;         // bytes of other models
+
+// As protobuf writes a text: its length, in groups of seven bits, comes before it.
+std::string asWritten(const std::string& text) {
+    std::string written;
+    std::size_t length = text.size();
+    for (; length >= 128; length /= 128)
+        written += static_cast<char>(length % 128 + 128);
+    return written + static_cast<char>(length) + text;
+}
+
+// Also where it cannot be read.
+bool mayHold(const fs::path& path, const std::string& wanted) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file)
+        return true;
+    const std::boyer_moore_searcher searcher(wanted.begin(), wanted.end());
+    std::string block(std::size_t{1} << 20, '\0'), text;
+    while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
+        text.append(block, 0, static_cast<std::size_t>(file.gcount()));
+        if (std::search(text.begin(), text.end(), searcher) != text.end())
+            return true;
+        text.erase(0, text.size() - std::min(text.size(), wanted.size())); // it may begin in this block and end in the next
+    }
+    return file.bad();
+}
+
+// The exporter writes the version first and then its name.
+bool isOurs(const fs::path& model) {
+    constexpr std::size_t kProducer = 2; // where the field begins
+    const std::string wanted = "\x12" + asWritten("tunesmith");
+    std::string start(kProducer + wanted.size(), '\0');
+    std::ifstream(model, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
+    return start.ends_with(wanted);
+}
+
+// Backups ("net.onnx.bak") count as well.
+bool mayBeModel(const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    std::error_code error;
+    return name.find(".onnx") != std::string::npos && name.find(".onnx.data") == std::string::npos && entry.is_regular_file(error) &&
+           entry.file_size(error) <= kLargestModel;
+}
+
+// A model reads what lies in its folder or below.
+bool mayBeNamed(const std::string& name, const fs::path& except) {
+    std::uintmax_t searched = 0;
+    std::error_code error;
+    for (const fs::path& folder : {except.parent_path(), except.parent_path().parent_path()}) {
+        for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+            if (!mayBeModel(*at) || at->path() == except)
+                continue;
+            searched += at->file_size(error);
+            if (error || searched > kMostSearched || mayHold(at->path(), name))
+                return true;
+        }
+        if (error)
+            return true;
+    }
+    return false;
+}
+
+} // namespace
+
+Result<DataPlaces> placesOfData(const fs::path& model) {
+    DataPlaces places{model, {}, {}, isOurs(model)};
+    std::error_code error;
+    const bool replaces = fs::exists(model, error);
+    for (int number = 1; number < 1000; ++number) {
+        fs::path data = model;
+        data += number == 1 ? ".data" : ".data-" + std::to_string(number);
+        const auto status = fs::symlink_status(data, error);
+        if (!fs::exists(status) && places.free.empty())
+            places.free = data;
+        else if (replaces && fs::is_regular_file(status) && mayHold(model, asWritten(data.filename().string())))
+            places.before.push_back(data);
+    }
+    if (!places.free.empty())
+        return places;
+    return ioError("'" + model.string() + ".data' and 998 files like it are there; write the model to another folder");
+}
+
+void removeReplacedData(const DataPlaces& places) {
+    std::error_code ignored;
+    for (const fs::path& data : places.before) {
+        if (places.ours && !isMapped(data) && !mayBeNamed(data.filename().string(), places.model))
+            fs::remove(data, ignored);
+        else
+            logMessage(LogLevel::warning, "'" + data.string() + "', data of the model that was replaced, stays: other models may read it");
+    }
+}
+
+} // namespace tunesmith
