@@ -2,15 +2,17 @@
 #include "core/base/atomic_file.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "core/base/unfinished.h"
 
 namespace tunesmith {
@@ -22,13 +24,54 @@ std::string reason(int errorNumber) {
     return std::generic_category().message(errorNumber);
 }
 
-std::filesystem::path temporaryBeside(const std::filesystem::path& target) {
-    static std::atomic<unsigned> counter{0};
-    return target.parent_path() /
-           (".tunesmith-" + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".part");
+// Writers of one target take the first free of these names.
+constexpr int kCleaned = 8, kMostWriters = 1000;
+std::string temporaryStart(const std::filesystem::path& target) {
+    return target.parent_path() / (".tunesmith-" + hexHash(Hasher().add(target.filename().native()).value()) + "-");
 }
+std::filesystem::path temporaryBeside(const std::string& start, int number) { return start + std::to_string(number) + ".part"; }
 
 void removeFile(const std::filesystem::path& file) { ::unlink(file.c_str()); }
+
+bool isAt(const std::filesystem::path& path, int descriptor) {
+    struct stat ours {}, there {};
+    return ::fstat(descriptor, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
+bool isOwnFile(int descriptor) {
+    struct stat facts {};
+    return ::fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_uid == ::geteuid();
+}
+
+// A living writer has it locked, as nobody has what a kill left.
+void removeAbandoned(const std::filesystem::path& temporary) {
+    const int descriptor = ::open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    if (isOwnFile(descriptor) && ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && isAt(temporary, descriptor))
+        removeFile(temporary);
+    ::close(descriptor);
+}
+
+// Locked, unless the file system has no locks; then nobody removes it either. -1 where it is there already, or was removed at once.
+int makeTemporary(const std::filesystem::path& temporary) {
+    const int descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0)
+        return -1;
+    if ((::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && isAt(temporary, descriptor))
+        return descriptor;
+    ::close(descriptor);
+    return errno = EEXIST, -1;
+}
+
+// A mapping keeps the lock when the descriptor is closed.
+std::shared_ptr<void> heldLock(int descriptor) {
+    constexpr std::size_t kSize = 1;
+    void* const memory = ::mmap(nullptr, kSize, PROT_NONE, MAP_SHARED, descriptor, 0);
+    if (memory == MAP_FAILED)
+        return nullptr;
+    return {memory, [](void* mapped) { ::munmap(mapped, kSize); }};
+}
 
 // What is written to: a link is followed, so that the link itself survives.
 std::filesystem::path finalTarget(const std::filesystem::path& target) {
@@ -57,8 +100,7 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target) {
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
         file.descriptor_ = ::open(file.target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     } else {
-        file.temporary_ = temporaryBeside(file.target_);
-        file.descriptor_ = makeUnfinished(file.temporary_, removeFile, [&] { return ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); });
+        file.openTemporary();
         if (file.descriptor_ >= 0 && std::filesystem::exists(status))
             ::fchmod(file.descriptor_, static_cast<mode_t>(status.permissions())); // who may read it
     }
@@ -70,19 +112,29 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target) {
     return file;
 }
 
+void AtomicFile::openTemporary() {
+    const std::string start = temporaryStart(target_);
+    for (int number = 0; number < kCleaned; ++number)
+        removeAbandoned(temporaryBeside(start, number));
+    for (int number = 0; descriptor_ < 0 && number < kMostWriters && (number == 0 || errno == EEXIST); ++number) {
+        temporary_ = temporaryBeside(start, number);
+        descriptor_ = makeUnfinished(temporary_, removeFile, [&] { return makeTemporary(temporary_); });
+    }
+}
+
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
-    : target_(std::move(other.target_)), temporary_(std::move(other.temporary_)),
+    : target_(std::move(other.target_)), temporary_(std::move(other.temporary_)), lock_(std::move(other.lock_)),
       descriptor_(std::exchange(other.descriptor_, -1)) {
     other.temporary_.clear();
 }
 
 AtomicFile::~AtomicFile() {
+    if (!temporary_.empty()) { // in this order: once the lock is gone, the name may be another writer's
+        forgetUnfinished(temporary_);
+        removeFile(temporary_);
+    }
     if (descriptor_ >= 0)
         ::close(descriptor_);
-    if (temporary_.empty())
-        return;
-    removeFile(temporary_);
-    forgetUnfinished(temporary_);
 }
 
 Error AtomicFile::failure(int errorNumber) const {
@@ -104,19 +156,27 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
 Status AtomicFile::close() {
     if (descriptor_ < 0)
         return {};
-    if (!temporary_.empty() && ::fsync(descriptor_) != 0)
-        return failure(errno);
+    TS_TRY(sync());
+    if (!temporary_.empty() && !(lock_ = heldLock(descriptor_)))
+        return {}; // the descriptor has to hold it
     return ::close(std::exchange(descriptor_, -1)) == 0 ? Status() : failure(errno);
 }
 
+Status AtomicFile::sync() {
+    return descriptor_ < 0 || temporary_.empty() || ::fsync(descriptor_) == 0 ? Status() : failure(errno);
+}
+
 Status AtomicFile::commit() {
-    TS_TRY(close());
     if (temporary_.empty())
-        return {};
+        return close();
+    TS_TRY(sync());
+    forgetUnfinished(temporary_);
     if (::rename(temporary_.c_str(), target_.c_str()) != 0)
         return failure(errno);
-    forgetUnfinished(temporary_);
     temporary_.clear();
+    lock_.reset();
+    if (descriptor_ >= 0)
+        ::close(std::exchange(descriptor_, -1));
     return {};
 }
 

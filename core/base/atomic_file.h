@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -11,7 +12,8 @@ namespace tunesmith {
 
 // A file that appears whole or not at all: written under a temporary name in the same folder and renamed by
 // commit(). Destroyed without commit(), it leaves nothing behind and the old file untouched. A target that is
-// a device or a pipe is written directly. Errors name the target and what the system said (no space, no
+// a device or a pipe is written directly. A writer has its temporary file locked: what a killed one left is removed by the next writer
+// of that target. Errors name the target and what the system said (no space, no
 // permission).
 class AtomicFile {
 public:
@@ -29,7 +31,10 @@ public:
 
 private:
     AtomicFile() = default;
+    void openTemporary();
+    Status sync();
     std::filesystem::path target_, temporary_; // no temporary: the target itself is open
+    std::shared_ptr<void> lock_; // of a temporary file that is closed
     int descriptor_ = -1;
 };
 
