@@ -90,11 +90,12 @@ Error writeFailure(const std::filesystem::path& path, int errorNumber) {
     return ioError("cannot write '" + path.string() + "': " + reason(errorNumber));
 }
 
-Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target) {
+Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target, Links links) {
     AtomicFile file;
-    file.target_ = finalTarget(target);
     std::error_code ignored;
-    const auto status = std::filesystem::status(file.target_, ignored);
+    const bool replaced = links == Links::replace && std::filesystem::is_symlink(target, ignored);
+    file.target_ = replaced ? target : finalTarget(target);
+    const auto status = replaced ? std::filesystem::file_status() : std::filesystem::status(file.target_, ignored);
     if (std::filesystem::is_directory(status))
         return writeFailure(target, EISDIR);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {

@@ -266,7 +266,7 @@ Result<AtomicFile> stagedNpy(const std::filesystem::path& path, const Tensor& te
     std::string start(kMagic);
     start += {'\x01', '\x00', static_cast<char>(header.size() & 255), static_cast<char>(header.size() >> 8)};
     start += header;
-    TS_ASSIGN(AtomicFile file, AtomicFile::create(path));
+    TS_ASSIGN(AtomicFile file, AtomicFile::create(path, Links::replace));
     TS_TRY(file.write(std::as_bytes(std::span(start))));
     TS_TRY(file.write(tensor.bytes()));
     TS_TRY(file.close());

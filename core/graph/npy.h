@@ -17,7 +17,8 @@ namespace tunesmith {
 Result<Tensor> readNpy(const std::filesystem::path& path);
 
 // Little endian, C order, version 1. The file appears whole or not at all. bfloat16, which NumPy does not
-// know, is written as float32 (exactly); tensors of strings are refused.
+// know, is written as float32 (exactly); tensors of strings are refused. A link of that name is replaced, not followed: names in a folder
+// of results are the program's choice.
 Status writeNpy(const std::filesystem::path& path, const Tensor& tensor);
 Result<AtomicFile> stagedNpy(const std::filesystem::path& path, const Tensor& tensor); // the same but for its commit(); it is closed
 

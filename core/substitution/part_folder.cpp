@@ -116,7 +116,7 @@ Status PartFolder::checkPurpose(const std::string& purpose) {
                               "; go on with those options, name another folder or remove this one to start anew");
         return {};
     }
-    TS_ASSIGN(AtomicFile made, AtomicFile::create(file));
+    TS_ASSIGN(AtomicFile made, AtomicFile::create(file, Links::replace));
     const std::string line = purpose + "\n";
     TS_TRY(made.write(std::as_bytes(std::span(line))));
     return made.commit();
@@ -165,7 +165,7 @@ std::size_t PartFolder::bytes() const {
 }
 
 Status PartFolder::write(const std::string& name, std::span<const std::byte> content) {
-    TS_ASSIGN(AtomicFile made, AtomicFile::create(file(name)));
+    TS_ASSIGN(AtomicFile made, AtomicFile::create(file(name), Links::replace));
     TS_TRY(made.write(content));
     const Footer footer = footerOf(content);
     TS_TRY(made.write(std::as_bytes(std::span(footer))));

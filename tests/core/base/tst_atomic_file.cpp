@@ -60,6 +60,7 @@ private slots:
     void init() {
         folder_ = temporary_.filePath(QTest::currentTestFunction()).toStdString();
         target_ = folder_ / "net.onnx";
+        fs::remove_all(folder_);
         fs::create_directory(folder_);
     }
 
@@ -100,6 +101,32 @@ private slots:
             QVERIFY(i % 3 != 0 || AtomicFile::create(target_).ok()); // not committed
         }
         QCOMPARE(entries(), QStringList{"net.onnx"});
+    }
+
+    void linksAreFollowedOrReplaced_data() {
+        QTest::addColumn<QString>("named"); // by the link
+        for (const char* named : {"file", "folder", "nothing", "/dev/null"})
+            QTest::newRow(named) << named;
+    }
+    void linksAreFollowedOrReplaced() {
+        QFETCH(QString, named);
+        const fs::path link = folder_ / named.section('/', -1).prepend("link-").toStdString();
+        fs::create_directories(folder_ / "folder");
+        QVERIFY(write(folder_ / "file", "precious").ok());
+        fs::permissions(folder_ / "file", fs::perms::owner_all);
+        fs::create_symlink(named.toStdString(), link);
+        if (named == "file") {
+            QVERIFY(write(link, "followed").ok());
+            QCOMPARE(textOf(folder_ / "file"), std::string("followed"));
+            QVERIFY(fs::is_symlink(link) && write(folder_ / "file", "precious").ok());
+        }
+        auto file = AtomicFile::create(link, Links::replace);
+        QVERIFY2(file.ok(), file.ok() ? "" : file.error().message.c_str());
+        QVERIFY(put(*file, "new").ok() && file->commit().ok());
+        QVERIFY(fs::is_regular_file(fs::symlink_status(link)));
+        QVERIFY((fs::status(link).permissions() & fs::perms::owner_exec) == fs::perms::none); // those of the other file are its own
+        QCOMPARE(textOf(link), std::string("new"));
+        QCOMPARE(textOf(folder_ / "file"), std::string("precious"));
     }
 
     // Many may wait for their commit().

@@ -161,6 +161,16 @@ private slots:
                     std::string::npos);
     }
 
+    void linksAreReplaced() {
+        const fs::path precious = folder_ / "precious", link = folder_ / "output.npy";
+        QVERIFY(writeNpy(precious, Tensor::scalar(1.0f)).ok());
+        fs::create_symlink(precious, link);
+        QVERIFY(writeNpy(link, Tensor::scalar(2.0f)).ok());
+        QCOMPARE(readNpy(precious)->asDouble(0), 1.0);
+        QCOMPARE(readNpy(link)->asDouble(0), 2.0);
+        fs::remove(link);
+    }
+
     void bfloatIsWidened() {
         QVERIFY(writeNpy(file_, Tensor::scalar(floatToBfloat(1.5f))).ok());
         const auto again = readNpy(file_);
