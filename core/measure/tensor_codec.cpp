@@ -2,6 +2,7 @@
 #include "core/measure/tensor_codec.h"
 
 #include <cstring>
+#include <set>
 
 #include "core/process/json_number.h"
 
@@ -48,9 +49,12 @@ Result<Tensor> takeTensor(const Message& message, const json& entry) {
 
 Result<std::vector<Tensor>> takeTensors(const Message& message, const json& list) {
     std::vector<Tensor> tensors;
+    std::set<json> blobs;
     if (!list.is_array())
         return internalError("a list of tensors arrived damaged from the other process");
     for (const json& entry : list) {
+        if (!entry.is_object() || !blobs.insert(entry.value("blob", json())).second)
+            return internalError("two tensors arrived with one blob from the other process");
         TS_ASSIGN(Tensor tensor, takeTensor(message, entry));
         tensors.push_back(std::move(tensor));
     }

@@ -10,7 +10,7 @@ namespace tunesmith {
 
 // Tensors in messages between the workbench and its workers: {"type": "float32", "shape": [1, 3], "blob": 0}
 // in the body and the raw bytes as that blob. Everything that arrives is checked, because a worker's memory
-// may be in any state. Strings cannot travel.
+// may be in any state, and no two tensors of a list have one blob, which would be copied for each. Strings cannot travel.
 Result<nlohmann::json> putTensor(Message& message, const Tensor& tensor);
 Result<nlohmann::json> putTensors(Message& message,
                                   const std::vector<Tensor>& tensors); // a list of the above

@@ -104,20 +104,11 @@ Result<ModuleInfo> parseInfo(const fs::path& folder, json document) {
     return info;
 }
 
-// Bytes of a tensor whose shape is known; none where they cannot be counted.
-std::optional<std::int64_t> bytesOf(const ModuleTensor& tensor) {
-    const auto elements = checkedElementCount(tensor.shape);
-    std::int64_t bits = 0;
-    if (!elements || __builtin_mul_overflow(*elements, bitSize(tensor.type), &bits))
-        return {};
-    return bits / 8 + (bits % 8 != 0);
-}
-
 bool defaultsAreThere(const ModuleInfo& info, std::uintmax_t weightBytes) {
     return std::ranges::all_of(info.inputs, [&](const ModuleTensor& input) {
         if (!input.fallback)
             return true;
-        const auto bytes = bytesOf(input);
+        const auto bytes = input.bytes();
         return *input.fallback >= 0 && bytes && static_cast<std::uintmax_t>(*input.fallback) <= weightBytes && static_cast<std::uintmax_t>(*bytes) <= weightBytes - static_cast<std::uintmax_t>(*input.fallback);
     });
 }
@@ -176,6 +167,14 @@ Status checkFiles(const ModuleInfo& info) {
 }
 
 } // namespace
+
+std::optional<std::int64_t> ModuleTensor::bytes() const {
+    const auto elements = checkedElementCount(shape);
+    std::int64_t bits = 0;
+    if (isOpen() || !elements || __builtin_mul_overflow(*elements, bitSize(type), &bits))
+        return {};
+    return bits / 8 + (bits % 8 != 0);
+}
 
 std::int64_t ModuleInfo::flops() const {
     std::int64_t sum = 0;

@@ -21,6 +21,7 @@ struct ModuleTensor {
     std::optional<std::int64_t> fallback = {}; // of an input: where its default value lies in the weights
 
     bool isOpen() const { return !ranked || std::ranges::find(shape, kOpenExtent) != shape.end(); }
+    std::optional<std::int64_t> bytes() const; // none where it is open, or they are too many to count
 };
 
 struct ModuleStep {

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <list>
 
+#include "core/measure/memory.h"
 #include "core/measure/tensor_codec.h"
 
 namespace tunesmith {
@@ -230,6 +232,21 @@ Handler withCache(std::shared_ptr<ModuleCache> cache,
     return [cache = std::move(cache), handle](const Message& request) { return handle(*cache, request); };
 }
 
+// Bytes that an answer with these tensors may have. They lie in memory four times over at the most, here and in the worker: as tensors and as a message.
+std::size_t mostWith(std::uint64_t tensors) {
+    const std::uint64_t fit = (static_cast<std::uint64_t>(usableMemoryMb()) << 20) / 4;
+    return MessageLimits::answer + std::min(tensors, fit);
+}
+
+Result<std::size_t> mostOfRun(const std::filesystem::path& folder) {
+    TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
+    std::uint64_t sum = 0;
+    for (const ModuleTensor& output : module.outputs)
+        if (__builtin_add_overflow(sum, static_cast<std::uint64_t>(output.bytes().value_or(std::numeric_limits<std::int64_t>::max())), &sum))
+            sum = std::numeric_limits<std::uint64_t>::max();
+    return mostWith(sum);
+}
+
 // A reply without the expected parts comes from a worker whose memory is damaged.
 template <class T> Result<T> part(const Message& reply, const char* name) {
     try {
@@ -255,7 +272,8 @@ Result<std::vector<Tensor>> runModule(WorkerClient& worker, const ModuleCall& ca
                                       const StopToken& stop) {
     Message request{{{"verb", "run_module"}}, {}};
     TS_ASSIGN(request.body["module"], callToJson(request, call));
-    TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
+    TS_ASSIGN(const std::size_t most, mostOfRun(call.folder));
+    TS_ASSIGN(const Message reply, worker.call(request, timeout, stop, most));
     TS_ASSIGN(const json outputs, part<json>(reply, "outputs"));
     return takeTensors(reply, outputs);
 }
@@ -265,9 +283,12 @@ Result<std::vector<Tensor>> probeStep(WorkerClient& worker, const ModuleCall& ca
     Message request{{{"verb", "probe_step"}, {"step", probe.step}, {"outputs", json::array()}}, {}};
     TS_ASSIGN(request.body["module"], callToJson(request, {call.folder, call.threads, {}}));
     TS_ASSIGN(request.body["inputs"], putProbes(request, probe.inputs));
-    for (const LoadedModule::Probe& output : probe.outputs)
+    std::uint64_t bytes = 0;
+    for (const LoadedModule::Probe& output : probe.outputs) {
         request.body["outputs"].push_back({{"buffer", output.buffer}, {"type", dtypeName(output.flat.type())}, {"count", output.flat.count()}});
-    TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
+        bytes += output.flat.byteCount();
+    }
+    TS_ASSIGN(const Message reply, worker.call(request, timeout, stop, mostWith(bytes)));
     TS_ASSIGN(const json list, part<json>(reply, "outputs"));
     TS_ASSIGN(std::vector<Tensor> outputs, takeTensors(reply, list));
     const auto asked = [](const Tensor& tensor, const LoadedModule::Probe& output) { return tensor.type() == output.flat.type() && tensor.count() == output.flat.count(); };

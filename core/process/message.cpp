@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kMagic = 0x474d5354; // "TSMG"
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kTrustedAllocation = std::size_t(64) << 20;
+constexpr std::size_t kPiece = std::size_t(64) << 20;
 
 // Native byte order: both ends are always processes of one machine and one build.
 struct FrameHeader {
@@ -87,10 +87,12 @@ Result<bool> readExactly(int socket, std::span<std::byte> bytes, Wait& wait) {
     return true;
 }
 
+// Memory is filled as far as the bytes arrive.
 template <class Container> Status readGrowing(int socket, Container& out, std::size_t size, Wait& wait) {
+    out.reserve(size); // addresses, not memory: the pieces below fill it, and nothing is copied on the way
     while (out.size() < size) {
         const std::size_t done = out.size();
-        out.resize(std::min(size, std::max(kTrustedAllocation, 2 * done)));
+        out.resize(done + std::min(size - done, kPiece));
         TS_ASSIGN(const bool more,
                   readExactly(socket, std::as_writable_bytes(std::span(out).subspan(done)), wait));
         if (!more)
@@ -132,14 +134,13 @@ bool tooDeep(const std::string& text) {
     return false;
 }
 
-Status checkSizes(const FrameHeader& header, const std::vector<std::uint64_t>& sizes) {
-    std::uint64_t total = header.bodySize;
-    for (const std::uint64_t size : sizes) {
-        if (size > MessageLimits::total || total + size > MessageLimits::total)
-            return inputError("a message between processes is larger than " +
-                              std::to_string(MessageLimits::total >> 30) + " GiB");
-        total += size;
-    }
+std::string mebibytes(std::uint64_t bytes) { return std::to_string((bytes >> 20) + (bytes % (1 << 20) != 0)) + " MiB"; }
+
+Status checkSizes(const FrameHeader& header, const std::vector<std::uint64_t>& sizes, std::uint64_t most) {
+    std::uint64_t left = most;
+    const auto fits = [&](std::uint64_t size) { return size <= left && ((left -= size), true); };
+    if (!fits(header.bodySize) || !std::ranges::all_of(sizes, fits))
+        return inputError("a message between processes has more than the " + mebibytes(most) + " that it may have");
     return {};
 }
 
@@ -155,7 +156,7 @@ Status checkHeader(const FrameHeader& header) {
     return {};
 }
 
-Result<std::optional<Message>> readFrame(int socket, Wait& wait) {
+Result<std::optional<Message>> readFrame(int socket, Wait& wait, std::size_t most) {
     FrameHeader header;
     TS_ASSIGN(const bool more, readExactly(socket, std::as_writable_bytes(std::span(&header, 1)), wait));
     if (!more)
@@ -163,7 +164,7 @@ Result<std::optional<Message>> readFrame(int socket, Wait& wait) {
     TS_TRY(checkHeader(header));
     std::vector<std::uint64_t> sizes;
     TS_TRY(readGrowing(socket, sizes, header.blobCount, wait));
-    TS_TRY(checkSizes(header, sizes));
+    TS_TRY(checkSizes(header, sizes, most));
     std::string text;
     TS_TRY(readGrowing(socket, text, header.bodySize, wait));
     Message message;
@@ -185,9 +186,9 @@ Result<nlohmann::json> parseMessageBody(const std::string& text) {
     return body;
 }
 
-Result<std::optional<Message>> readMessage(int socket, Wait wait) {
+Result<std::optional<Message>> readMessage(int socket, Wait wait, std::size_t most) {
     try {
-        return readFrame(socket, wait);
+        return readFrame(socket, wait, most);
     } catch (const std::bad_alloc&) {
         return ioError("out of memory while receiving a message from another process");
     }
@@ -207,7 +208,7 @@ Status writeMessage(int socket, const Message& message, Wait wait) {
     std::vector<std::uint64_t> sizes;
     for (const auto& blob : message.blobs)
         sizes.push_back(blob.size());
-    TS_TRY(checkSizes(header, sizes));
+    TS_TRY(checkSizes(header, sizes, MessageLimits::total));
 
     std::vector<std::byte> head(sizeof header + sizes.size() * sizeof(std::uint64_t) + text.size());
     std::memcpy(head.data(), &header, sizeof header);

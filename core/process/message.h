@@ -20,13 +20,14 @@ struct Message {
 };
 
 // The other side may be a process whose memory a wild kernel has overwritten. What exceeds these limits is
-// refused before anything is allocated for it, and memory beyond 64 MiB per part grows only as the bytes
+// refused before anything is allocated for it, and memory beyond 64 MiB per part is filled only as the bytes
 // really arrive.
 struct MessageLimits {
     static constexpr std::size_t body = std::size_t(16) << 20;
     static constexpr std::size_t depth = 256; // nesting of the JSON body
     static constexpr std::size_t blobs = 65536;
     static constexpr std::size_t total = std::size_t(8) << 30;
+    static constexpr std::size_t answer = std::size_t(64) << 20; // of a worker, without tensors: object code, listings, samples
 };
 
 // When to give up waiting for the other side. Without any of them a call waits for ever.
@@ -47,8 +48,8 @@ Result<nlohmann::json> parseMessageBody(const std::string& text);
 // closed.
 //
 // readMessage: nothing when the other side closed the stream between two messages, an `io` error when it did
-// so in the middle of one, an `input` error for what is no message.
-Result<std::optional<Message>> readMessage(int socket, Wait wait = {});
+// so in the middle of one, an `input` error for what is no message or has more than `most` bytes in all.
+Result<std::optional<Message>> readMessage(int socket, Wait wait = {}, std::size_t most = MessageLimits::total);
 // writeMessage: a message over the limits is an `input` error and nothing of it has been sent.
 Status writeMessage(int socket, const Message& message, Wait wait = {});
 

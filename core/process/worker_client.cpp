@@ -81,14 +81,14 @@ Status WorkerClient::restart() {
     return {};
 }
 
-Result<std::optional<Message>> WorkerClient::transfer(const Message& request, const Wait& wait, bool& sent) {
+Result<std::optional<Message>> WorkerClient::transfer(const Message& request, const Wait& wait, std::size_t most, bool& sent) {
     TS_TRY(writeMessage(process_->socket(), request, wait));
     sent = true;
-    return readMessage(process_->socket(), wait);
+    return readMessage(process_->socket(), wait, most);
 }
 
 CallReport WorkerClient::exchange(const Message& request, std::chrono::steady_clock::duration timeout,
-                                  const StopToken& stop) {
+                                  const StopToken& stop, std::size_t most) {
     const auto deadline = std::chrono::steady_clock::now() + std::min<std::chrono::steady_clock::duration>(
                                                                  timeout, std::chrono::hours(24 * 365));
     if (stop.stopRequested())
@@ -105,7 +105,7 @@ CallReport WorkerClient::exchange(const Message& request, std::chrono::steady_cl
                   return process_->running();
               }};
     bool sent = false;
-    Result<std::optional<Message>> reply = transfer(request, wait, sent);
+    Result<std::optional<Message>> reply = transfer(request, wait, most, sent);
     if (!reply.ok() && !sent && reply.error().kind == ErrorKind::input)
         return withError(CallOutcome::refused, reply.error());
     if (!reply.ok())

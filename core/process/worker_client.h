@@ -40,14 +40,15 @@ public:
     static Result<std::unique_ptr<WorkerClient>> start(WorkerOptions options);
 
     // Sends {"verb": …, …} and waits on the wall clock for the answer. Overruns `timeout` by no more than the
-    // 20 ms of a tick and what the kernel needs to kill. Timeouts over a year count as one.
+    // 20 ms of a tick and what the kernel needs to kill. Timeouts over a year count as one. A worker whose answer has more than
+    // `most` bytes is killed before they are read.
     CallReport exchange(const Message& request, std::chrono::steady_clock::duration timeout,
-                        const StopToken& stop = {});
+                        const StopToken& stop = {}, std::size_t most = MessageLimits::answer);
     // The same for callers who need only the answer: a crash is an `internal` error that says how and quotes
     // the last line that the worker printed.
     Result<Message> call(const Message& request, std::chrono::steady_clock::duration timeout,
-                         const StopToken& stop = {}) {
-        return exchange(request, timeout, stop).toResult();
+                         const StopToken& stop = {}, std::size_t most = MessageLimits::answer) {
+        return exchange(request, timeout, stop, most).toResult();
     }
 
     bool alive() const { return process_ && process_->running(); }
@@ -57,7 +58,7 @@ public:
 
 private:
     explicit WorkerClient(WorkerOptions options) : options_(std::move(options)) {}
-    Result<std::optional<Message>> transfer(const Message& request, const Wait& wait, bool& sent);
+    Result<std::optional<Message>> transfer(const Message& request, const Wait& wait, std::size_t most, bool& sent);
     CallReport failed(const Error& error, std::chrono::steady_clock::duration timeout);
 
     WorkerOptions options_;

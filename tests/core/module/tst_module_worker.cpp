@@ -3,6 +3,7 @@
 
 #include "core/measure/tensor_codec.h"
 #include "core/module/worker_verbs.h"
+#include "tests/take.h"
 
 using namespace tunesmith;
 using namespace tunesmith::testing;
@@ -138,6 +139,16 @@ private slots:
             QCOMPARE((*back)[i].hash(), tensors[i].hash());
         QVERIFY(!putTensor(message, Tensor::ofStrings({1}, {"x"})).ok());
         QVERIFY(!putTensor(message, Tensor()).ok());
+    }
+
+    void aBlobIsOneTensor() {
+        Message message;
+        auto list = take(putTensors(message, {Tensor::ofInts({1, -2}), Tensor::ofInts({1, -2})}));
+        QCOMPARE(take(takeTensors(message, list)).size(), std::size_t(2));
+        list[1]["blob"] = 0;
+        QVERIFY(!takeTensors(message, list).ok());
+        list[1] = "no object";
+        QVERIFY(!takeTensors(message, list).ok());
     }
 
     void codecRefuses_data() {

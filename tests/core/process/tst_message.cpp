@@ -3,6 +3,7 @@
 #include "core/process/error_json.h"
 #include "core/process/message.h"
 #include "process_testing.h"
+#include "tests/take.h"
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
@@ -189,6 +190,34 @@ private slots:
         getrusage(RUSAGE_SELF, &after);
         QVERIFY(!got.ok());
         QVERIFY2(after.ru_maxrss - before.ru_maxrss < 200000, "more than 200 MB touched");
+    }
+
+    void moreThanItMayHaveIsNotRead() {
+        Pair pair;
+        const Message sent{"body", {std::vector<std::byte>(1000), std::vector<std::byte>(1000)}};
+        QVERIFY(writeMessage(pair.left, sent).ok());
+        QVERIFY(take(readMessage(pair.right, {}, 2006)).has_value());
+        QVERIFY(writeMessage(pair.left, sent).ok());
+        const auto refused = readMessage(pair.right, {}, 2005);
+        QVERIFY(!refused.ok());
+        QCOMPARE(int(refused.error().kind), int(ErrorKind::input));
+    }
+
+    void readingNeedsTheMemoryOnce() {
+        if (kSanitized)
+            QSKIP("sanitizers keep memory that was given back");
+        constexpr long kSize = 320 << 20;
+        const Message sent{1, {std::vector<std::byte>(kSize, std::byte{1})}};
+        Pair pair;
+        rusage before{}, after{};
+        getrusage(RUSAGE_SELF, &before);
+        std::thread writer([&] { static_cast<void>(writeMessage(pair.left, sent)); });
+        const auto got = readMessage(pair.right);
+        writer.join();
+        getrusage(RUSAGE_SELF, &after);
+        QVERIFY(got.ok() && (**got).blobs == sent.blobs);
+        const long grown = (after.ru_maxrss - before.ru_maxrss) * 1024;
+        QVERIFY2(grown < kSize * 5 / 4, qPrintable(QString::number(grown >> 20) + " MiB"));
     }
 
     void endOfStream() {

@@ -204,7 +204,11 @@ private slots:
     }
 
     void hugeReplies() {
-        const auto big = client_->call(request("huge", {{"bytes", 100000000}}), 60s);
+        const CallReport unasked = client_->exchange(request("huge", {{"bytes", 100000000}}), 60s);
+        QCOMPARE(int(unasked.outcome), int(CallOutcome::crashed));
+        QVERIFY2(unasked.error.message.find("more than the 64 MiB") != std::string::npos, unasked.error.message.c_str());
+        const int restarts = client_->restarts() + 1;
+        const auto big = client_->call(request("huge", {{"bytes", 100000000}}), 60s, {}, 100001000);
         QVERIFY(big.ok());
         QCOMPARE(big->blobs.at(0).size(), std::size_t(100000000));
         QVERIFY(big->blobs[0].back() == std::byte{7});
@@ -212,7 +216,7 @@ private slots:
             client_->exchange(request("huge-body", {{"bytes", MessageLimits::body}}), 60s);
         QCOMPARE(int(tooBig.outcome), int(CallOutcome::refused));
         verifyUsable();
-        QCOMPARE(client_->restarts(), 0);
+        QCOMPARE(client_->restarts(), restarts);
     }
 
     void hugeRequestIsRefusedBeforeItIsSent() {

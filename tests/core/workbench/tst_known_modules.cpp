@@ -85,6 +85,12 @@ private slots:
         QVERIFY(acted(module)); // as the user said
     }
 
+    void anAnswerHasNoMoreThanModuleJsonSays() {
+        const auto run = runExportedModule(hostile("flooding"), request());
+        QVERIFY(!run.ok());
+        QVERIFY2(run.error().message.find("more than the 65 MiB") != std::string::npos, run.error().message.c_str()); // 10 numbers
+    }
+
     void anAnswerThatDoesNotFitIsRefused_data() {
         QTest::addColumn<int>("count");
         QTest::addColumn<int>("type");
