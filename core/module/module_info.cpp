@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char *kDescription = "module.json", *kWeights = "weights.bin";
-constexpr std::size_t kLargestDescription = std::size_t(1) << 30;
+constexpr std::size_t kLargestDescription = std::size_t(1) << 30, kLargestLibrary = kLargestDescription; // weights are beside the library
 
 json describeTensors(const ModulePlan& plan, const std::vector<PlanTensor>& tensors) {
     json list = json::array();
@@ -162,6 +162,8 @@ Status checkFiles(const ModuleInfo& info) {
         if (bytes != file.bytes)
             return inputError(path.string() + " has " + std::to_string(bytes) + " bytes instead of " +
                               std::to_string(file.bytes) + "; copy the module whole or export it again");
+        if (path == info.library() && bytes > kLargestLibrary)
+            return inputError(path.string() + " is too large for a library of a module; export the module again");
     }
     return {};
 }
@@ -281,10 +283,16 @@ Result<ModuleInfo> readModuleInfo(const fs::path& folder) {
 }
 
 Result<std::string> hashFile(const fs::path& path) {
+    constexpr std::size_t kPiece = std::size_t(1) << 20;
     TS_ASSIGN(InputFile file, InputFile::open(path));
-    std::vector<std::byte> bytes(file.size());
-    TS_TRY(file.read(bytes));
-    return hexHash(ts_content_hash(bytes.data(), bytes.size()));
+    TsContentHash hash = ts_hash_begin();
+    std::vector<std::byte> piece;
+    for (std::size_t left = file.size(); left > 0; left -= piece.size()) {
+        piece.resize(std::min(left, kPiece));
+        TS_TRY(file.read(piece));
+        ts_hash_add(&hash, piece.data(), piece.size());
+    }
+    return hexHash(ts_hash_end(&hash));
 }
 
 Status checkLibrary(const ModuleInfo& info) {

@@ -6,9 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "core/base/hash.h"
 #include "core/module/module_info.h"
+#include "core/runtime/content_hash.h"
 #include "core/workbench/bench.h"
 #include "core/workbench/compile.h"
 #include "core/workbench/known_modules.h"
@@ -228,6 +231,32 @@ private slots:
         fs::create_symlink(file, path("link"));
         QVERIFY(KnownModules(path("link")).read().empty());
         QVERIFY(!KnownModules(path("link")).add(std::string(64, 'c'), "made", "/m").ok());
+    }
+
+    void aSparseLibraryIsRefused() {
+        const fs::path module = made("sparse");
+        ModuleInfo info = take(readModuleInfo(module));
+        for (nlohmann::json& file : info.document.at("files"))
+            if (module / file.at("name").get<std::string>() == info.library())
+                file["bytes"] = std::uint64_t(10) << 30;
+        fs::resize_file(info.library(), std::uintmax_t(10) << 30);
+        std::ofstream(module / "module.json") << info.document;
+        const auto read = readModuleInfo(module);
+        QVERIFY(!read.ok());
+        QVERIFY2(read.error().message.find("too large for a library") != std::string::npos, read.error().message.c_str());
+    }
+
+    void hashesComeInPieces() {
+        const fs::path file = path("pieces");
+        std::ofstream(file) << std::string((std::size_t(2) << 20) + 5, 'x');
+        const std::string text((std::size_t(2) << 20) + 5, 'x');
+        QCOMPARE(take(hashFile(file)), hexHash(ts_content_hash(text.data(), text.size())));
+        fs::resize_file(file, std::uintmax_t(400) << 20);
+        rusage before{}, after{};
+        getrusage(RUSAGE_SELF, &before);
+        take(hashFile(file));
+        getrusage(RUSAGE_SELF, &after);
+        QVERIFY(after.ru_maxrss - before.ru_maxrss < 50000);
     }
 
     void theHashIsSha256() {
