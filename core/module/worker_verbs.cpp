@@ -8,6 +8,7 @@
 
 #include "core/measure/memory.h"
 #include "core/measure/tensor_codec.h"
+#include "core/process/json_number.h"
 
 namespace tunesmith {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kKeptModules = 4;
+constexpr std::size_t kEnoughRounds = 4000; // of step times: of quick modules there would be many more in the same time
 
 // The last few modules of this worker. A folder that was exported anew is loaded anew, after every older copy
 // is gone: the dynamic loader would answer the same path with the library that it has.
@@ -210,8 +212,7 @@ Result<Message> handlePairSteps(ModuleCache& cache, const Message& request) {
     TS_ASSIGN(LoadedModule * a, prepare(cache, request, request.body.at("a")));
     TS_ASSIGN(LoadedModule * b, prepare(cache, request, request.body.at("b")));
     constexpr std::size_t kRounds = 20;          // that a comparison needs, also where they take longer
-    constexpr std::size_t kEnough = 4000;        // rounds: of quick modules there would be many more in the same time ...
-    constexpr std::size_t kMostTimes = 1 << 18;  // ... and times in an answer
+    constexpr std::size_t kMostTimes = 1 << 18;  // in an answer
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(request.body.at("seconds").get<double>());
     PairSteps steps;
     do {
@@ -221,7 +222,7 @@ Result<Message> handlePairSteps(ModuleCache& cache, const Message& request) {
         TS_TRY(appendSteps(*b, steps.b));
         if (!aFirst)
             TS_TRY(appendSteps(*a, steps.a));
-        if (steps.a.size() >= kEnough || steps.a.size() * steps.a.back().size() >= kMostTimes)
+        if (steps.a.size() >= kEnoughRounds || steps.a.size() * steps.a.back().size() >= kMostTimes)
             break;
     } while (std::chrono::steady_clock::now() < end || steps.a.size() < kRounds);
     return Message{{{"a", steps.a}, {"b", steps.b}}, {}};
@@ -250,10 +251,55 @@ Result<std::size_t> mostOfRun(const std::filesystem::path& folder) {
 // A reply without the expected parts comes from a worker whose memory is damaged.
 template <class T> Result<T> part(const Message& reply, const char* name) {
     try {
-        return reply.body.at(name).get<T>();
+        if constexpr (std::integral<T>)
+            return wholeNumber<T>(reply.body.at(name));
+        else
+            return reply.body.at(name).get<T>();
     } catch (const json::exception&) {
         return internalError(std::string("the worker's answer lacks '") + name + "'");
     }
+}
+
+// Foreign code may answer any times. These are refused: none, less than a clock can tell, and together more than went by until the answer came.
+constexpr double kLeastSeconds = 0.5e-9;
+
+class Stopwatch {
+public:
+    double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+
+private:
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+bool fit(const std::vector<double>& times, double passed, double least) {
+    double sum = 0;
+    return std::ranges::all_of(times, [&](double time) { return time >= least && (sum += time) <= passed; });
+}
+
+bool isPossible(const ModuleTiming& timing, const TimingBudget& budget, double passed) {
+    const std::size_t kept = timing.samples.size();
+    const bool counted = kept > 0 && kept <= std::min(timing.runs, ThinnedSamples::kMost) && static_cast<double>(timing.runs) * kLeastSeconds <= passed;
+    const bool asked = budget.runs <= 0 || timing.runs == static_cast<std::size_t>(budget.runs) || (budget.seconds > 0 && timing.runs < static_cast<std::size_t>(budget.runs));
+    return counted && asked && fit(timing.samples, passed, kLeastSeconds) && fit(timing.steps, passed, 0);
+}
+
+// Blocks are about as long as asked; nothing makes them a hundredth of that.
+bool isPossible(const PairTiming& timing, double seconds, double blockSeconds, double passed) {
+    const bool counted = !timing.a.empty() && timing.a.size() == timing.b.size() && static_cast<double>(timing.a.size()) <= 2 + 100 * seconds / blockSeconds;
+    return counted && fit(timing.a, passed, kLeastSeconds) && fit(timing.b, passed, kLeastSeconds);
+}
+
+bool isPossible(const std::vector<std::vector<double>>& rounds, std::size_t steps, double passed) {
+    return !rounds.empty() && rounds.size() <= kEnoughRounds && std::ranges::all_of(rounds, [&](const auto& round) { return round.size() == steps && fit(round, passed, 0); });
+}
+
+Error impossibleTimes(const std::filesystem::path& folder) {
+    return internalError("the worker answered with times that " + folder.string() + " cannot have; measure again, or ask where the module comes from");
+}
+
+Result<std::size_t> stepsOf(const std::filesystem::path& folder) {
+    TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
+    return module.steps.size();
 }
 
 } // namespace
@@ -321,11 +367,15 @@ Result<ModuleTiming> timeModule(WorkerClient& worker, const ModuleCall& call, co
                      {"profiled_runs", profiledRuns}},
                     {}};
     TS_ASSIGN(request.body["module"], callToJson(request, call));
+    TS_ASSIGN(const std::size_t steps, stepsOf(call.folder));
+    const Stopwatch watch;
     TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
     ModuleTiming timing;
     TS_ASSIGN(timing.samples, part<std::vector<double>>(reply, "samples"));
     TS_ASSIGN(timing.runs, part<std::size_t>(reply, "runs"));
     TS_ASSIGN(timing.steps, part<std::vector<double>>(reply, "steps"));
+    if (timing.steps.size() != (profiledRuns > 0 ? steps : 0) || !isPossible(timing, budget, watch.seconds()))
+        return impossibleTimes(call.folder);
     return timing;
 }
 
@@ -336,10 +386,13 @@ Result<PairTiming> timeModulePair(WorkerClient& worker, const ModuleCall& a, con
                     {}};
     TS_ASSIGN(request.body["a"], callToJson(request, a));
     TS_ASSIGN(request.body["b"], callToJson(request, b));
+    const Stopwatch watch;
     TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
     PairTiming timing;
     TS_ASSIGN(timing.a, part<std::vector<double>>(reply, "a"));
     TS_ASSIGN(timing.b, part<std::vector<double>>(reply, "b"));
+    if (!isPossible(timing, seconds, blockSeconds, watch.seconds()))
+        return impossibleTimes(a.folder.string() + " and " + b.folder.string());
     return timing;
 }
 
@@ -348,11 +401,16 @@ Result<PairSteps> timePairSteps(WorkerClient& worker, const ModuleCall& a, const
     Message request{{{"verb", "time_pair_steps"}, {"seconds", seconds}}, {}};
     TS_ASSIGN(request.body["a"], callToJson(request, a));
     TS_ASSIGN(request.body["b"], callToJson(request, b));
+    TS_ASSIGN(const std::size_t stepsA, stepsOf(a.folder));
+    TS_ASSIGN(const std::size_t stepsB, stepsOf(b.folder));
+    const Stopwatch watch;
     TS_ASSIGN(const Message reply, worker.call(request, timeout, stop));
     using Rounds = std::vector<std::vector<double>>;
     PairSteps steps;
     TS_ASSIGN(steps.a, part<Rounds>(reply, "a"));
     TS_ASSIGN(steps.b, part<Rounds>(reply, "b"));
+    if (steps.a.size() != steps.b.size() || !isPossible(steps.a, stepsA, watch.seconds()) || !isPossible(steps.b, stepsB, watch.seconds()))
+        return impossibleTimes(a.folder.string() + " and " + b.folder.string());
     return steps;
 }
 

@@ -54,7 +54,7 @@ Result<ModuleTiming> measureOne(const Subject& subject, const BenchRequest& requ
 
 void nameForeign(const Subject& subject, BenchResult& result) {
     if (!subject.foreign.empty())
-        result.foreign.push_back(subject.foreign);
+        result.foreign.push_back(subject.foreign + ". Every time that is measured with it is its claim, for its code runs in the process that measures");
 }
 
 Result<Subject> subjectAt(const std::filesystem::path& folder, const InputChoice& inputs, int threads) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A library that acts when it is loaded, before any function of it is called: it leaves a file beside itself, and answers
-// in place of the worker that loads it (core/process/message.cpp). What it answers is named by the folder that it lies in.
+// in place of the worker that loads it (core/process/message.cpp). A weights.bin that begins with { is
+// what it answers; in a folder named "flooding" it answers with more than can be.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -33,5 +34,10 @@ __attribute__((constructor)) static void act(void) {
         fclose(file);
     if (strstr(path, "/flooding/"))
         flood();
+    char said[4096] = "";
+    strcpy(strrchr(path, '/'), "/weights.bin");
+    FILE* weights = fopen(path, "r");
+    if (weights && fgets(said, sizeof said, weights) && said[0] == '{')
+        return answer(said);
     answer("{\"ok\":true,\"body\":{\"outputs\":[],\"samples\":[],\"runs\":0,\"steps\":[],\"a\":[],\"b\":[1]}}");
 }

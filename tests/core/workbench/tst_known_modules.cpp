@@ -39,9 +39,12 @@ class TestKnownModules : public QObject {
     }
 
     // A copy of a module with another library, which its module.json describes as it is.
-    fs::path hostile(const char* name) const {
+    fs::path hostile(const char* name, const QByteArray& answer = {}) const {
         const fs::path module = path(name);
-        fs::copy(made("original"), module, fs::copy_options::recursive);
+        fs::remove_all(module);
+        if (!fs::exists(path("original")))
+            made("original");
+        fs::copy(path("original"), module, fs::copy_options::recursive);
         const ModuleInfo info = take(readModuleInfo(module));
         fs::copy_file(HOSTILE_MODULE, info.library(), fs::copy_options::overwrite_existing);
         nlohmann::json document = info.document;
@@ -49,6 +52,9 @@ class TestKnownModules : public QObject {
             if (module / file.at("name").get<std::string>() == info.library()) {
                 file["bytes"] = fs::file_size(info.library());
                 file["hash"] = take(hashFile(info.library()));
+            } else if (!answer.isEmpty() && file.at("name") == "weights.bin") {
+                std::ofstream(info.weights()) << answer.constData();
+                file["bytes"] = answer.size();
             }
         std::ofstream(module / "module.json") << document;
         return module;
@@ -92,6 +98,47 @@ private slots:
         const auto run = runExportedModule(hostile("flooding"), request());
         QVERIFY(!run.ok());
         QVERIFY2(run.error().message.find("more than the 65 MiB") != std::string::npos, run.error().message.c_str()); // 10 numbers
+    }
+
+    void forgedTimesAreRefused_data() {
+        QTest::addColumn<QByteArray>("alone");
+        QTest::addColumn<QByteArray>("pair");
+        QTest::addColumn<bool>("possible");
+        const QByteArray samples = R"("samples":[1e-6,1e-6,1e-6],)", runs = R"("runs":3,)", steps = R"("steps":STEPS,)", a = R"("a":[1e-6,1e-6,1e-6],)", b = R"("b":[1e-6,1e-6,1e-6])";
+        QTest::newRow("as can be") << samples + runs + steps << a + b << true;
+        QTest::newRow("none") << R"("samples":[],)" + runs + steps << QByteArray(R"("a":[],"b":[])") << false;
+        QTest::newRow("negative") << R"("samples":[1e-6,-1e-6,1e-6],)" + runs + steps << R"("a":[1e-6,-1e-6,1e-6],)" + b << false;
+        QTest::newRow("zero") << R"("samples":[0.0,0.0,0.0],)" + runs + steps << R"("a":[0.0,0.0,0.0],)" + b << false;
+        QTest::newRow("below the clock") << R"("samples":[5e-324,5e-324,5e-324],)" + runs + steps << R"("a":[5e-324,5e-324,5e-324],)" + b << false;
+        QTest::newRow("no numbers") << R"("samples":[null,null,null],)" + runs + steps << R"("a":[null,null,null],)" + b << false;
+        QTest::newRow("too long") << R"("samples":[1e-6,1e308,1e-6],)" + runs + steps << R"("a":[1e-6,1e308,1e-6],)" + b << false;
+        QTest::newRow("too long in all") << R"("samples":[30,30,30],)" + runs + steps << R"("a":[30,30,30],)" + b << false;
+        QTest::newRow("fewer runs than times, or uneven") << samples + R"("runs":2,)" + steps << R"("a":[1e-6,1e-6],)" + b << false;
+        QTest::newRow("no such number of runs") << samples + R"("runs":-1,)" + steps << a.chopped(1) << false;
+        QTest::newRow("more runs than can be") << samples + R"("runs":18446744073709551615,)" + steps << QByteArray() << false;
+        QTest::newRow("too many steps") << samples + runs + R"("steps":[1e-6,1e-6,1e-6,1e-6,1e-6,1e-6,1e-6,1e-6,1e-6],)" << QByteArray() << false;
+        QTest::newRow("impossible steps") << samples + runs + R"("steps":BAD,)" << QByteArray() << false;
+    }
+    void forgedTimesAreRefused() {
+        QFETCH(const QByteArray, alone);
+        QFETCH(const QByteArray, pair);
+        QFETCH(const bool, possible);
+        const std::size_t steps = take(readModuleInfo(hostile("forging"))).steps.size();
+        QByteArray text = R"({"ok":true,"body":{)" + alone + (pair.isEmpty() ? QByteArray(R"("a":[],"b":[])") : pair) + "}}";
+        text.replace("STEPS", QByteArray::fromStdString(nlohmann::json(std::vector<double>(steps, 1e-7)).dump()));
+        text.replace("BAD", QByteArray::fromStdString(nlohmann::json(std::vector<double>(steps, -1)).dump()));
+        BenchRequest timing;
+        timing.store = path("store.db").string();
+        timing.seconds = 0.1;
+        timing.layers = true;
+        timing.subject = hostile("forging", text).string();
+        const auto one = bench(timing);
+        QVERIFY2(one.ok() == possible, one.ok() ? "" : one.error().message.c_str());
+        timing.other = path("original").string();
+        const auto two = bench(timing);
+        QVERIFY2(two.ok() == possible, two.ok() ? "" : two.error().message.c_str());
+        if (possible)
+            QVERIFY(one->foreign.at(0).find("is its claim") != std::string::npos);
     }
 
     void anAnswerThatDoesNotFitIsRefused_data() {
