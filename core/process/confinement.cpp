@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -166,6 +167,8 @@ Result<std::vector<std::string>> confineProcess(const Confinement& confinement) 
     TS_TRY(closeFileSystem(confinement.readable, gaps));
     leaveTheOthers(confinement, gaps);
     TS_TRY(dropCapabilities());
+    if (confinement.foreign && ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) // after the last change of rights, which would undo it; WorkerProcess::spawn has the right thread
+        return failure("the signal of the parent's death");
     limit(RLIMIT_NOFILE, kDescriptors);
     if (confinement.foreign)
         TS_TRY(core_masks::reserve());

@@ -23,6 +23,7 @@ struct Confinement {
 //  * has no memory that limits do not count: none that is shared, and none with a name; few descriptors, and few threads where the kernel
 //    gives it a namespace of users and counts them there (5.14),
 //  * changes nothing in the file system,
+//  * is killed by the kernel when the thread that started this process ends, where the code is foreign,
 //  * where the kernel has Landlock (5.13, Debian 12), reads only itself, its libraries, /usr, what /proc and /sys say about it and the
 //    processors, and what `readable` names.
 // Before the process has a second thread. Returns what of it this kernel cannot enforce, a clause with its remedy each. An Error: the kernel knows no such

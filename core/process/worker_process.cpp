@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/process/worker_process.h"
 #include "core/base/log.h"
+#include "core/process/lasting_thread.h"
 #include "core/process/worker_path.h"
 #include <algorithm>
 #include <atomic>
@@ -102,6 +103,19 @@ int spawnProcess(const WorkerOptions& options, int socket, int errorPipe, pid_t&
     return error;
 }
 
+// Foreign code dies with the thread that starts it (confinement.cpp). That one takes over the cores of the caller, which the worker inherits.
+Result<int> spawnForeign(const WorkerOptions& options, int socket, int errorPipe, pid_t& pid) {
+    cpu_set_t processors;
+    const bool known = ::sched_getaffinity(0, sizeof processors, &processors) == 0;
+    int error = 0;
+    TS_TRY(inLastingThread([&] {
+        if (known)
+            static_cast<void>(::sched_setaffinity(0, sizeof processors, &processors));
+        error = spawnProcess(options, socket, errorPipe, pid);
+    }));
+    return error;
+}
+
 // 0, or why a thread cannot be kept to them. One may end meanwhile.
 int keepThreads(pid_t process, const cpu_set_t& processors) {
     std::error_code error;
@@ -145,7 +159,9 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::spawn(const WorkerOptions&
     if (!theirs.lift() || !errorsIn.lift() || ::fcntl(errorsOut.get(), F_SETFL, O_NONBLOCK) != 0)
         return startError(options.executable, errno);
     pid_t pid = -1;
-    if (const int error = spawnProcess(options, theirs.get(), errorsIn.get(), pid); error != 0)
+    const bool foreign = options.confinement && options.confinement->foreign;
+    TS_ASSIGN(const int error, foreign ? spawnForeign(options, theirs.get(), errorsIn.get(), pid) : Result<int>(spawnProcess(options, theirs.get(), errorsIn.get(), pid)));
+    if (error != 0)
         return startError(options.executable, error);
     return std::unique_ptr<WorkerProcess>(new WorkerProcess(pid, std::move(ours), std::move(errorsOut)));
 }

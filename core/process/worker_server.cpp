@@ -34,7 +34,7 @@ constexpr rlim_t kReserved = rlim_t(1) << 30, kReservedPerProcessor = rlim_t(128
     ::_exit(0);
 }
 
-// No PR_SET_PDEATHSIG: it fires when the *thread* that started the worker ends. The socket's hang-up is
+// PR_SET_PDEATHSIG is for foreign code alone, which could stop this thread: it fires when the *thread* that started the worker ends. The socket's hang-up is
 // exact, and the parent's id is the second line of defence should somebody else have inherited the other end.
 void watchParent(int socket, pid_t parent) {
     sigset_t all;
@@ -160,6 +160,8 @@ int serveWorker(std::map<std::string, Handler> handlers) {
         std::fprintf(stderr, "worker: cannot start a thread (%s); raise the limit of processes (ulimit -u)\n", error.code().message().c_str());
         return kNoThreads;
     }
+    if (::getppid() != parent) // before the kernel was told to end this one with it
+        dieWithGroup();
     for (;;) {
         const Result<std::optional<Message>> request = readMessage(socket);
         if (request.ok() && !*request)

@@ -44,33 +44,48 @@ private slots:
         QVERIFY(waitGone(grandchild));
     }
 
+    void parentKilled_data() {
+        QTest::addColumn<QString>("parent");
+        QTest::newRow("own code") << "--parent";
+        QTest::newRow("foreign code that stops its watch") << "--parent-of-foreign";
+    }
     void parentKilled() {
+        QFETCH(const QString, parent);
         QTemporaryDir folder;
         const std::string file = folder.filePath("pids").toStdString();
-        std::string name = TEST_WORKER, option = "--parent", path = file;
+        std::string name = TEST_WORKER, option = parent.toStdString(), path = file;
         char* arguments[] = {name.data(), option.data(), path.data(), nullptr};
-        pid_t parent = -1;
-        QCOMPARE(posix_spawn(&parent, TEST_WORKER, nullptr, nullptr, arguments, environ), 0);
+        pid_t workbench = -1;
+        QCOMPARE(posix_spawn(&workbench, TEST_WORKER, nullptr, nullptr, arguments, environ), 0);
         QVERIFY(QTest::qWaitFor([&] { return QFile::exists(QString::fromStdString(file)); }, 30000));
         pid_t worker = -1, grandchild = -1;
         std::ifstream(file) >> worker >> grandchild;
         QVERIFY(worker > 0 && grandchild > 0);
         QTest::qWait(200); // by now the worker hangs in its handler
-        QVERIFY(!processGone(worker) && !processGone(grandchild) && !processGone(parent));
+        QVERIFY(!processGone(worker) && !processGone(grandchild) && !processGone(workbench));
 
-        ::kill(parent, SIGKILL);
-        QCOMPARE(::waitpid(parent, nullptr, 0), parent);
+        ::kill(workbench, SIGKILL);
+        QCOMPARE(::waitpid(workbench, nullptr, 0), workbench);
         const Stopwatch watch;
         QVERIFY(waitGone(worker, 10000));
         QVERIFY(waitGone(grandchild, 10000));
         QVERIFY2(watch.milliseconds() < 3000, qPrintable(QString::number(watch.milliseconds())));
     }
 
-    // The reason for not using PR_SET_PDEATHSIG: that signal comes when the starting *thread* ends.
+    // PR_SET_PDEATHSIG comes when the starting *thread* ends.
+    void survivesTheThreadThatStartedIt_data() {
+        QTest::addColumn<bool>("foreign");
+        QTest::newRow("own code") << false;
+        QTest::newRow("foreign code") << true;
+    }
     void survivesTheThreadThatStartedIt() {
+        QFETCH(const bool, foreign);
+        WorkerOptions options = testWorker();
+        if (foreign)
+            options.confinement = Confinement{};
         std::unique_ptr<WorkerClient> client;
         std::thread([&] {
-            auto started = WorkerClient::start(testWorker());
+            auto started = WorkerClient::start(options);
             if (started.ok() && (*started)->call(request("echo"), 20s).ok())
                 client = std::move(started).value();
         }).join();
