@@ -52,10 +52,10 @@ bool hasRightsOverOthers() {
     return ::syscall(__NR_capget, &header, own) == 0 && (own[0].effective & kNeeded) == kNeeded;
 }
 
-// False: the worker stays root, and gives its rights away later.
+// False: the worker stays root, whose threads nothing counts, and gives its rights away later.
 bool stopBeingRoot(const Confinement& confinement, std::vector<std::string>& gaps) {
     if (!confinement.readable.empty())
-        return false;
+        return ::setresuid(kNobody, 0, 0) == 0; // it reads as root, for the files may be root's alone, and counts as nobody
     if (!hasRightsOverOthers()) { // nor has who started this
         gaps.emplace_back(confinement.foreign ? "nothing kills it or keeps it to cores from outside (root has no CAP_KILL or no CAP_SYS_NICE here; start this as another user)"
                                               : "it stays root, without capabilities (root has no CAP_KILL or no CAP_SYS_NICE here; start this as another user)");

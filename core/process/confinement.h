@@ -18,7 +18,7 @@ struct Confinement {
 //  * makes none but the system calls of system_calls.h: no sockets, no programs and processes, no signals to others, no priorities and cores
 //    of others, no objects of System V, no watching of folders,
 //  * gets no more rights than it has (no_new_privs). Root becomes nobody. It stays root without any of its rights where `readable` names
-//    files, which may be its own, where there is no nobody (a namespace of users with root alone), and for code that was made here where
+//    files, which may be root's alone (its threads count as nobody's even so), where there is no nobody (a namespace of users with root alone), and for code that was made here where
 //    who starts it could not kill it or keep it to cores else (containers without CAP_KILL or CAP_SYS_NICE),
 //  * has no memory that limits do not count: none that is shared, and none with a name; few descriptors, and few threads where the kernel
 //    gives it a namespace of users and counts them there (5.14),
