@@ -16,6 +16,17 @@ constexpr std::array<KindName, 6> kKinds{{{ErrorKind::input, "input"},
                                           {ErrorKind::timeout, "timeout"},
                                           {ErrorKind::internal, "internal"}}};
 
+// Cut off between two characters of UTF-8.
+std::string shortened(std::string text) {
+    constexpr std::size_t kMost = 500;
+    if (text.size() <= kMost)
+        return text;
+    std::size_t end = kMost;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+        --end;
+    return text.substr(0, end) + "...";
+}
+
 } // namespace
 
 nlohmann::json errorToJson(const Error& error) {
@@ -32,7 +43,7 @@ Error errorFromJson(const nlohmann::json& json) {
     };
     for (const KindName& entry : kKinds)
         if (text("kind") == entry.name)
-            return {entry.kind, text("message")};
+            return {entry.kind, shortened(text("message"))};
     return internalError("another process reported an error that cannot be read: " +
                          json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, 200));
 }

@@ -127,6 +127,7 @@ bool fits(const Tensor& tensor, const ModuleTensor& told) {
 } // namespace
 
 Status checkOutputs(const ModuleInfo& module, const std::vector<Tensor>& outputs) {
+    constexpr std::size_t kShown = 80; // of a shape
     const auto unlike = [&](const std::string& what) {
         return internalError(module.folder.string() + " answered with " + what + ", which is not what its module.json says; make the module again, or ask where it comes from");
     };
@@ -134,7 +135,7 @@ Status checkOutputs(const ModuleInfo& module, const std::vector<Tensor>& outputs
         return unlike(std::to_string(outputs.size()) + " outputs instead of " + std::to_string(module.outputs.size()));
     for (std::size_t i = 0; i < outputs.size(); ++i)
         if (!fits(outputs[i], module.outputs[i]))
-            return unlike(std::string(dtypeName(outputs[i].type())) + " " + shapeText(outputs[i].shape()) + " as output '" + module.outputs[i].name + "'");
+            return unlike(std::string(dtypeName(outputs[i].type())) + " " + shapeText(outputs[i].shape()).substr(0, kShown) + " as output '" + module.outputs[i].name + "'");
     return {};
 }
 

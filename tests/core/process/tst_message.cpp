@@ -288,6 +288,13 @@ private slots:
         QCOMPARE((**got).body["t"].get<std::string>(), std::string("a\xef\xbf\xbd\xef\xbf\xbd z"));
     }
 
+    void longMessagesAreCutBetweenCharacters() {
+        const std::string cut = errorFromJson({{"kind", "input"}, {"message", "x" + QString(1000, QChar(0xe4)).toStdString()}}).message;
+        QVERIFY(cut.size() <= 503 && cut.ends_with("ä..."));
+        QCOMPARE(QString::fromStdString(cut).count(QChar(0xfffd)), qsizetype(0));
+        QCOMPARE(errorFromJson({{"kind", "input"}, {"message", std::string(500, 'y')}}).message, std::string(500, 'y'));
+    }
+
     void errorsTravel() {
         for (const ErrorKind kind : {ErrorKind::input, ErrorKind::unsupported, ErrorKind::io,
                                      ErrorKind::cancelled, ErrorKind::timeout, ErrorKind::internal}) {

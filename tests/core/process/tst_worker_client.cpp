@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "process_testing.h"
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <thread>
 #include <unistd.h>
@@ -192,6 +193,30 @@ private slots:
         QCOMPARE(int(client_->exchange(request("echo"), 20s, source.token()).outcome),
                  int(CallOutcome::cancelled));
         verifyUsable();
+    }
+
+    // The exit status of the program follows the kind of an error, and terminals show its message.
+    void aWorkersErrorIsNeitherOursNorLong_data() {
+        QTest::addColumn<QString>("kind");
+        QTest::addColumn<int>("becomes");
+        QTest::newRow("cancelled") << "cancelled" << int(ErrorKind::internal);
+        QTest::newRow("timeout") << "timeout" << int(ErrorKind::internal);
+        QTest::newRow("input") << "input" << int(ErrorKind::input);
+    }
+    void aWorkersErrorIsNeitherOursNorLong() {
+        QFETCH(const QString, kind);
+        QFETCH(const int, becomes);
+        const nlohmann::json answer{{"ok", false}, {"error", {{"kind", kind.toStdString()}, {"message", std::string(90000, 'x')}}}};
+        std::string text = answer.dump();
+        text.resize(0x017f7f, ' '); // its bytes are ASCII: they travel as text
+        std::string frame(16, '\0');
+        const std::uint32_t words[4] = {0x474d5354, 1, static_cast<std::uint32_t>(text.size()), 0};
+        std::memcpy(frame.data(), words, sizeof words);
+        const CallReport report = client_->exchange(request("garbage", {{"text", frame + text}}), 20s);
+        QCOMPARE(int(report.outcome), int(CallOutcome::refused));
+        QCOMPARE(int(report.error.kind), becomes);
+        QVERIFY(report.error.message.size() < 600 && report.error.message.starts_with("xxx"));
+        QVERIFY(client_->restart().ok());
     }
 
     void talkativeWorker() {
