@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
@@ -34,7 +35,7 @@ constexpr int kAllowed[] = {
     __NR_rt_sigaction, __NR_rt_sigprocmask, __NR_rt_sigreturn, __NR_sigaltstack,
     // Descriptors that it has, and what is said of files.
     __NR_read, __NR_readv, __NR_pread64, __NR_write, __NR_writev, __NR_close, __NR_lseek, __NR_fstat, __NR_newfstatat, __NR_statx, __NR_faccessat, __NR_faccessat2, __NR_readlinkat,
-    __NR_getdents64, __NR_getcwd, __NR_ppoll, __NR_recvfrom, __NR_sendto,
+    __NR_getdents64, __NR_getcwd, __NR_ppoll,
     // Clocks, and who and where it is.
     __NR_clock_gettime, __NR_clock_getres, __NR_clock_nanosleep, __NR_nanosleep, __NR_gettimeofday, __NR_getpid, __NR_gettid, __NR_getppid, __NR_getuid, __NR_geteuid, __NR_getgid, __NR_getegid,
     __NR_getrandom, __NR_getrusage, __NR_sysinfo, __NR_uname,
@@ -129,6 +130,9 @@ std::vector<sock_filter> systemCallFilter(bool keepsCores) {
     // Only on itself or its own group: the watchdog ends the group, and abort() a thread.
     for (const int call : {__NR_kill, __NR_tgkill, __NR_prlimit64, __NR_getpgid})
         filter.allow(call, {isOneOf(0, {0, static_cast<unsigned>(::getpid())})});
+    // As message.cpp does it: urgent data would keep the reader awake.
+    filter.allow(__NR_recvfrom, {hasNone(3, ~unsigned(MSG_DONTWAIT))});
+    filter.allow(__NR_sendto, {hasNone(3, ~unsigned(MSG_DONTWAIT | MSG_NOSIGNAL))});
     filter.allow(__NR_clone, {isOneOf(0, {kThread})});
     filter.allow(__NR_openat, {hasNone(2, kWrites)});
 #if defined(__x86_64__)

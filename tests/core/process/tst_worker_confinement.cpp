@@ -59,7 +59,7 @@ private slots:
     void aConfinedWorkerOnlyComputes() {
         const QTemporaryDir folder;
         const nlohmann::json free = attempts(false, folder.filePath("free")), confined = attempts(true, folder.filePath("confined"));
-        for (const char* what : {"connect", "connect locally", "start a program", "fork", "signal others", "limit others"}) {
+        for (const char* what : {"connect", "connect locally", "start a program", "fork", "signal others", "limit others", "send urgent data"}) {
             QVERIFY2(free.at(what).get<bool>(), what);
             QVERIFY2(!confined.at(what).get<bool>(), what);
         }
