@@ -83,6 +83,17 @@ std::string printable(std::string_view text) {
     return cleaned(text, false);
 }
 
+std::string shortened(std::string_view text) {
+    constexpr std::size_t kLongest = 500;
+    constexpr std::string_view kCut = " ...";
+    if (text.size() <= kLongest)
+        return std::string(text);
+    std::size_t end = kLongest - kCut.size();
+    while (end > kLongest - kCut.size() - 3 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+        --end;
+    return std::string(text.substr(0, end)) + std::string(kCut);
+}
+
 std::string printableLines(std::string_view text) {
     return cleaned(text, true);
 }

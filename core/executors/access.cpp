@@ -15,12 +15,13 @@
 #include <unistd.h>
 
 #include "core/base/log.h"
+#include "core/base/printable.h"
 #include "core/executors/certificate.h"
 
 namespace tunesmith {
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20;
+constexpr std::size_t kLargestFile = 1 << 20, kLongestAddress = 300;
 constexpr std::size_t kShortestToken = 16, kLongestToken = 4096;
 
 // `ownOnly`: nobody else may read it.
@@ -68,6 +69,19 @@ std::string hostOf(const std::string& address) {
     return host;
 }
 
+// A name, an IPv4 address, or an IPv6 one in brackets: nothing that gRPC would take for another kind of place.
+bool isHost(const std::string& host) {
+    const auto isOf = [](std::string_view text, std::string_view more) {
+        return !text.empty() && std::ranges::all_of(text, [&](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || more.find(c) != more.npos; });
+    };
+    if (!host.starts_with('['))
+        return isOf(host, "-._");
+    const std::string inner = hostOf(host + ":0");
+    const auto scope = inner.find('%');
+    in6_addr any{};
+    return host.ends_with(']') && ::inet_pton(AF_INET6, inner.substr(0, scope).c_str(), &any) == 1 && (scope == std::string::npos || isOf(inner.substr(scope + 1), "-._"));
+}
+
 bool isAddress(const std::string& host) {
     in6_addr any{};
     return ::inet_pton(AF_INET, host.c_str(), &any) == 1 || ::inet_pton(AF_INET6, host.c_str(), &any) == 1;
@@ -104,8 +118,8 @@ Status checkAddress(const std::string& address) {
         if (error != std::errc() || rest != end)
             port = -1;
     }
-    if (port < 0 || port > 65535 || address.size() > 300)
-        return inputError("'" + address + "' is no address; write HOST:PORT");
+    if (port < 0 || port > 65535 || address.size() > kLongestAddress || !isHost(address.substr(0, colon)))
+        return inputError("'" + shortened(address) + "' is no address; write HOST:PORT");
     return {};
 }
 

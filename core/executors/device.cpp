@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/executors/access.h"
+
 namespace tunesmith {
 namespace {
 
@@ -34,13 +36,15 @@ Result<Target> DeviceInfo::target(int threadCount) const {
 }
 
 Status checkDevice(const DeviceInfo& device) {
-    TS_TRY(checkName(device.address, "the address of a device"));
+    TS_TRY(checkAddress(device.address));
+    if (device.address.find_first_not_of('0', device.address.rfind(':') + 1) == std::string::npos)
+        return inputError("a device has an address with a port, not " + device.address);
     if (device.keys.empty() || device.keys.size() > kMostKeys)
         return inputError("a device has 1 to " + std::to_string(kMostKeys) + " keys");
     for (const std::string& key : device.keys)
         TS_TRY(checkName(key, "the key of a device"));
     TS_TRY(checkName(device.machine.key, "the key of a machine"));
-    for (const auto& [text, what] : {std::pair(&device.name, "name"), {&device.tuneCpu, "processor"}, {&device.machine.cpu, "processor"}, {&device.machine.isa, "instruction set"}, {&device.confinement, "confinement"}})
+    for (const auto& [text, what] : {std::pair(&device.name, "name"), {&device.isa, "instruction set"}, {&device.tuneCpu, "processor"}, {&device.machine.cpu, "processor"}, {&device.machine.isa, "instruction set"}, {&device.confinement, "confinement"}})
         TS_TRY(checkText(*text, what));
     if (const auto isa = isaFromName(device.isa); !isa.ok())
         return isa.error();

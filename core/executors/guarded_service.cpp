@@ -76,7 +76,7 @@ void GuardedService::add(const char* method, Handler handler) {
             door_->refuse(peer);
         }
         if (!status.ok() && status.error_code() != StatusCode::CANCELLED) // who has gone is not refused
-            logRefusal("refused " + peer + ": " + printable(status.error_message()));
+            logRefusal("refused " + peer + ": " + printable(shortened(status.error_message())));
         return status;
     };
     AddMethod(new Method(method, Method::BIDI_STREAMING, new grpc::internal::BidiStreamingHandler<GuardedService, ByteBuffer, ByteBuffer>(guarded, this)));

@@ -8,6 +8,7 @@
 #include <sys/eventfd.h>
 
 #include "core/base/descriptor.h"
+#include "core/executors/rpc.h"
 #include "core/executors/rpc_log.h"
 
 namespace tunesmith {
@@ -36,7 +37,7 @@ std::vector<Knock> knock(const std::vector<std::string>& addresses, bool tls, st
         grpc::ChannelArguments arguments;
         arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1); // a connection of its own
         arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-        channels.push_back(grpc::CreateCustomChannel(address, credentials, arguments));
+        channels.push_back(grpc::CreateCustomChannel(targetOf(address), credentials, arguments));
         channels.back()->GetState(true); // begins to connect
     }
     std::vector<Knock> answers;

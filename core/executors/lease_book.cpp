@@ -24,6 +24,8 @@ Status checkWish(const LeaseWish& wish) {
         return inputError("priorities are between -" + std::to_string(kHighestPriority) + " and " + std::to_string(kHighestPriority));
     if (wish.avoid.size() > kMostAvoided)
         return inputError("no more than " + std::to_string(kMostAvoided) + " devices can be avoided");
+    for (const std::string& device : wish.avoid)
+        TS_TRY(checkName(device, "the id of a device"));
     return {};
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/base/printable.h"
 #include "core/executors/remote.grpc.pb.h"
 #include "core/executors/requests.h"
 #include "core/executors/rpc.h"
@@ -258,7 +259,7 @@ Result<CallReport> RemoteSession::exchange(const Message& request, double second
         if (const Status good = checkKernelReply(request, report->reply); !good.ok())
             report = good.error();
     if (!report.ok())
-        return lost(ioError(impl_->name() + " answers garbage: " + report.error().message));
+        return lost(ioError(impl_->name() + " answers garbage: " + shortened(report.error().message)));
     if (report->outcome == CallOutcome::notStarted && impl_->turnOver) {
         impl_->startsNothing = true;
         return report;

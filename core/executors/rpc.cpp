@@ -2,12 +2,14 @@
 #include "core/executors/rpc.h"
 
 #include <algorithm>
+#include <cassert>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <nlohmann/json.hpp>
 
+#include "core/base/printable.h"
 #include "core/executors/guarded_service.h"
 #include "core/executors/rpc_log.h"
 #include "core/executors/wire.h"
@@ -70,6 +72,8 @@ grpc::Status parseMessage(grpc::ByteBuffer& bytes, WireLimits limits, google::pr
     return parsed.ok() ? parsed : grpc::Status(StatusCode::INVALID_ARGUMENT, "bytes that are no message, or a packed one");
 }
 
+std::string targetOf(const std::string& address) { return "dns:///" + address; }
+
 std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Access& access, const AnswerLimits& limits) {
     takeGrpcLog();
     grpc::ChannelArguments arguments;
@@ -89,7 +93,7 @@ std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Acces
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPongMs);
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0); // as many as it takes
     const auto credentials = access.ca.empty() ? grpc::InsecureChannelCredentials() : grpc::SslCredentials({access.ca, {}, {}});
-    return grpc::CreateCustomChannel(address, credentials, arguments);
+    return grpc::CreateCustomChannel(targetOf(address), credentials, arguments);
 }
 
 void prepareCall(grpc::ClientContext& context, const Access& access, std::optional<std::chrono::milliseconds> patience, const std::string& lease) {
@@ -97,6 +101,7 @@ void prepareCall(grpc::ClientContext& context, const Access& access, std::option
         context.set_deadline(std::chrono::system_clock::now() + *patience);
     if (!access.token.empty())
         context.AddMetadata(kTokenName, access.token);
+    assert(lease.empty() || checkName(lease, "a lease").ok()); // gRPC ends the process over any other
     if (!lease.empty())
         context.AddMetadata(kLeaseName, lease);
 }
@@ -160,7 +165,10 @@ grpc::Status checkCaller(const grpc::ServerContext& context, const Access& acces
     return sameSecret(token, access.token) ? grpc::Status::OK : grpc::Status(grpc::StatusCode::UNAUTHENTICATED, token.empty() ? "no token" : "a wrong token");
 }
 
-std::string leaseOf(const grpc::ServerContext& context) { return metadataOf(context, kLeaseName); }
+std::string leaseOf(const grpc::ServerContext& context) {
+    std::string lease = metadataOf(context, kLeaseName);
+    return checkName(lease, "a lease").ok() ? lease : std::string();
+}
 
 grpc::Status toStatus(const Error& error) {
     using grpc::StatusCode;
@@ -169,7 +177,7 @@ grpc::Status toStatus(const Error& error) {
 
 Error toError(const grpc::Status& status, const std::string& whom) {
     using grpc::StatusCode;
-    const std::string text = status.error_message().substr(0, 500);
+    const std::string text = shortened(status.error_message());
     switch (status.error_code()) {
     case StatusCode::UNAUTHENTICATED:
         return inputError(whom + " refused us: " + text + "; check --token-file");

@@ -30,6 +30,7 @@ struct AnswerLimits {
     std::vector<std::pair<std::string, std::size_t>> methods; // the last one for all others
     std::size_t held;
 };
+std::string targetOf(const std::string& address); // for gRPC, which would take HOST:PORT for a URI where the host is called unix
 std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Access& access, const AnswerLimits& limits);
 // `lease`: of whom calls a device: a secret that is looked at before the message is read.
 void prepareCall(grpc::ClientContext& context, const Access& access, std::optional<std::chrono::milliseconds> patience = {}, const std::string& lease = {});
@@ -56,7 +57,7 @@ private:
 Result<Listener> listenAt(const std::string& address, const Access& access, GuardedService& service, const CallLimits& limits);
 
 grpc::Status checkCaller(const grpc::ServerContext& context, const Access& access); // refuses who has not the token
-std::string leaseOf(const grpc::ServerContext& context); // empty: none
+std::string leaseOf(const grpc::ServerContext& context); // empty: none, or one that no tracker gives
 grpc::Status toStatus(const Error& error);
 
 // kind input: whom we called will never take this call; io: perhaps later.

@@ -17,6 +17,22 @@ const AnswerLimits& answers() {
     return limits;
 }
 
+Result<TrackerClient::List> listFrom(const remote::DeviceList& answer) {
+    TrackerClient::List list;
+    for (const remote::DeviceState& state : answer.devices()) {
+        TS_ASSIGN(DeviceInfo info, tunesmith::fromWire(state.device()));
+        if (!state.client().empty())
+            TS_TRY(checkName(state.client(), "the name of a client"));
+        list.devices.push_back({std::move(info), state.client(), state.priority(), state.seconds(), state.deaf()});
+    }
+    for (const remote::WaitingClient& waiting : answer.waiting()) {
+        TS_TRY(checkName(waiting.client(), "the name of a client"));
+        TS_TRY(checkName(waiting.key(), "the key of a device"));
+        list.waiting.push_back({waiting.client(), waiting.key(), waiting.priority(), waiting.seconds()});
+    }
+    return list;
+}
+
 } // namespace
 
 struct TrackerClient::Impl {
@@ -37,6 +53,14 @@ struct TrackerClient::Impl {
             std::this_thread::sleep_for(kPause); // a tracker without a free thread has not begun the call
         }
     }
+
+    // What it gives is said to others: in the metadata of calls, in messages, in logs.
+    Result<std::string> checked(const std::string& name, const std::string& what) const {
+        if (const Status good = checkName(name, what); !good.ok())
+            return garbage(good.error());
+        return name;
+    }
+    Error garbage(const Error& why) const { return inputError("the tracker " + address + " answers garbage: " + why.message); }
 
     std::string address;
     Access access;
@@ -61,7 +85,7 @@ Result<std::string> TrackerClient::add(const DeviceInfo& device, const std::opti
         request.mutable_served()->set_priority(serving->priority);
     }
     TS_ASSIGN(const remote::Registered answer, impl_->call(&remote::Tracker::Stub::Register, request));
-    return answer.device_secret();
+    return impl_->checked(answer.device_secret(), "the secret of a device");
 }
 
 Status TrackerClient::leave(const std::string& secret) {
@@ -84,7 +108,10 @@ Result<std::optional<Lease>> TrackerClient::confirm(const std::string& secret, c
     request.set_device_secret(secret);
     request.set_lease(lease);
     TS_ASSIGN(const remote::Confirmed answer, impl_->call(&remote::Tracker::Stub::Confirm, request));
-    return answer.valid() ? std::optional(Lease{lease, answer.client(), answer.priority()}) : std::nullopt;
+    if (!answer.valid())
+        return std::optional<Lease>();
+    TS_ASSIGN(const std::string client, impl_->checked(answer.client(), "the name of a client"));
+    return std::optional(Lease{lease, client, answer.priority()});
 }
 
 Result<LeaseBook::Answer> TrackerClient::ask(const LeaseWish& wish) {
@@ -103,9 +130,13 @@ Result<LeaseBook::Answer> TrackerClient::ask(const LeaseWish& wish) {
     made.ahead = answer.ahead();
     if (answer.lease().empty())
         return made;
-    made.lease = Lease{answer.lease(), wish.client, wish.priority};
-    made.device = answer.device_id();
-    TS_ASSIGN(made.info, fromWire(answer.device()));
+    TS_ASSIGN(const std::string lease, impl_->checked(answer.lease(), "a lease"));
+    made.lease = Lease{lease, wish.client, wish.priority};
+    TS_ASSIGN(made.device, impl_->checked(answer.device_id(), "the id of a device"));
+    auto info = tunesmith::fromWire(answer.device());
+    if (!info.ok())
+        return impl_->garbage(info.error());
+    made.info = std::move(*info);
     return made;
 }
 
@@ -117,14 +148,8 @@ void TrackerClient::withdraw(const std::string& ticket) {
 
 Result<TrackerClient::List> TrackerClient::list() {
     TS_ASSIGN(const remote::DeviceList answer, impl_->call(&remote::Tracker::Stub::List, remote::ListRequest()));
-    List list;
-    for (const remote::DeviceState& state : answer.devices()) {
-        TS_ASSIGN(DeviceInfo info, fromWire(state.device()));
-        list.devices.push_back({std::move(info), state.client(), state.priority(), state.seconds(), state.deaf()});
-    }
-    for (const remote::WaitingClient& waiting : answer.waiting())
-        list.waiting.push_back({waiting.client(), waiting.key(), waiting.priority(), waiting.seconds()});
-    return list;
+    auto list = listFrom(answer);
+    return list.ok() ? std::move(list) : impl_->garbage(list.error());
 }
 
 } // namespace tunesmith

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/base/hash.h"
+#include "core/base/printable.h"
 #include "core/process/error_json.h"
 
 namespace tunesmith {
@@ -160,12 +161,14 @@ Result<CallReport> fromWire(remote::Reply& wire) {
         return inputError("it sent an answer that is none");
     report.outcome = known->outcome;
     if (!report.replied()) {
-        report.error = errorFromJson({{"kind", wire.error_kind()}, {"message", wire.error()}});
+        report.error = errorFromJson({{"kind", wire.error_kind()}, {"message", shortened(wire.error())}});
         return report;
     }
     if (static_cast<std::size_t>(wire.blobs_size()) > kMostBlobs)
         return inputError("it sent an answer with too many parts");
     TS_ASSIGN(report.reply.body, bodyOf(wire.body()));
+    if (const auto message = report.reply.body.find("message"); message != report.reply.body.end() && message->is_string())
+        *message = shortened(message->get_ref<const std::string&>());
     for (const std::string& blob : wire.blobs())
         report.reply.blobs.push_back(bytesOf(blob));
     return report;

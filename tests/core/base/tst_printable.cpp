@@ -49,6 +49,17 @@ private slots:
         QCOMPARE(printableLines("\ta\nb\r\n"), "\ta\nb\\u000d\n");
     }
 
+    void longTextIsCut() {
+        QCOMPARE(shortened(""), "");
+        QCOMPARE(shortened(std::string(500, 'a')), std::string(500, 'a'));
+        QCOMPARE(shortened(std::string(501, 'a')), std::string(496, 'a') + " ...");
+        for (const std::size_t before : {493, 494, 495, 496}) { // no character is cut in two
+            const std::string text = printable(shortened(std::string(before, 'a') + "\xf0\x9f\x98\x80" + std::string(100, 'b')));
+            QVERIFY2(text.find("\\ufffd") == std::string::npos && text.size() <= 500, text.c_str());
+        }
+        QVERIFY(shortened(std::string(10'000, '\x80')).size() <= 500); // no UTF-8
+    }
+
     void logsAreClean() {
         std::string logged;
         setLogSink([&](LogLevel, const std::string& message) { logged = message; });

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/executors/knock.h"
+#include "core/executors/wire.h"
 #include "fake_server.h"
 #include "remote_cluster.h"
 
@@ -29,6 +30,7 @@ public:
                 static_cast<void>(tracker_->beat(id_, {}).ok());
         });
     }
+    void confirm(const std::string& lease) { static_cast<void>(tracker_->confirm(id_, lease).ok()); }
     ~Played() {
         closing_ = true;
         beats_.join();
@@ -110,6 +112,8 @@ private slots:
         row("events without end", Mischief::floods, "garbage");
         row("a packed reply", Mischief::packed, "an answer that is none");
         row("a reply of many parts", Mischief::manyParts, "an answer that is none");
+        row("a kernel of 64 MB", Mischief::hugeKernel, "garbage");
+        row("an error of 1 MB", Mischief::longText, "cannot go on");
         row("silent stream", Mischief::silentStream, "silent");
         row("ends the lease during a call", Mischief::endsLease, "ended the lease");
     }
@@ -129,6 +133,7 @@ private slots:
         QVERIFY2(report.replied(), report.error.message.c_str());
         QVERIFY2(clock.elapsed() < 10'000, qPrintable(QString::number(clock.elapsed())));
         QVERIFY(cluster.logged(sentence));
+        QVERIFY(cluster.longestLine() < 1000);
         QCOMPARE(fake.calls(), static_cast<Mischief>(mischief) == Mischief::keepsNothing ? 2 : 1);
     }
 
@@ -298,6 +303,69 @@ private slots:
         }));
         QVERIFY(callRaw(channel, "/tunesmith.remote.Tracker/List", "").ok());
         QVERIFY(!cluster.logged("Format"));
+    }
+
+    // It frees its device each time, and is lent again.
+    void aTurnThatIsAlwaysOverIsNotHurried() {
+        Cluster cluster;
+        FakeServer fake(Mischief::turnOver);
+        Played played(cluster, "fake", fake.address());
+        fake.opened = [&](const std::string& lease) { played.confirm(lease.substr(0, 32)); };
+        StopSource stop;
+        auto waiting = std::async(std::launch::async, [&] { return RemoteExecutor::connect(cluster.clientOptions("x"), stop.token()); });
+        const bool waits = waiting.wait_for(std::chrono::milliseconds(2500)) == std::future_status::timeout;
+        stop.requestStop();
+        QVERIFY(waits && waiting.get().error().isCancelled());
+        QVERIFY2(fake.opens() >= 1 && fake.opens() <= 3, qPrintable(QString::number(fake.opens())));
+        cluster.addMock("a");
+        QVERIFY(cluster.connect("y")->build(mockBuild(), {}).replied());
+    }
+
+    void namesThatAreNone_data() {
+        QTest::addColumn<QByteArray>("name");
+        QTest::newRow("a control character") << QByteArray("a\x01""b");
+        QTest::newRow("a line") << QByteArray("a\r\nx: y");
+        QTest::newRow("no ASCII") << QByteArray("\xc3\xa9");
+        QTest::newRow("100 kB") << QByteArray(100'000, 'a');
+    }
+    void namesThatAreNone() {
+        QFETCH(QByteArray, name);
+        remote::WishAnswer answer;
+        answer.set_device_id("id");
+        toWire(testDevice("a"), *answer.mutable_device());
+        answer.set_lease(name.toStdString());
+        FakeTracker liar(answer);
+        answer.set_lease("lease");
+        answer.set_device_id(name.toStdString());
+        FakeTracker other(answer);
+        for (const FakeTracker* tracker : {&liar, &other}) {
+            RemoteOptions options;
+            options.tracker = tracker->address();
+            options.key = "cpu";
+            options.client = "x";
+            const auto executor = RemoteExecutor::connect(std::move(options), {});
+            QVERIFY(!executor.ok());
+            const QString message = QString::fromStdString(executor.error().message);
+            QVERIFY2(message.contains("the tracker " + QString::fromStdString(tracker->address())) && message.contains("answers garbage") && message.size() < 300, qPrintable(message));
+        }
+        const auto client = take(TrackerClient::make(liar.address(), {}));
+        QVERIFY(!client->add(testDevice("a"), {}).ok());
+        QVERIFY(!client->confirm("secret", "lease").ok());
+    }
+
+    void leasesThatAreNoneAreRefused() {
+        Cluster cluster;
+        const std::string address = cluster.addMock("a").address();
+        const auto stub = remote::Executor::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+        for (const std::string& lease : {std::string("a b"), std::string(5000, 'a'), std::string()}) {
+            grpc::ClientContext context;
+            context.AddMetadata("x-tunesmith-lease", lease);
+            remote::SessionEvent event;
+            const auto stream = stub->Open(&context, {});
+            QVERIFY(!stream->Read(&event));
+            QCOMPARE(stream->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
+        }
+        QVERIFY(cluster.connect("x")->build(mockBuild(), {}).replied());
     }
 
     void noTrackerIsOneSentence() {

@@ -113,6 +113,19 @@ private slots:
         QVERIFY(report.replied());
         QVERIFY(checkKernelReply(buildRequest(), report.reply).ok());
         Message bent = report.reply;
+        bent.blobs[0].resize(std::size_t(2) << 20);
+        QVERIFY(checkKernelReply(buildRequest(), bent).ok());
+        bent.blobs[0].resize(std::size_t(9) << 20);
+        QVERIFY(!checkKernelReply(buildRequest(), bent).ok());
+        bent = report.reply;
+        bent.blobs.emplace_back();
+        QVERIFY(!checkKernelReply(buildRequest(), bent).ok());
+        for (const char* text : {"name", "config", "hash"}) {
+            bent = report.reply;
+            bent.body["kernel"][text] = std::string(1 << 20, '1');
+            QVERIFY2(!checkKernelReply(buildRequest(), bent).ok(), text);
+        }
+        bent = report.reply;
         bent.blobs.clear();
         QVERIFY(!checkKernelReply(buildRequest(), bent).ok());
         bent = report.reply;
@@ -128,6 +141,9 @@ private slots:
         QVERIFY(checkKernelReply(profileRequest(), samples({1.5F, 2})).ok());
         QVERIFY(!checkKernelReply(profileRequest(), samples({1, std::numeric_limits<float>::quiet_NaN()})).ok());
         QVERIFY(!checkKernelReply(profileRequest(), samples({-1})).ok());
+        QVERIFY(checkKernelReply(profileRequest(), samples(std::vector<float>(8000, 1))).ok()); // as many as 5 ms may have
+        QVERIFY(!checkKernelReply(profileRequest(), samples(std::vector<float>(100'000, 1))).ok());
+        QVERIFY(!checkKernelReply(profileRequest(), {{{"status", "ok"}}, {{}, {}}}).ok()); // times of two kernels
         QVERIFY(!checkKernelReply(profileRequest(), {{{"status", "ok"}}, {std::vector<std::byte>(3)}}).ok());
         QVERIFY(!checkKernelReply(profileRequest(), {{{"status", 1}}, {}}).ok());
         QVERIFY(!checkKernelReply(profileRequest(), {Json::object(), {}}).ok());
@@ -151,6 +167,27 @@ private slots:
         QCOMPARE(take(fromWire(device)).machine.key, testDevice("a").machine.key);
         device.set_name(std::string("a\nb"));
         QVERIFY(!fromWire(device).ok());
+        for (const char* address : {"unix:/tmp/x:1", "unix:///tmp/x:1", "dns:///host:1", "dns://8.8.8.8/host:1", "xds:///x:1", "ipv4:127.0.0.1:1", "///", "///:1", "host", "host:0", "a b:1", "::1:80", "host/x:1"}) {
+            toWire(testDevice("a"), device);
+            device.set_address(address);
+            QVERIFY2(!fromWire(device).ok(), address);
+        }
+        toWire(testDevice("a"), device);
+        device.set_isa(std::string(1 << 20, 'x'));
+        QVERIFY(fromWire(device).error().message.size() < 1000);
+    }
+
+    void foreignTextIsCut() {
+        const std::string text(1 << 20, 'x');
+        remote::Reply reply;
+        reply.set_outcome("crashed");
+        reply.set_error_kind("internal");
+        reply.set_error(text);
+        QVERIFY(take(fromWire(reply)).error.message.size() < 600);
+        reply.Clear();
+        reply.set_outcome("replied");
+        reply.set_body(Json{{"status", "run_error"}, {"message", text}}.dump());
+        QVERIFY(take(fromWire(reply)).reply.body.at("message").get<std::string>().size() < 600);
     }
 
     void whatIsNoTextTravelsAllTheSame() {
@@ -333,9 +370,9 @@ private slots:
     }
 
     void addresses() {
-        for (const char* bad : {"", "host", ":1", "host:", "host:x", "host:65536", "host:-1", "host:1x"})
+        for (const char* bad : {"", "host", ":1", "host:", "host:x", "host:65536", "host:-1", "host:1x", "dns:///host:1", "unix:x:1", "///:1", "a b:1", "::1:1", "[::1:1", "[x]:1"})
             QVERIFY2(!checkAddress(bad).ok(), bad);
-        QVERIFY(checkAddress("host:0").ok() && checkAddress("[::1]:65535").ok());
+        QVERIFY(checkAddress("host:0").ok() && checkAddress("[::1]:65535").ok() && checkAddress("10.0.0.3:1").ok() && checkAddress("[fe80::1%eth0]:1").ok() && checkAddress("a-b.example.org:1").ok());
     }
 
     void secrets() {
