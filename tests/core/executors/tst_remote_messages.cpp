@@ -118,8 +118,11 @@ private slots:
         bent.blobs[0].resize(std::size_t(9) << 20);
         QVERIFY(!checkKernelReply(buildRequest(), bent).ok());
         bent = report.reply;
-        bent.blobs.emplace_back();
+        bent.blobs.resize(4);
         QVERIFY(!checkKernelReply(buildRequest(), bent).ok());
+        Message listing = buildRequest();
+        listing.body["text"] = true;
+        QVERIFY(checkKernelReply(listing, bent).ok() && !checkKernelReply(listing, report.reply).ok());
         for (const char* text : {"name", "config", "hash"}) {
             bent = report.reply;
             bent.body["kernel"][text] = std::string(1 << 20, '1');
