@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "core/base/atomic_file.h"
 #include "core/base/hash.h"
 #include "core/base/json_text.h"
+#include "core/process/json_number.h"
 #include "core/runtime/content_hash.h"
 
 namespace tunesmith {
@@ -54,9 +56,9 @@ std::vector<ModuleTensor> parseTensors(const json& list) {
     std::vector<ModuleTensor> tensors;
     for (const json& entry : list) {
         const json& shape = entry.at("shape");
-        tensors.push_back({entry.at("name"), dtypeFromName(entry.at("type").get<std::string>()), shape.is_null() ? Shape() : shape.get<Shape>(), !shape.is_null()});
+        tensors.push_back({entry.at("name"), dtypeFromName(entry.at("type").get<std::string>()), shape.is_null() ? Shape() : wholeNumbers<std::int64_t>(shape), !shape.is_null()});
         if (entry.contains("default_at"))
-            tensors.back().fallback = entry.at("default_at").get<std::int64_t>();
+            tensors.back().fallback = wholeNumber<std::int64_t>(entry.at("default_at"));
     }
     return tensors;
 }
@@ -65,14 +67,14 @@ std::vector<ModuleStep> parseSteps(const json& list) {
     std::vector<ModuleStep> steps;
     for (const json& entry : list)
         steps.push_back({entry.at("name"), entry.at("kernel"), entry.at("workload"), entry.at("config"),
-                         entry.at("flops"), entry.at("expected_ms"), entry.value("reference", "")});
+                         wholeNumber<std::int64_t>(entry.at("flops")), entry.at("expected_ms"), entry.value("reference", "")});
     return steps;
 }
 
 std::vector<ModuleFile> parseFiles(const json& list) {
     std::vector<ModuleFile> files;
     for (const json& entry : list)
-        files.push_back({entry.at("name"), entry.at("bytes"), entry.at("hash")});
+        files.push_back({entry.at("name"), wholeNumber<std::uintmax_t>(entry.at("bytes")), entry.at("hash")});
     return files;
 }
 
@@ -84,7 +86,9 @@ std::string textAt(const json& object, const char* key) {
 
 // Throws json's exceptions.
 Result<ModuleInfo> parseInfo(const fs::path& folder, json document) {
-    const int format = document.at("tunesmith_module");
+    const int format = wholeNumber<int>(document.at("tunesmith_module"));
+    if (format < 1)
+        return inputError((folder / kDescription).string() + " is damaged (there is no format " + std::to_string(format) + "); export the module again");
     if (format > kModuleFormat)
         return unsupportedError(folder.string() + " was exported by a newer Tunesmith (format " +
                                 std::to_string(format) + "); export it again with this one");
@@ -95,7 +99,7 @@ Result<ModuleInfo> parseInfo(const fs::path& folder, json document) {
     info.version = document.at("version");
     TS_ASSIGN(info.target.isa, isaFromName(document.at("target").at("isa").get<std::string>()));
     info.target.tuneCpu = document.at("target").at("tune_cpu");
-    info.target.threads = document.at("target").at("threads");
+    info.target.threads = wholeNumber<int>(document.at("target").at("threads"));
     info.inputs = parseTensors(document.at("inputs"));
     info.outputs = parseTensors(document.at("outputs"));
     info.steps = parseSteps(document.at("steps"));
@@ -130,6 +134,10 @@ Status checkContents(const ModuleInfo& info, const fs::path& description) {
         for (const ModuleTensor& tensor : *tensors)
             if (bitSize(tensor.type) == 0 || (!checkedElementCount(tensor.shape) && (tensors == &info.inputs || !tensor.isOpen())))
                 return damaged("'" + tensor.name + "' has no type or shape");
+    std::set<std::string_view> names;
+    for (const ModuleTensor& input : info.inputs)
+        if (!names.insert(input.name).second)
+            return damaged("two inputs are called '" + input.name.substr(0, 80) + "'");
     if (!flopsCanBeCounted(info.steps))
         return damaged("the operations of its steps cannot be counted");
     bool library = false, weights = false;

@@ -96,7 +96,19 @@ private slots:
         row(
             "wrong type",
             [](const fs::path& m) { replaceText(m / "module.json", "\"threads\": 2", "\"threads\": []"); },
-            "is damaged (type must be number, but is array)");
+            "is damaged (a whole number is expected)");
+        for (const char* format : {"-5", "0"})
+            row(
+                format, [format](const fs::path& m) { replaceText(m / "module.json", "module\": 2", "module\": " + std::string(format)); }, "is damaged (there is no format");
+        row(
+            "format of no whole number", [](const fs::path& m) { replaceText(m / "module.json", "module\": 2", "module\": 1e300"); }, "is damaged (a whole number is expected)");
+        row(
+            "size of no whole number", [](const fs::path& m) { replaceText(m / "module.json", "\"bytes\": ", "\"bytes\": 64.5, \"x\": "); }, "is damaged (a whole number is expected)");
+        row(
+            "negative size", [](const fs::path& m) { replaceText(m / "module.json", "\"bytes\": ", "\"bytes\": -1, \"x\": "); }, "is damaged (a number is too large or too small)");
+        row(
+            "two inputs of one name", [](const fs::path& m) { replaceText(m / "module.json", "\"inputs\": [", R"("inputs": [{"name": "x:0", "type": "float32", "shape": [1]},)"); },
+            "is damaged (two inputs are called 'x:0')");
         row(
             "negative shape", [](const fs::path& m) { replaceText(m / "module.json", "1000", "-1"); },
             "no type or shape");
