@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "core/base/atomic_file.h"
@@ -296,12 +297,13 @@ std::string safeFileName(std::string_view name) {
 std::vector<std::string> distinctFileNames(const std::vector<std::string>& names) {
     std::vector<std::string> files(names.size());
     std::set<std::string> taken;
+    std::map<std::string, int> numbers; // the next one to try
     for (std::size_t i = 0; i < names.size(); ++i)
         if (safeFileName(names[i]) == names[i] && taken.insert(names[i]).second)
             files[i] = names[i];
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::string safe = safeFileName(names[i]);
-        for (int number = 1; files[i].empty(); ++number)
+        for (int& number = numbers.try_emplace(safe, 1).first->second; files[i].empty(); ++number)
             if (const std::string file = number == 1 ? safe : safe + "-" + std::to_string(number); taken.insert(file).second)
                 files[i] = file;
     }

@@ -220,6 +220,11 @@ private slots:
         QCOMPARE(found, files);
     }
 
+    void manyOfOneNameTakeNoSquareOfTheTime() {
+        const std::vector<std::string> files = distinctFileNames(std::vector<std::string>(100000, "y")); // tried one by one, 5e9 names
+        QCOMPARE(files.back(), std::string("y-100000"));
+    }
+
     void longNamesAreShortAndDistinct() {
         const std::string a(300, 'a'), b = a + "b";
         QVERIFY(safeFileName(a).size() < 200 && safeFileName(a).starts_with("aaaa"));
