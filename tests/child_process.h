@@ -58,9 +58,9 @@ public:
 
     bool started() const { return pid_ > 0 || ended_; }
     bool running() { return started() && !reap(WNOHANG); }
-    void interrupt() { // as Ctrl-C does
+    void interrupt(int signal = SIGINT) { // as Ctrl-C does
         if (pid_ > 0)
-            ::kill(pid_, SIGINT);
+            ::kill(pid_, signal);
     }
     // Of processors, until now.
     double secondsSoFar() const {

@@ -82,13 +82,16 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
 }
 
 StopSource raceSource;
+struct sigaction heededBefore {};
 
-// A second Ctrl-C ends the race that the first one left; that had put back what kills.
+// A second Ctrl-C ends the race that the first one left; the third does what the second does elsewhere.
 void heedSecondSignal() {
     struct sigaction action {};
-    action.sa_handler = [](int) { raceSource.requestStop(); };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, nullptr);
+    action.sa_handler = [](int) {
+        raceSource.requestStop();
+        sigaction(SIGINT, &heededBefore, nullptr);
+    };
+    sigaction(SIGINT, &action, &heededBefore);
 }
 
 Work workOf(Session& session) {

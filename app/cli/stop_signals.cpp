@@ -25,9 +25,28 @@ sem_t asked;
 std::atomic<bool> partOnly = false;
 std::atomic<bool> told = false; // one of both has its say: the work or the end without it
 
-void stop(int) {
+std::atomic<bool> watched = false, stopped = false;
+
+void stop(int signal) {
     stopSource.requestStop();
+    if (stopped.exchange(true) || !watched)
+        std::signal(signal, SIG_DFL); // the next one kills
     sem_post(&asked);
+}
+
+bool waitForSignal() {
+    while (sem_wait(&asked) != 0) {
+    }
+    return true;
+}
+
+bool signalWithin(std::chrono::nanoseconds time) {
+    timespec until{};
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const auto nanoseconds = until.tv_nsec + time.count();
+    until.tv_sec += nanoseconds / 1'000'000'000;
+    until.tv_nsec = nanoseconds % 1'000'000'000;
+    return sem_clockwait(&asked, CLOCK_MONOTONIC, &until) == 0;
 }
 
 // Not every step can be asked: a kernel of the reference engine, a pass of LLVM, a query. To leave in the midst of one is safe: the
@@ -49,17 +68,23 @@ double secondsOf(clockid_t clock) {
 }
 
 void watch() {
-    while (sem_wait(&asked) != 0) {
-    }
+    waitForSignal();
     const double begun = secondsOf(CLOCK_MONOTONIC), computed = secondsOf(CLOCK_PROCESS_CPUTIME_ID);
     const auto waits = [&] {
         const double waited = secondsOf(CLOCK_MONOTONIC) - begun;
         return waited < kPatience || (waited < kLongest && secondsOf(CLOCK_PROCESS_CPUTIME_ID) - computed < kComputing);
     };
-    while (waits())
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (!partOnly)
-        leave();
+    bool second = false;
+    while (!second && waits())
+        second = signalWithin(std::chrono::milliseconds(20));
+    if (!second && partOnly)
+        second = waitForSignal();
+    leave();
+}
+
+bool isIgnored(int signal) {
+    struct sigaction action {};
+    return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 } // namespace
@@ -71,14 +96,16 @@ StopSignals::StopSignals() {
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     try {
         std::thread(watch).detach();
+        watched = true;
     } catch (const std::system_error&) { // the work, which wants threads as well, says so
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     struct sigaction action {};
     action.sa_handler = stop;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    if (!isIgnored(SIGHUP)) // as nohup has it
+        sigaction(SIGHUP, &action, nullptr);
 }
 
 StopToken StopSignals::token() const { return stopSource.token(); }

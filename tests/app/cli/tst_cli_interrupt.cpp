@@ -78,6 +78,35 @@ private slots:
         const QStringList left = QDir(folder_.path()).entryList(QDir::Files | QDir::Dirs | QDir::NoDotAndDotDot | QDir::Hidden);
         QVERIFY2(left == QStringList{"model.onnx"}, left.join(' ').toLocal8Bit());
     }
+
+    // The file is there, under its temporary name, while a second reader looks at the model.
+    void leavesNoUnfinishedFile_data() {
+        QTest::addColumn<QList<int>>("signalsSent");
+        QTest::addColumn<bool>("ignored"); // as by nohup
+        QTest::newRow("a second Ctrl-C") << QList<int>{SIGINT, SIGINT} << false;
+        QTest::newRow("SIGTERM twice") << QList<int>{SIGTERM, SIGTERM} << false;
+        QTest::newRow("end of the terminal") << QList<int>{SIGHUP} << false;
+        QTest::newRow("end of the terminal, ignored") << QList<int>{SIGHUP} << true;
+    }
+    void leavesNoUnfinishedFile() {
+        QFETCH(const QList<int>, signalsSent);
+        QFETCH(const bool, ignored);
+        const QTemporaryDir folder;
+        const QString file = folder.filePath("model.onnx"), made = folder.filePath("out.onnx");
+        writeFile(file.toStdString(), chain("Add", ignored ? 10'000 : 100'000, {"x"}).output("y", {4}).bytes());
+        const QString command = QString("%1 exec %2 export %3 --onnx %4").arg(ignored ? "trap '' HUP;" : "", TEST_CLI, file, made);
+        const auto entries = [&] { return QDir(folder.path()).entryList(QDir::Files | QDir::Hidden); };
+        ChildProcess process("sh", {"-c", command});
+        QTRY_VERIFY_WITH_TIMEOUT(entries().size() > 1 || !process.running(), 60'000);
+        QVERIFY2(process.running(), "it was done before anybody could stop it");
+        for (const int signal : signalsSent) {
+            process.interrupt(signal);
+            QTest::qWait(50); // two at once may count as one
+        }
+        const int status = process.wait();
+        QVERIFY2(status == (ignored ? 0 : 130), process.takeErrors() + ", status " + QByteArray::number(status));
+        QCOMPARE(entries(), ignored ? (QStringList{"model.onnx", "out.onnx"}) : QStringList{"model.onnx"});
+    }
 };
 
 QTEST_GUILESS_MAIN(TestCliInterrupt)
