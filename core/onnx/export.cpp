@@ -119,7 +119,7 @@ Result<std::string> writeFiles(const Graph& graph, const std::filesystem::path& 
     const std::filesystem::path& path = notThereYet ? target : resolved;
     std::optional<ExternalSink> sink;
     DataPlaces places;
-    if (weightBytes(graph) > options.inlineLimit) {
+    if (weightBytes(graph) > options.inlineLimit || repeatedBytes(graph) > options.repeatLimit) {
         TS_ASSIGN(places, placesOfData(path));
         sink.emplace(places.free.filename().string(), options.externalThreshold);
     }

@@ -16,6 +16,7 @@ Result<std::vector<std::byte>> exportOnnxBytes(const Graph& graph);
 
 struct ExportOptions {
     std::uint64_t inlineLimit = 1'900'000'000; // weights of more bytes go to the external data file NAME.data (or NAME.data-2 and so on: the first free name)
+    std::uint64_t repeatLimit = 64'000'000;    // and so do weights that share more bytes than that, which the file has once
     std::size_t externalThreshold = 1024;      // tensors of fewer bytes stay in the model all the same
 };
 

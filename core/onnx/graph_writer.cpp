@@ -2,6 +2,7 @@
 #include "core/onnx/graph_writer.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -196,17 +197,33 @@ Status writeScope(const Graph& graph, onnx::GraphProto& proto, ExternalSink* sin
 
 Status writeGraph(const Graph& graph, onnx::GraphProto& proto, ExternalSink* sink) { return writeScope(graph, proto, sink, nullptr); }
 
-std::uint64_t weightBytes(const Graph& graph) {
-    std::uint64_t bytes = 0;
-    for (const auto& value : graph.values())
-        bytes += value->constant.byteCount() + value->fallback.byteCount();
+static void visitWeights(const Graph& graph, const std::function<void(const Tensor&)>& visit) {
+    for (const auto& value : graph.values()) {
+        visit(value->constant);
+        visit(value->fallback);
+    }
     for (const auto& node : graph.nodes())
         for (const auto& [key, attribute] : node->attributes) {
             if (const auto* tensor = std::get_if<Tensor>(&attribute))
-                bytes += tensor->byteCount();
+                visit(*tensor);
             else if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute))
-                bytes += weightBytes(**body);
+                visitWeights(**body, visit);
         }
+}
+
+std::uint64_t weightBytes(const Graph& graph) {
+    std::uint64_t bytes = 0;
+    visitWeights(graph, [&](const Tensor& tensor) { bytes += tensor.byteCount(); });
+    return bytes;
+}
+
+std::uint64_t repeatedBytes(const Graph& graph) {
+    std::set<std::pair<const std::byte*, std::size_t>> seen;
+    std::uint64_t bytes = 0;
+    visitWeights(graph, [&](const Tensor& tensor) {
+        if (tensor.byteCount() > 0 && tensor.type() != DType::string && !seen.insert({tensor.bytes().data(), tensor.byteCount()}).second)
+            bytes += tensor.byteCount();
+    });
     return bytes;
 }
 

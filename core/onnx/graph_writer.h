@@ -16,5 +16,7 @@ Status writeGraph(const Graph& graph, onnx::GraphProto& proto, ExternalSink* sin
 
 // Bytes of all constants and tensor attributes, subgraphs included.
 std::uint64_t weightBytes(const Graph& graph);
+// Those of them that are in memory once and in a model without external data more often.
+std::uint64_t repeatedBytes(const Graph& graph);
 
 } // namespace tunesmith

@@ -253,10 +253,13 @@ Result<Tensor> TensorReader::readSparse(onnx::SparseTensorProto& proto, const st
 }
 
 std::uint64_t ExternalSink::add(const Tensor& tensor) {
+    const auto [known, added] = offsets_.try_emplace({tensor.bytes().data(), tensor.byteCount()});
+    if (!added)
+        return known->second;
     const std::uint64_t offset = (end_ + kDataAlignment - 1) / kDataAlignment * kDataAlignment;
     entries_.push_back({offset, tensor});
     end_ = offset + tensor.byteCount();
-    return offset;
+    return known->second = offset;
 }
 
 void writeTensorProto(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/result.h"
@@ -40,7 +42,7 @@ public:
     bool wants(const Tensor& tensor) const {
         return tensor.type() != DType::string && tensor.byteCount() >= threshold_;
     }
-    std::uint64_t add(const Tensor& tensor); // its offset in the file
+    std::uint64_t add(const Tensor& tensor); // its offset in the file; tensors that share their bytes share the place
     const std::string& location() const { return location_; }
     struct Entry {
         std::uint64_t offset;
@@ -53,6 +55,7 @@ private:
     std::size_t threshold_;
     std::uint64_t end_ = 0;
     std::vector<Entry> entries_;
+    std::map<std::pair<const std::byte*, std::size_t>, std::uint64_t> offsets_; // of entries_, which keep the bytes
 };
 
 void writeTensorProto(const Tensor& tensor, const std::string& name, onnx::TensorProto& proto,

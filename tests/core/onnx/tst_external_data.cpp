@@ -237,6 +237,32 @@ private slots:
         }
     }
 
+    // A small model may name the same bytes many times.
+    void sharedBytesAreWrittenOnce_data() {
+        QTest::addColumn<ExportOptions>("options");
+        QTest::newRow("large") << ExportOptions{.inlineLimit = 1000};
+        QTest::newRow("large for what it repeats") << ExportOptions{.repeatLimit = 1000};
+    }
+    void sharedBytesAreWrittenOnce() {
+        QFETCH(const ExportOptions, options);
+        auto model = externalModel("large.bin", {}, {}, 2048);
+        for (int i = 0; i < 100; ++i) {
+            auto& copy = *model.mutable_graph()->add_initializer();
+            copy = model.graph().initializer(0);
+            copy.set_name("copy" + std::to_string(i));
+            auto& sum = *model.mutable_graph()->add_node();
+            sum.set_op_type("Neg");
+            sum.add_input(copy.name());
+            sum.add_output("negative" + std::to_string(i));
+        }
+        const auto graph = load(model);
+        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().message.c_str());
+        QVERIFY(exportOnnx(*graph, home_ / "out.onnx", options).ok());
+        QCOMPARE(fs::file_size(home_ / "out.onnx.data"), std::uintmax_t(2048 * 2 * 4));
+        QVERIFY(fs::file_size(home_ / "out.onnx") < 20'000);
+        QCOMPARE(importOnnx(home_ / "out.onnx")->hash(), graph->hash());
+    }
+
     // Several models may read one file.
     void dataThatOthersReadIsKept_data() {
         QTest::addColumn<QString>("other"); // what reads it, too
