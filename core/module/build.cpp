@@ -108,7 +108,8 @@ private:
     }
 
     std::size_t constantBuffer(ValueId id, const Tensor& tensor, const Layout& layout, WeightTransform transform = WeightTransform::none) {
-        const auto key = std::pair(id, layout.text() + std::to_string(tensor.rank()) + "/" + std::to_string(static_cast<int>(transform)));
+        const std::string form = std::to_string(static_cast<int>(tensor.type())) + shapeText(tensor.shape()) + layout.text() + "/" + std::to_string(static_cast<int>(transform));
+        const auto key = std::pair(tensor.bytes().data(), tensor.byteCount() > 0 ? form : form + graph_.value(id).name); // of the graph, which keeps them; several constants may share them
         if (const auto found = constants_.find(key); found != constants_.end())
             return found->second;
         Tensor packed = packConstant(tensor, transform, layout);
@@ -476,7 +477,7 @@ private:
     std::map<ValueId, SubBuffer> slots_;
     std::map<ValueId, std::size_t> buffers_;
     std::map<std::pair<ValueId, std::string>, std::size_t> converted_; // by layout
-    std::map<std::pair<ValueId, std::string>, std::size_t> constants_;
+    std::map<std::pair<const std::byte*, std::string>, std::size_t> constants_;
     std::map<std::pair<const std::byte*, std::size_t>, std::size_t> nodeConstants_; // by bytes, which the graph keeps
     std::vector<Parent> parents_; // parallel to plan_.buffers
     std::vector<PendingKernel> pending_;

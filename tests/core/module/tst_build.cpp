@@ -168,6 +168,20 @@ class TestBuild : public QObject {
     Q_OBJECT
 
 private slots:
+    // A model may name the same bytes of a data file many times.
+    void sharedBytesArePlannedOnce() {
+        Net n;
+        const Tensor weight = Tensor::zeros(DType::f32, {64, 64});
+        ValueId x = n.builder.addInput("x", TensorType(DType::f32, Shape{64, 64}));
+        for (int i = 0; i < 4; ++i)
+            x = n.builder.add("Relu", {n.builder.add("Add", {x, n.builder.addConstant("w" + std::to_string(i), weight)})});
+        n.builder.setOutputs({x});
+        BuildOptions options;
+        options.target = take(hostTarget(1));
+        const ModulePlan plan = take(buildModule(take(prepareGraph(take(n.builder.build()))), options));
+        QCOMPARE(plan.constants.size(), std::size_t(1));
+        QCOMPARE(plan.weightBytes, std::int64_t(64 * 64 * 4));
+    }
     void plansComputeTheModel_data() {
         QTest::addColumn<int>("net");
         for (std::size_t i = 0; i < nets().size(); ++i)
