@@ -52,9 +52,11 @@ bool isWhole(const std::filesystem::path& file) {
 } // namespace
 
 Result<LoadedPlugin> loadPlugin(const std::filesystem::path& file) {
+    std::error_code failed;
+    if (const auto kind = std::filesystem::status(file, failed); std::filesystem::exists(kind) && !std::filesystem::is_regular_file(kind)) // a pipe would be waited for
+        return inputError("the plugin " + file.string() + " is no regular file; remove it");
     if (!isWhole(file))
         return inputError("the plugin " + file.string() + " is cut off; copy it again or remove it");
-    std::error_code failed;
     const std::filesystem::path whole = std::filesystem::absolute(file, failed); // else dlopen() would look for it elsewhere
     void* const library = ::dlopen(whole.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
+#include <sys/stat.h>
 
 #include "core/plugin/plugin_loader.h"
 #include "tests/take.h"
@@ -24,6 +26,17 @@ class PluginLoaderTest : public QObject {
     }
 
 private slots:
+    void whatIsNoFileIsNotOpened() { // a pipe would be waited for
+        const QTemporaryDir folder;
+        const std::string pipe = folder.filePath("pipe.so").toStdString();
+        QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
+        QVERIFY(QDir(folder.path()).mkdir("folder.so"));
+        for (const std::string& path : {pipe, folder.filePath("folder.so").toStdString()}) {
+            const auto loaded = loadPlugin(path);
+            QVERIFY(!loaded.ok());
+            QVERIFY2(loaded.error().message.find("is no regular file") != std::string::npos, loaded.error().message.c_str());
+        }
+    }
     void cleanup() { qunsetenv("TUNESMITH_PLUGINS"); }
 
     void loadsHello() {
