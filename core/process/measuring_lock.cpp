@@ -4,12 +4,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <mutex>
 #include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
+
+#include "core/base/log.h"
 
 namespace tunesmith {
 namespace {
@@ -18,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 // Only the head of the queue looks often: waiting must not disturb the measurement that it waits for.
 constexpr std::chrono::milliseconds kHeadTick{5};
 constexpr std::chrono::milliseconds kQueueTick{20};
+
+constexpr const char *kKey = "tunesmith-measuring.lock", *kQueue = "tunesmith-measuring.queue";
 
 Error lockError(const std::filesystem::path& path, int error) {
     return ioError("cannot take the measuring lock " + path.string() + ": " + std::strerror(error));
@@ -82,8 +87,28 @@ std::string readHolder(int fd) {
     return "process " + std::to_string(std::atol(text));
 }
 
+// Says once for each holder that it is waited for: who sees nothing happen wants to know why.
+class Remark {
+public:
+    void afterASecond(const LockFile& holder) {
+        if (said_ || Clock::now() - begun_ < std::chrono::seconds(1))
+            return;
+        said_ = true;
+        static std::mutex mutex;
+        static std::string last; // who was named before; measurements wait one after the other
+        const std::string name = readHolder(holder.fd());
+        const std::lock_guard guard(mutex);
+        if (name != std::exchange(last, name))
+            logMessage(LogLevel::warning, name + " is measuring, and two measurements disturb each other; waiting for it");
+    }
+
+private:
+    const Clock::time_point begun_ = Clock::now();
+    bool said_ = false;
+};
+
 Status waitLock(const LockFile& file, const std::filesystem::path& path, std::chrono::milliseconds tick,
-                const StopToken& stop, Clock::time_point deadline, const LockFile& holder) {
+                const StopToken& stop, Clock::time_point deadline, const LockFile& holder, Remark& remark) {
     for (;;) {
         const int error = file.tryLock();
         if (error == 0)
@@ -94,6 +119,7 @@ Status waitLock(const LockFile& file, const std::filesystem::path& path, std::ch
             return cancelledError();
         if (Clock::now() >= deadline)
             return timeoutError(readHolder(holder.fd()) + " keeps measuring; wait for it or stop it");
+        remark.afterASecond(holder);
         std::this_thread::sleep_for(tick);
     }
 }
@@ -120,13 +146,16 @@ Result<MeasuringLock> MeasuringLock::open() {
 Result<MeasuringLock> MeasuringLock::openIn(const std::filesystem::path& folder) {
     if (!isOwnFolder(folder))
         return ioError(folder.string() + " is not a folder in which this user can write");
+    for (const char* name : {kKey, kQueue}) // who begins hears at once that nothing can be measured
+        if (const LockFile file(folder / name); file.fd() < 0)
+            return lockError(folder / name, errno);
     return MeasuringLock(folder);
 }
 
 Result<MeasuringKey> MeasuringLock::acquire(const StopToken& stop,
                                             std::optional<Clock::duration> timeout) const {
-    const auto path = folder_ / "tunesmith-measuring.lock";
-    const auto queuePath = folder_ / "tunesmith-measuring.queue";
+    const auto path = folder_ / kKey;
+    const auto queuePath = folder_ / kQueue;
     const Clock::time_point deadline = timeout ? Clock::now() + *timeout : Clock::time_point::max();
     LockFile file(path);
     if (file.fd() < 0)
@@ -136,8 +165,9 @@ Result<MeasuringKey> MeasuringLock::acquire(const StopToken& stop,
         return lockError(queuePath, errno);
     if (stop.stopRequested())
         return cancelledError();
-    TS_TRY(waitLock(queue, queuePath, kQueueTick, stop, deadline, file));
-    TS_TRY(waitLock(file, path, kHeadTick, stop, deadline, file));
+    Remark remark;
+    TS_TRY(waitLock(queue, queuePath, kQueueTick, stop, deadline, file, remark));
+    TS_TRY(waitLock(file, path, kHeadTick, stop, deadline, file, remark));
     writeHolder(file.fd());
     return MeasuringKey(file.release());
 }

@@ -81,7 +81,7 @@ CallReport KernelWorkers::measure(Message request, double limit, const StopToken
             return report;
     const auto key = lock_.acquire(stop);
     if (!key.ok())
-        return notMeasured(key.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::refused, key.error());
+        return notMeasured(key.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::notStarted, key.error());
     CallReport report = profiler_->exchange(request, seconds(limit), stop);
     if (report.replied())
         probeMs_ = report.reply.body.value("probe_ms", probeMs_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/process/measuring_lock.h"
+#include "core/base/log.h"
 #include "process_testing.h"
+#include <QScopeGuard>
 #include <QTemporaryDir>
 #include <atomic>
 #include <csignal>
@@ -140,6 +142,38 @@ private slots:
     void badFolder() {
         QVERIFY(!MeasuringLock::openIn("/nowhere").ok());
         QVERIFY(!MeasuringLock::openIn("/etc/passwd").ok());
+    }
+
+    void badFile_data() {
+        QTest::addColumn<QString>("name");
+        for (const char* name : {"tunesmith-measuring.lock", "tunesmith-measuring.queue"})
+            QTest::newRow(name) << name;
+    }
+    void badFile() { // is said when something begins that will measure, not at each measurement
+        QFETCH(QString, name);
+        QVERIFY(QFile::link("/nowhere/else", folder_->filePath(name)));
+        const auto opened = MeasuringLock::openIn(folder());
+        QVERIFY(!opened.ok());
+        QVERIFY2(opened.error().message.find("cannot take the measuring lock " + folder() + "/" + name.toStdString()) != std::string::npos, opened.error().message.c_str());
+    }
+
+    void whoWaitsSaysSoOnce() {
+        auto worker = WorkerClient::start(testWorker());
+        QVERIFY(worker.ok());
+        QVERIFY((*worker)->call(request("hold-lock", {{"folder", folder()}}), 20s).ok());
+        QStringList told;
+        std::mutex mutex;
+        setLogSink([&](LogLevel, const std::string& text) {
+            const std::lock_guard guard(mutex);
+            told << QString::fromStdString(text);
+        });
+        const auto silence = qScopeGuard([] { setLogSink({}); });
+        QVERIFY(!lock().acquire({}, 200ms).ok());
+        QVERIFY(told.isEmpty()); // not for a moment
+        for (int i = 0; i < 2; ++i)
+            QVERIFY(!lock().acquire({}, 1500ms).ok());
+        QCOMPARE(told.size(), 1);
+        QVERIFY2(told[0].startsWith("process " + QString::number((*worker)->pid())), qPrintable(told[0]));
     }
 };
 
