@@ -98,4 +98,9 @@ std::string printableLines(std::string_view text) {
     return cleaned(text, true);
 }
 
+std::string shortened(std::string_view text) {
+    constexpr std::size_t kShown = 80; // bytes
+    return text.size() <= kShown ? printable(text) : printable(text.substr(0, kShown)) + "... (" + std::to_string(text.size()) + " bytes)";
+}
+
 } // namespace tunesmith

@@ -13,4 +13,7 @@ std::string printableLines(std::string_view text); // ends of lines and tabs sta
 // At most 500 bytes of it, for a message: text from elsewhere may be of any length. UTF-8 stays UTF-8.
 std::string shortened(std::string_view text);
 
+// For a message: the start of a text that may be of any length, printable.
+std::string shortened(std::string_view text);
+
 } // namespace tunesmith

@@ -7,6 +7,8 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/log.h"
+
 namespace tunesmith {
 namespace {
 
@@ -43,9 +45,14 @@ Result<std::optional<KnownBest>> bestConfig(const Store& store, const std::strin
             TS_ASSIGN(auto record, store.bestRecord(workload, key, measuredOn));
             if (!record)
                 continue;
-            TS_ASSIGN(Config config, Config::parse(record->trial.effective.value_or(record->trial.config)));
+            auto config = Config::parse(record->trial.effective.value_or(record->trial.config));
+            if (!config.ok()) {
+                logMessage(LogLevel::warning, "the record of '" + record->workload.name + "' in " + store.path() + " (trial " +
+                                                  std::to_string(record->trial.id.value()) + ") is left out: " + config.error().message);
+                continue;
+            }
             const double ms = record->trial.p5Ms.value_or(0);
-            return std::optional(KnownBest{std::move(config), SpaceKind::tunesmith, ms, std::move(*record)});
+            return std::optional(KnownBest{std::move(*config), SpaceKind::tunesmith, ms, std::move(*record)});
         }
     return std::optional<KnownBest>();
 }

@@ -103,8 +103,12 @@ struct StoredRun {
     TuneOptions options;
     Target target;
     std::vector<TuneTask> tasks;
-    std::map<std::string, std::vector<Config>> starts;
+    std::map<std::string, std::vector<std::string>> starts; // as they stand there
 };
+
+Error unreadable(RunId id, const std::string& why = {}) {
+    return inputError("run " + std::to_string(id.value()) + " has no options that can be read" + (why.empty() ? "" : " (" + why + ")") + "; start a new run");
+}
 
 Result<StoredRun> readRun(const Store& store, RunId id, const TuneOptions& now) {
     TS_ASSIGN(const RunRow row, store.run(id));
@@ -125,12 +129,9 @@ Result<StoredRun> readRun(const Store& store, RunId id, const TuneOptions& now) 
             stored.options.seconds = takeOptional<double>(json, "seconds");
         TS_ASSIGN(stored.target, targetFromJson(json));
         for (const auto& [key, texts] : json.at("starts").items())
-            for (const auto& text : texts) {
-                TS_ASSIGN(Config config, Config::parse(text.get<std::string>()));
-                stored.starts[key].push_back(std::move(config));
-            }
+            stored.starts[key] = texts.get<std::vector<std::string>>();
     } catch (const nlohmann::json::exception&) {
-        return inputError("run " + std::to_string(id.value()) + " has no options that can be read; start a new run");
+        return unreadable(id);
     }
     TS_ASSIGN(const auto summaries, store.runWorkloads(id));
     for (const auto& summary : summaries) {
@@ -168,6 +169,17 @@ Status checkMachine(Store& store, RunId run, const Target& target, const Machine
     if (row.target == here)
         return {};
     return inputError("run " + std::to_string(run.value()) + " was measured on another machine than this one (" + machine.cpu + ", " + std::to_string(machine.cores) + " cores); resume it there, or start a new run");
+}
+
+Result<std::vector<Config>> startsOf(const std::vector<std::string>& texts, const ScheduleProblem& problem, RunId run) {
+    std::vector<Config> starts;
+    for (const std::string& text : texts) {
+        auto config = parseConfig(text, problem.space());
+        if (!config.ok())
+            return unreadable(run, config.error().message);
+        starts.push_back(std::move(*config));
+    }
+    return starts;
 }
 
 // Was this workload brought to its end in an earlier part of the run?
@@ -218,18 +230,23 @@ Result<TuneResult> Tuner::run(const std::vector<TuneTask>& tasks, const Target& 
 
 Result<TuneResult> Tuner::resume(RunId run, const TuneOptions& options, const StopToken& stop) {
     TS_ASSIGN(StoredRun stored, readRun(store_, run, options));
+    if (const Status usable = checkOptions(stored.tasks, stored.options); !usable.ok())
+        return unreadable(run, usable.error().message);
     TS_ASSIGN(stored.options.executor, executorOf(options));
     TS_ASSIGN(Problems problems, makeProblems(stored.tasks, stored.target, *stored.options.executor));
     TS_ASSIGN(const MachineRow machine, stored.options.executor->machine());
     TS_TRY(checkMachine(store_, run, stored.target, machine));
     TS_ASSIGN(const auto summaries, store_.runWorkloads(run));
+    std::vector<std::vector<Config>> starts(problems.size());
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+        TS_ASSIGN(starts[i], startsOf(stored.starts[stored.tasks[i].workload.key], *problems[i], run));
+    }
     TS_TRY(store_.resumeRun(run));
     TunerLoop loop(store_, observer_, run, stored.options, stored.target, machine, stop);
     for (std::size_t i = 0; i < problems.size(); ++i) {
         const std::string key = stored.tasks[i].workload.key;
         TS_ASSIGN(auto search, WorkloadSearch::make(std::move(problems[i]),
-                                                    {stored.tasks[i], static_cast<std::size_t>(summaries[i].plan.budget),
-                                                     stored.starts[key]},
+                                                    {stored.tasks[i], static_cast<std::size_t>(summaries[i].plan.budget), std::move(starts[i])},
                                                     stored.options, stop));
         TS_ASSIGN(const auto rows, trialsOf(store_, run, key));
         TS_TRY(search->takeOver(rows));

@@ -262,7 +262,7 @@ Status TunerLane::holdFinal(WorkloadSearch& search) {
     trial.message = "chosen by measuring in turns with the untuned schedule and others";
     TrialRow row = rowFromTrial(trial, context_.run, search.key(), search.problem().featureVersion());
     row.batch = search.batches();
-    row.index = static_cast<std::int64_t>(search.trials());
+    row.index = search.takeFinalNumber();
     row.isFinal = true;
     TS_ASSIGN([[maybe_unused]] const TrialId id, context_.store.addTrial(row));
     context_.tellTrial(search, trial, [&] {

@@ -41,11 +41,9 @@ std::optional<double> finalDefaultMs(const Trial& trial) {
 
 Status WorkloadSearch::takeOver(const std::vector<TrialRow>& rows) {
     StoredTrail trail;
-    for (const TrialRow& row : rows) {
-        Trial trial = trialFromRow(row);
-        numbers_.take(row.index);
+    for (auto& [trial, isFinal] : knownTrials(rows, *space_, numbers_)) {
         remember(trial, nullptr);
-        if (row.isFinal)
+        if (isFinal)
             settle({trial.effective, trial.samples, finalDefaultMs(trial)});
         else
             trail.trials.push_back(std::move(trial));

@@ -56,6 +56,7 @@ public:
     std::size_t failed() const { return failed_; }
     std::size_t storedTrials() const { return stored_; } // of an earlier part of the run, without finals
     std::size_t proposals() const { return numbers_.proposals(); }
+    std::int64_t takeFinalNumber() { return numbers_.takeFree(static_cast<std::int64_t>(trials_)); }
     std::int64_t batches() const { return batches_; }
     std::optional<double> bestMs() const { return bestMs_; }
     std::optional<double> deliveredMs() const { return session_->bestCost(); } // the best of the batches that were delivered

@@ -133,14 +133,12 @@ void ModelGuidedStrategy::seedChains() {
 
 void ModelGuidedStrategy::observe(std::span<const Trial> trials) {
     for (const Trial& trial : trials) {
+        if (!space_.validate(trial.asked).ok())
+            continue; // of another space
         predictions_.erase(space_.hash(trial.asked));
         if (!trial.informative())
             continue;
-        unseen_.mark(trial.asked);
-        const Config& built =
-            trial.ok() && space_.validate(trial.effective).ok() ? trial.effective : trial.asked;
-        unseen_.mark(built);
-        remember(built, trial.ok() ? std::optional(options_.cost(trial)) : std::nullopt);
+        remember(*unseen_.learn(trial), trial.ok() ? std::optional(options_.cost(trial)) : std::nullopt);
     }
     fitIfDue();
 }
@@ -219,13 +217,13 @@ Status ModelGuidedStrategy::restoreState(std::string_view state) {
         std::vector<std::optional<double>> costs;
         std::vector<ScoredConfig> plan;
         for (const auto& row : json.at("rows")) {
-            configs.push_back(configFromState(row.at(0)));
+            configs.push_back(configFromState(row.at(0), space_));
             costs.push_back(row.at(1).is_null() ? std::nullopt : std::optional(row.at(1).get<double>()));
         }
         for (const auto& chain : json.at("chains"))
-            chains.push_back(configFromState(chain));
+            chains.push_back(configFromState(chain, space_));
         for (const auto& item : json.at("plan")) {
-            Config config = configFromState(item.at(0));
+            Config config = configFromState(item.at(0), space_);
             const std::uint64_t hash = space_.hash(config);
             plan.push_back({std::move(config), hash, item.at(1).get<float>()});
         }
@@ -235,12 +233,14 @@ Status ModelGuidedStrategy::restoreState(std::string_view state) {
         const auto fits = json.at("fits").get<std::size_t>();
         const auto predictions = json.at("predictions").get<std::vector<std::pair<std::uint64_t, float>>>();
         const bool stale = json.at("plan_stale").get<bool>(), dry = json.at("plan_dry").get<bool>();
+        if (fittedRows > configs.size())
+            throw nlohmann::json::other_error::create(501, "it was fitted to more trials than it has", &json);
         // Nothing below throws: a broken state leaves the strategy as it was.
         configs_ = std::move(configs);
         costs_ = std::move(costs);
         features_ = space_.features(configs_);
         if (fits > 0)
-            fit(std::min(fittedRows, configs_.size()));
+            fit(fittedRows);
         fittedRows_ = fittedRows;
         fits_ = fits;
         chains_ = std::move(chains);

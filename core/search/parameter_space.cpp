@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/printable.h"
+
 namespace tunesmith {
 namespace {
 
@@ -167,7 +169,7 @@ Status ParameterSpace::validate(const Config& config) const {
         fits = config.choices[i] >= 0 && static_cast<std::uint64_t>(config.choices[i]) < radices_[i];
     if (fits)
         return {};
-    return inputError("config \"" + config.text() + "\" does not fit space " + name_ + ", which has " + std::to_string(radices_.size()) + " choices");
+    return inputError("config \"" + shortened(config.text()) + "\" does not fit space " + name_ + ", which has " + std::to_string(radices_.size()) + " choices");
 }
 
 Config ParameterSpace::decode(std::uint64_t index) const {

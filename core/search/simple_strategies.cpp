@@ -21,7 +21,7 @@ std::vector<Config> RandomStrategy::propose(std::size_t count) {
 void RandomStrategy::observe(std::span<const Trial> trials) {
     for (const Trial& trial : trials)
         if (trial.informative())
-            unseen_.mark(trial.asked);
+            unseen_.learn(trial);
 }
 
 std::string RandomStrategy::saveState() const {
@@ -60,7 +60,7 @@ std::vector<Config> GridStrategy::propose(std::size_t count) {
 void GridStrategy::observe(std::span<const Trial> trials) {
     for (const Trial& trial : trials)
         if (trial.informative())
-            unseen_.mark(trial.asked);
+            unseen_.learn(trial);
 }
 
 std::string GridStrategy::saveState() const {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -74,5 +75,12 @@ public:
     virtual const CrossoverSpace* crossover() const { return nullptr; }
     virtual const ChoiceSpace* choices() const { return nullptr; }
 };
+
+// A config out of a store or a saved state, which may be of another space or no config at all: all else here takes only its own.
+inline Result<Config> parseConfig(std::string_view text, const Space& space) {
+    TS_ASSIGN(Config config, Config::parse(text));
+    TS_TRY(space.validate(config));
+    return config;
+}
 
 } // namespace tunesmith

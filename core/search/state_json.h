@@ -6,7 +6,7 @@
 
 #include "core/base/json_text.h"
 #include "core/base/result.h"
-#include "core/search/config.h"
+#include "core/search/space.h"
 
 namespace tunesmith {
 
@@ -22,8 +22,9 @@ template <class Read> Status readState(const std::string& strategy, std::string_
     }
 }
 
-inline Config configFromState(const nlohmann::json& json) {
-    Result<Config> config = Config::parse(json.get<std::string>());
+// Throws unless it is of the space.
+inline Config configFromState(const nlohmann::json& json, const Space& space) {
+    Result<Config> config = parseConfig(json.get<std::string>(), space);
     if (!config.ok())
         throw nlohmann::json::other_error::create(501, config.error().message, &json);
     return std::move(config).value();

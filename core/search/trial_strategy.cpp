@@ -36,6 +36,8 @@ std::vector<Config> TrialStrategy::propose(std::size_t count) {
 
 void TrialStrategy::observe(std::span<const Trial> trials) {
     for (const Trial& trial : trials) {
+        if (!space_.validate(trial.asked).ok())
+            continue; // of another space
         Outcome outcome;
         outcome.asked = space_.hash(trial.asked);
         underWay_.erase(outcome.asked);
@@ -46,11 +48,7 @@ void TrialStrategy::observe(std::span<const Trial> trials) {
 }
 
 void TrialStrategy::learn(const Trial& trial, Outcome& outcome) {
-    unseen_.mark(trial.asked);
-    const Config& built = trial.ok() && space_.validate(trial.effective).ok() ? trial.effective : trial.asked;
-    if (!space_.validate(built).ok())
-        return; // of another space
-    unseen_.mark(built);
+    const Config& built = *unseen_.learn(trial);
     std::optional<double> cost = trial.ok() ? std::optional(cost_(trial)) : std::nullopt;
     if (cost && !std::isfinite(*cost))
         cost.reset();
@@ -66,9 +64,7 @@ nlohmann::json TrialStrategy::jsonOf(const MeasuredConfig& known) {
 
 MeasuredConfig TrialStrategy::measuredFrom(const nlohmann::json& json) const {
     MeasuredConfig out;
-    out.config = configFromState(json.at(0));
-    if (const Status valid = space_.validate(out.config); !valid.ok())
-        throw nlohmann::json::other_error::create(501, valid.error().message, &json);
+    out.config = configFromState(json.at(0), space_);
     out.hash = space_.hash(out.config);
     if (!json.at(1).is_null())
         out.cost = json.at(1).get<double>();

@@ -34,6 +34,15 @@ std::optional<Config> Unseen::drawFromRest(Rng& rng) {
     return config;
 }
 
+const Config* Unseen::learn(const Trial& trial) {
+    if (!space_.validate(trial.asked).ok())
+        return nullptr;
+    mark(trial.asked);
+    const Config& built = trial.ok() && space_.validate(trial.effective).ok() ? trial.effective : trial.asked;
+    mark(built);
+    return &built;
+}
+
 std::optional<Config> Unseen::nextStartingPoint() {
     for (const Config& config : space_.startingPoints())
         if (mark(config))

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/search/space.h"
+#include "core/search/trial.h"
 
 namespace tunesmith {
 
@@ -19,6 +20,8 @@ public:
     bool mark(const Config& config) {
         return seen_.insert(space_.hash(config)).second;
     } // true when it was new
+    // Marks what a trial has tried. What was built; null: the trial is of another space.
+    const Config* learn(const Trial& trial);
     std::size_t count() const { return seen_.size(); }
 
     std::optional<Config> draw(Rng& rng); // uniform over the unseen ones where there is an index; marks it

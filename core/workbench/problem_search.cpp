@@ -61,11 +61,9 @@ Result<std::unique_ptr<ProblemSearch>> ProblemSearch::make(Problem& problem, Sto
 
 Status ProblemSearch::takeOver(const std::vector<TrialRow>& rows) {
     StoredTrail trail;
-    for (const TrialRow& row : rows) {
-        Trial trial = trialFromRow(row);
-        numbers_.take(row.index);
+    for (auto& [trial, isFinal] : knownTrials(rows, problem_.space(), numbers_)) {
         remember(trial, nullptr);
-        if (row.isFinal)
+        if (isFinal)
             settle(trial);
         else
             trail.trials.push_back(std::move(trial));
@@ -319,7 +317,7 @@ Status ProblemSearch::keepFinal(const Config& winner, const std::vector<float>& 
     trial.message = std::move(verdict);
     TrialRow row = rowFromTrial(trial, run_, workload_, problem_.featureVersion());
     row.batch = batches_;
-    row.index = trials_;
+    row.index = numbers_.takeFree(trials_);
     row.isFinal = true;
     TS_ASSIGN([[maybe_unused]] const TrialId id, store_.addTrial(row));
     remember(trial, nullptr);

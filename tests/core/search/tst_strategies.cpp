@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QRegularExpression>
 #include <QTest>
 #include <set>
 
 #include "core/search/strategy_table.h"
+#include "core/search/union_space.h"
 #include "tests/core/search/toy_search.h"
 
 using namespace tunesmith;
@@ -46,6 +48,21 @@ std::set<std::string> texts(const std::vector<Config>& configs) {
     for (const Config& config : configs)
         out.insert(config.text());
     return out;
+}
+
+// The configs that a state names, as its JSON has them: quoted.
+std::set<std::string> knownIn(const std::string& state) {
+    static const QRegularExpression config("\"\\d+(,\\d+)+\"");
+    std::set<std::string> out;
+    for (auto found = config.globalMatch(QString::fromStdString(state)); found.hasNext();)
+        out.insert(found.next().captured().toStdString());
+    return out;
+}
+
+// Two spaces side by side: the first number says which.
+UnionSpace unionSpace() {
+    const auto part = [](KnobSpace space) { return std::make_shared<const KnobSpace>(std::move(space)); };
+    return UnionSpace::make({part(toy::smallSpace()), part(toy::filteredSpace())}).value();
 }
 
 Trial smallTrial(const Config& config) {
@@ -214,6 +231,9 @@ private slots:
             stranger->observe(trials);
             states.push_back(stranger->saveState());
         }
+        for (const std::string& config : knownIn(before)) // each config of its own, one after the other
+            for (const char* foreign : {"\"3\"", "\"99,0,0,0\"", "\"\"", "\"-1,-1,-1,-1\""})
+                states.push_back(QString::fromStdString(before).replace(QString::fromStdString(config), foreign).toStdString());
         for (const std::string& state : states) {
             const Status restored = strategy->restoreState(state);
             QVERIFY2(!restored.ok(), state.substr(0, 60).c_str());
@@ -399,21 +419,30 @@ private slots:
             QVERIFY(make(entry, space, 1)->restoreState(state).ok());
         }
     }
-    void trialsOfAnotherSpaceDoNoHarm_data() { addStrategies(learnsWithoutModel); }
+    void trialsOfAnotherSpaceDoNoHarm_data() { addStrategies(); }
     void trialsOfAnotherSpaceDoNoHarm() {
         QFETCH(StrategyEntry, entry);
-        const KnobSpace space = toy::convSpace();
-        const auto strategy = make(entry, space, 2);
-        std::vector<Trial> strangers;
-        for (const char* text : {"1,1,1", "99,0,0,0", "", "0,0,0,-1"}) {
-            strangers.push_back(toy::okTrial({{"time", 1e-9, "s"}}));
-            strangers.back().asked = strangers.back().effective = Config::parse(text).value();
+        const KnobSpace conv = toy::convSpace();
+        const UnionSpace joined = unionSpace();
+        for (const Space* space : {static_cast<const Space*>(&conv), static_cast<const Space*>(&joined)}) {
+            const auto strategy = make(entry, *space, 2);
+            std::vector<Trial> strangers;
+            for (const char* text : {"1,1,1", "99,0,0,0", "", "0,0,0,-1", "-1", "7,0,0,0,0,0,0,0"}) {
+                strangers.push_back(toy::okTrial({{"time", 1e-9, "s"}}));
+                strangers.back().asked = strangers.back().effective = Config::parse(text).value();
+            }
+            strategy->observe(strangers);
+            const Evaluate evaluate = [](std::span<const Config> configs) -> Result<std::vector<Trial>> {
+                std::vector<Trial> trials;
+                for (const Config& config : configs)
+                    trials.push_back(smallTrial(config));
+                return trials;
+            };
+            const SearchResult result = runSearch(*space, *strategy, evaluate, budget(200));
+            QCOMPARE(result.trials.size(), std::size_t{200});
+            for (const Trial& trial : result.trials)
+                QVERIFY(space->validate(trial.asked).ok());
         }
-        strategy->observe(strangers);
-        const SearchResult result = runSearch(space, *strategy, convEvaluate(space), budget(200));
-        QCOMPARE(result.trials.size(), std::size_t{200});
-        for (const Trial& trial : result.trials)
-            QVERIFY(space.validate(trial.asked).ok());
     }
     void treeWithoutIndex_data() {
         addStrategies([](const StrategyEntry& entry) { return canSearch(entry, toy::InliningSpace()); });
