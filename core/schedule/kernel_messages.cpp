@@ -99,8 +99,8 @@ Result<Target> targetFromJson(const nlohmann::json& body) {
     TS_ASSIGN(target.isa, isaFromName(body.value("isa", std::string())));
     target.tuneCpu = body.value("cpu", std::string());
     target.threads = wholeNumber(body, "threads", 1);
-    if (target.threads < 1)
-        return inputError("a target needs at least one thread");
+    if (target.threads < 1 || target.threads > kMostTargetThreads)
+        return inputError("a target has 1 to " + std::to_string(kMostTargetThreads) + " threads, not " + std::to_string(target.threads));
     return target;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/json_text.h"
 #include "core/measure/machine.h"
+#include "core/schedule/kernel_messages.h"
 #include "core/search/strategy_table.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/remote_device.h"
@@ -18,6 +19,7 @@ namespace tunesmith {
 namespace {
 
 constexpr std::int64_t kDefaultTrialsPerWorkload = 64;
+constexpr std::size_t kMostLegs = 2; // one thread, then all cores
 
 // What a run that is resumed was asked for, also for the legs after it.
 struct AskedBefore {
@@ -32,18 +34,27 @@ template <class T> std::optional<T> numberAt(const nlohmann::json& json, const c
     return json.contains(key) && json[key].is_number() ? std::optional(json[key].get<T>()) : std::nullopt;
 }
 
-AskedBefore askedBefore(const RunRow& row) {
+// A store may come from anybody.
+Status checkLegs(const std::vector<int>& threads, RunId run) {
+    const auto possible = [](int count) { return count >= 1 && count <= kMostTargetThreads; };
+    if (threads.size() <= kMostLegs && std::ranges::all_of(threads, possible))
+        return {};
+    return inputError("run " + std::to_string(run.value()) + " asks for other thread counts than a tuning has, which are at most " + std::to_string(kMostLegs) +
+                      " of up to " + std::to_string(kMostTargetThreads) + " threads; start a new run");
+}
+
+Result<AskedBefore> askedBefore(const RunRow& row) {
     AskedBefore asked{{}, {}, row.strategy, row.seed, optionsOf(row).space};
     const auto json = parseJson<nlohmann::json>(row.options);
-    asked.threads.push_back(std::max(1, numberAt<int>(json, "threads").value_or(1)));
+    asked.threads.push_back(numberAt<int>(json, "threads").value_or(1));
     asked.budget.trialsPerWorkload = numberAt<std::int64_t>(json, "trials_per_workload");
     asked.budget.trials = numberAt<std::int64_t>(json, "trials");
     asked.budget.seconds = numberAt<double>(json, "seconds");
     asked.budget.targetMs = numberAt<double>(json, "target_ms");
     if (json.contains("followed_by") && json["followed_by"].is_array())
         for (const auto& threads : json["followed_by"])
-            if (threads.is_number_integer() && threads.get<int>() > 0)
-                asked.threads.push_back(threads.get<int>());
+            asked.threads.push_back(threads.is_number_integer() ? threads.get<int>() : 0);
+    TS_TRY(checkLegs(asked.threads, row.id));
     return asked;
 }
 
@@ -145,7 +156,7 @@ private:
     Status planResumed() {
         TS_ASSIGN(const RunRow row, store_->run(RunId(*request_.resume)));
         TS_TRY(checkModel(row));
-        const AskedBefore asked = askedBefore(row);
+        TS_ASSIGN(const AskedBefore asked, askedBefore(row));
         budget_.seconds = request_.budget.seconds;
         TuneLegPlan plan;
         plan.budget = asked.budget;

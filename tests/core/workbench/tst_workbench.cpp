@@ -3,6 +3,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/graph/graph_builder.h"
@@ -327,6 +328,45 @@ private slots:
             QCOMPARE(run.state, std::string("COMPLETED"));
     }
 
+    void storedThreadCountsHaveBounds_data() {
+        QTest::addColumn<QString>("options");
+        std::string many = "[2";
+        for (int i = 0; i < 60'000; ++i)
+            many += ",2";
+        const auto row = [](const char* name, const std::string& options) { QTest::newRow(name) << QString::fromStdString(options); };
+        row("many legs", R"({"followed_by":)" + many + "]}");
+        row("too many threads after it", R"({"followed_by":[100000]})");
+        row("no threads after it", R"({"followed_by":[0]})");
+        row("too many threads", R"({"threads":100000})");
+        row("no threads", R"({"threads":0})");
+    }
+    void storedThreadCountsHaveBounds() {
+        QFETCH(QString, options);
+        const QTemporaryDir folder;
+        const auto model = openModel("mlp");
+        Recorder recorder(2);
+        TuneRequest tuning = request(folder, recorder, 2);
+        QVERIFY(tuneModel(*model, tuning).ok());
+        tuning.resume = [&] {
+            const auto store = Store::open(tuning.store).value();
+            const auto first = store->runs()->front();
+            RunRow row = *store->run(first.id);
+            auto json = nlohmann::json::parse(row.options);
+            json.update(nlohmann::json::parse(options.toStdString()));
+            row.options = json.dump();
+            std::vector<RunWorkloadRow> plan;
+            for (const auto& summary : *store->runWorkloads(first.id))
+                plan.push_back(summary.plan);
+            return store->beginRun(row, plan)->value();
+        }();
+        Recorder again;
+        tuning.listener = &again;
+        const auto resumed = tuneModel(*model, tuning);
+        QVERIFY(!resumed.ok());
+        const std::string& said = resumed.error().message;
+        QVERIFY2(said.find("run " + std::to_string(*tuning.resume)) != std::string::npos && said.find("start a new run") != std::string::npos, said.c_str());
+        QVERIFY(again.legs.empty());
+    }
     void resumingGoesOnWithTheOtherThreadCounts() {
         if (coreCount() < 2)
             QSKIP("this machine has one core");
