@@ -8,6 +8,7 @@
 #include "core/base/atomic_file.h"
 #include "core/base/hash.h"
 #include "core/base/json_text.h"
+#include "core/base/text_file.h"
 #include "core/process/json_number.h"
 #include "core/runtime/content_hash.h"
 
@@ -43,14 +44,7 @@ json describeSteps(const ModulePlan& plan) {
     return list;
 }
 
-Result<std::string> readText(const fs::path& path) {
-    TS_ASSIGN(InputFile file, InputFile::open(path));
-    if (file.size() > kLargestDescription)
-        return inputError(path.string() + " is too large for a description of a module");
-    std::string text(file.size(), '\0');
-    TS_TRY(file.read(std::as_writable_bytes(std::span(text))));
-    return text;
-}
+Result<std::string> readDescription(const fs::path& path) { return readText(path, kLargestDescription, "a description of a module"); }
 
 std::vector<ModuleTensor> parseTensors(const json& list) {
     std::vector<ModuleTensor> tensors;
@@ -235,7 +229,7 @@ json describePlan(const ModulePlan& plan, const std::string& prefix) {
 
 bool isModuleFolder(const fs::path& folder) {
     std::error_code error;
-    return fs::is_regular_file(folder / kDescription, error);
+    return fs::exists(folder / kDescription, error); // what is no file is refused by name when it is read
 }
 
 OwnFiles listedFiles(const json& document) {
@@ -247,7 +241,7 @@ OwnFiles listedFiles(const json& document) {
 }
 
 std::optional<OwnFiles> ownModuleFiles(const fs::path& folder) {
-    const auto text = readText(folder / kDescription);
+    const auto text = readDescription(folder / kDescription);
     const json document = text.ok() ? parseJson<json>(*text) : json();
     if (!document.is_object() || !document.contains("tunesmith_module"))
         return std::nullopt;
@@ -273,7 +267,7 @@ Result<ModuleInfo> readModuleInfo(const fs::path& folder) {
     std::error_code error;
     if (!fs::exists(description, error))
         return inputError(folder.string() + " is no exported module: it has no module.json");
-    TS_ASSIGN(const std::string text, readText(description));
+    TS_ASSIGN(const std::string text, readDescription(description));
     try {
         if (jsonNestsTooDeep(text))
             return inputError(description.string() + " is damaged (it nests too deep); export the module again");

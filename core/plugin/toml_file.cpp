@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/atomic_file.h"
+#include "core/base/text_file.h"
 
 namespace tunesmith {
 namespace {
@@ -53,11 +53,7 @@ Result<toml::table> readTomlFile(const std::filesystem::path& file) {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(file, failed))
         return unreadable(failed ? failed.message() : "it is no file");
-    TS_ASSIGN(InputFile source, InputFile::open(file));
-    if (source.size() > kMostBytes)
-        return inputError(file.string() + " is too large (more than 1 MiB)");
-    std::string text(source.size(), '\0');
-    TS_TRY(source.read(std::as_writable_bytes(std::span(text))));
+    TS_ASSIGN(const std::string text, readText(file, kMostBytes, "a TOML file"));
     TS_TRY(checkNesting(file, text));
     try {
         return toml::parse(text, file.string());

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/base/atomic_file.h"
+#include "core/base/text_file.h"
 #include "core/te/bound_schedule.h"
 #include "core/te/check_names.h"
 #include "core/te/check_types.h"
@@ -22,11 +22,7 @@ Result<Definition> readDefinition(std::string_view text, const std::string& sour
 }
 
 Result<Definition> readDefinitionFile(const std::filesystem::path& path) {
-    TS_ASSIGN(InputFile file, InputFile::open(path));
-    if (file.size() > kLargestFile)
-        return inputError(path.string() + ": a definition has at most " + std::to_string(kLargestFile) + " bytes, and this has " + std::to_string(file.size()));
-    std::string text(file.size(), '\0');
-    TS_TRY(file.read(std::as_writable_bytes(std::span(text))));
+    TS_ASSIGN(const std::string text, readText(path, kLargestFile, "a definition"));
     return readDefinition(text, path.string());
 }
 

@@ -343,7 +343,7 @@ Result<FamilyResult> compileFamily(const std::string& fileOrSample, const Dimens
 
 bool isModuleFamily(const fs::path& path) {
     std::error_code error;
-    return fs::is_regular_file(path / kFamilyFile, error);
+    return fs::exists(path / kFamilyFile, error); // what is no file is refused by name when it is read
 }
 
 Result<FamilyRun> runFamily(const fs::path& folder, const Dimensions& dimensions, const RunRequest& request) {

@@ -2,11 +2,10 @@
 #include "core/workbench/family_file.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/base/json_text.h"
+#include "core/base/text_file.h"
 #include "core/graph/npy.h"
 #include "core/module/module_info.h"
 
@@ -17,6 +16,9 @@ using nlohmann::json;
 
 constexpr const char* kMarker = "tunesmith_family"; // its value is the format
 constexpr int kFormat = 1;
+constexpr std::size_t kLargestDescription = 64 << 20;
+
+Result<std::string> readDescription(const std::filesystem::path& path) { return readText(path, kLargestDescription, "a description of modules"); }
 
 json toJson(const Dims& dims) {
     json list = json::array();
@@ -141,8 +143,7 @@ std::optional<OwnFiles> ownFamilyFiles(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / kFamilyFile;
     if (!std::filesystem::is_regular_file(path, error))
         return std::nullopt;
-    std::ifstream file(path);
-    const json document = parseJson<json>(std::string(std::istreambuf_iterator<char>(file), {}));
+    const json document = parseJson<json>(readDescription(path).valueOr({}));
     if (!document.is_object() || !document.contains(kMarker))
         return std::nullopt;
     OwnFiles own = listedFiles(document);
@@ -159,15 +160,14 @@ std::optional<OwnFiles> ownFamilyFiles(const std::filesystem::path& folder) {
 
 Result<FamilyInfo> readFamily(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / kFamilyFile;
-    std::ifstream file(path);
-    if (!file)
+    std::error_code error;
+    if (!std::filesystem::exists(path, error))
         return inputError("'" + folder.string() + "' holds no modules: there is no " + kFamilyFile);
-    std::ostringstream text;
-    text << file.rdbuf();
+    TS_ASSIGN(const std::string text, readDescription(path));
     try {
-        if (jsonNestsTooDeep(text.str()))
+        if (jsonNestsTooDeep(text))
             return inputError("'" + path.string() + "' is damaged: it nests too deep; export the modules again");
-        const json document = json::parse(text.str());
+        const json document = json::parse(text);
         if (const int format = document.at(kMarker).get<int>(); format > kFormat)
             return inputError("'" + path.string() + "' was written by a newer Tunesmith (format " +
                               std::to_string(format) + ")");

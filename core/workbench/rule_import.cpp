@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <span>
 
-#include "core/base/atomic_file.h"
+#include "core/base/text_file.h"
 #include "core/substitution/rule_text.h"
 #include "core/substitution/taso_file.h"
 #include "core/workbench/open_store.h"
@@ -21,12 +20,7 @@ using namespace substitution;
 constexpr std::size_t kMostBytes = 4 << 20; // of a file of rules
 
 Result<std::string> contentOf(const std::string& file) {
-    TS_ASSIGN(InputFile input, InputFile::open(file));
-    if (input.size() > kMostBytes)
-        return inputError("it is larger than " + std::to_string(kMostBytes >> 20) + " MB, which no file of rules is").within(file);
-    std::string content(input.size(), '\0');
-    TS_TRY(input.read(std::as_writable_bytes(std::span(content))));
-    return content;
+    return readText(file, kMostBytes, "a file of rules");
 }
 
 bool isText(const std::string& content) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <span>
 
-#include "core/base/atomic_file.h"
 #include "core/base/hash.h"
 #include "core/store/store.h"
 #include "core/workbench/csv.h"
@@ -15,11 +14,11 @@
 #include "core/workbench/open_store.h"
 #include "core/workbench/run_legs.h"
 #include "core/workbench/run_options.h"
+#include "core/workbench/tune_problem.h"
 
 namespace tunesmith {
 namespace {
 
-constexpr std::size_t kMostProblemBytes = 4 << 20;
 
 // "strategies: squeezenet random 4"
 std::string nameOf(const SweepRequest& request, const SweepCombination& combination) {
@@ -35,11 +34,7 @@ Result<std::string> contentHash(const TuneJob& job, ModelLooks& models, const Wo
         TS_ASSIGN(const ModelLooks::Look model, models.at(job, work));
         return model.hash;
     }
-    TS_ASSIGN(InputFile file, InputFile::open(job.problem.file));
-    if (file.size() > kMostProblemBytes)
-        return inputError(job.problem.file.string() + " is larger than " + std::to_string(kMostProblemBytes >> 20) + " MB, which no file of a problem is");
-    std::string bytes(file.size(), '\0');
-    TS_TRY(file.read(std::as_writable_bytes(std::span(bytes))));
+    TS_ASSIGN(const std::string bytes, readProblemFile(job.problem.file));
     return hexHash(Hasher().add(std::string_view(bytes)).value());
 }
 

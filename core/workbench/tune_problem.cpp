@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/base/hash.h"
 #include "core/base/json_text.h"
+#include "core/base/text_file.h"
 #include "core/measure/machine.h"
 #include "core/plugin/plugin_loader.h"
 #include "core/schedule/stored_rows.h"
@@ -24,11 +23,6 @@ namespace {
 
 constexpr const char* kRunKind = "problem";
 constexpr std::size_t kDefaultTrials = 64, kDefaultBatch = 8;
-
-std::vector<std::uint8_t> contentOf(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
 
 // One page after the other, in the order of their numbers.
 Result<std::vector<TrialRow>> trialsOf(const Store& store, RunId run) {
@@ -87,7 +81,8 @@ private:
         TS_TRY(checkStrategyName(options_.strategy));
         TS_TRY(makeStrategyNow());
         const Space& space = opened_.problem->space();
-        TS_TRY(store_->addWorkload({workload_, opened_.name, opened_.kind, space.name(), contentOf(request_.file), 0}));
+        TS_ASSIGN(const std::string content, readProblemFile(request_.file));
+        TS_TRY(store_->addWorkload({workload_, opened_.name, opened_.kind, space.name(), {content.begin(), content.end()}, 0}));
         RunRow row;
         TS_ASSIGN(const Target target, hostTarget(coreCount()));
         TS_ASSIGN(row.target, storedTarget(*store_, target));
@@ -217,6 +212,8 @@ private:
 };
 
 } // namespace
+
+Result<std::string> readProblemFile(const std::filesystem::path& file) { return readText(file, std::size_t(1) << 20, "a file of a problem"); }
 
 Result<std::string> checkProblem(const TuneProblemRequest& request) {
     if (!request.strategy.empty())

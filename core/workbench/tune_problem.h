@@ -45,6 +45,9 @@ struct TunedProblem {
     std::string firstFailure;              // of a trial
 };
 
+// Its text; one that is larger than any file of a problem is refused.
+Result<std::string> readProblemFile(const std::filesystem::path& file);
+
 // That it can begin: the problem's name. Errors as below.
 Result<std::string> checkProblem(const TuneProblemRequest& request);
 

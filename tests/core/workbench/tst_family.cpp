@@ -5,12 +5,16 @@
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
+#include <sys/stat.h>
 
 #include "core/check/equivalence.h"
 #include "core/graph/graph_builder.h"
 #include "core/graph/npy.h"
+#include "core/module/module_info.h"
 #include "core/onnx/export.h"
 #include "core/workbench/family.h"
+#include "core/workbench/family_file.h"
+#include "core/workbench/run.h"
 #include "tests/require.h"
 
 using namespace tunesmith;
@@ -173,6 +177,26 @@ private slots:
         QVERIFY(!fs::exists(path("again") / "n-1"));
     }
 
+    void hugeFamilyFileIsNotRead() { // sparse: it costs its author nothing
+        const QTemporaryDir folder;
+        QFile file(folder.filePath("family.json"));
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.resize(qint64(1) << 30));
+        file.close();
+        const auto read = readFamily(folder.path().toStdString());
+        QVERIFY(!read.ok());
+        QVERIFY2(read.error().message.find("family.json: a description of modules has at most") != std::string::npos, read.error().message.c_str());
+        QVERIFY(!ownFamilyFiles(folder.path().toStdString()));
+    }
+    void descriptionThatIsNoFileIsNamed() {
+        const QTemporaryDir folder;
+        const std::filesystem::path place = folder.path().toStdString();
+        for (const char* name : {"family.json", "module.json"})
+            QCOMPARE(::mkfifo((place / name).c_str(), 0600), 0);
+        QVERIFY(isModuleFamily(place) && isExportedModule(place));
+        const std::string family = readFamily(place).error().message, module = readModuleInfo(place).error().message;
+        QVERIFY2(family.find("family.json': it is not a regular file") != std::string::npos, family.c_str());
+        QVERIFY2(module.find("module.json': it is not a regular file") != std::string::npos, module.c_str());
+    }
     void damagedFamilies_data() {
         QTest::addColumn<QByteArray>("from");
         QTest::addColumn<QByteArray>("to");
