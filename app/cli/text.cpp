@@ -48,7 +48,7 @@ std::string shortened(const std::string& text, std::size_t limit) {
 
 std::string fixed(double value, int digits) {
     char text[64];
-    std::snprintf(text, sizeof text, "%.*f", digits, value);
+    std::snprintf(text, sizeof text, std::abs(value) < 1e15 ? "%.*f" : "%.*g", std::abs(value) < 1e15 ? digits : 3, value);
     return text;
 }
 
