@@ -5,6 +5,7 @@
 
 #include "core/search/cost_model.h"
 #include "core/search/search_session.h"
+#include "core/search/union_space.h"
 #include "tests/core/search/toy_clients.h"
 
 // Searching the made-up convolution of toy_clients.h.
@@ -39,6 +40,20 @@ inline KnobSpace filteredSpace() {
                    return (number(0) + number(1) + number(2)) % 3 != 0 && number(1) * number(2) <= 128;
                })
         .value();
+}
+
+// Two spaces side by side: the first number says which.
+inline UnionSpace joinedSpace() {
+    const auto part = [](KnobSpace space) { return std::make_shared<const KnobSpace>(std::move(space)); };
+    return UnionSpace::make({part(smallSpace()), part(filteredSpace())}).value();
+}
+
+// A trial of smallSpace().
+inline Trial smallTrial(const Config& config) {
+    Trial trial =
+        okTrial({{"time", static_cast<double>(1 + config.choices[0] * config.choices[2]), "s"}});
+    trial.asked = trial.effective = config;
+    return trial;
 }
 
 // `percent` (a multiple of 10) of the configs, for no reason that shows.

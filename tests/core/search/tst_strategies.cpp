@@ -4,11 +4,10 @@
 #include <set>
 
 #include "core/search/strategy_table.h"
-#include "core/search/union_space.h"
 #include "tests/core/search/toy_search.h"
 
 using namespace tunesmith;
-using toy::best, toy::budget, toy::convEvaluate, toy::median, toy::trail;
+using toy::best, toy::budget, toy::convEvaluate, toy::median, toy::smallTrial, toy::trail;
 
 Q_DECLARE_METATYPE(tunesmith::StrategyEntry)
 
@@ -57,19 +56,6 @@ std::set<std::string> knownIn(const std::string& state) {
     for (auto found = config.globalMatch(QString::fromStdString(state)); found.hasNext();)
         out.insert(found.next().captured().toStdString());
     return out;
-}
-
-// Two spaces side by side: the first number says which.
-UnionSpace unionSpace() {
-    const auto part = [](KnobSpace space) { return std::make_shared<const KnobSpace>(std::move(space)); };
-    return UnionSpace::make({part(toy::smallSpace()), part(toy::filteredSpace())}).value();
-}
-
-Trial smallTrial(const Config& config) {
-    Trial trial =
-        toy::okTrial({{"time", static_cast<double>(1 + config.choices[0] * config.choices[2]), "s"}});
-    trial.asked = trial.effective = config;
-    return trial;
 }
 
 } // namespace
@@ -423,7 +409,7 @@ private slots:
     void trialsOfAnotherSpaceDoNoHarm() {
         QFETCH(StrategyEntry, entry);
         const KnobSpace conv = toy::convSpace();
-        const UnionSpace joined = unionSpace();
+        const UnionSpace joined = toy::joinedSpace();
         for (const Space* space : {static_cast<const Space*>(&conv), static_cast<const Space*>(&joined)}) {
             const auto strategy = make(entry, *space, 2);
             std::vector<Trial> strangers;
