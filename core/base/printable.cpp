@@ -83,24 +83,19 @@ std::string printable(std::string_view text) {
     return cleaned(text, false);
 }
 
-std::string shortened(std::string_view text) {
-    constexpr std::size_t kLongest = 500;
+std::string shortened(std::string_view text, std::size_t most) {
     constexpr std::string_view kCut = " ...";
-    if (text.size() <= kLongest)
+    if (text.size() <= most)
         return std::string(text);
-    std::size_t end = kLongest - kCut.size();
-    while (end > kLongest - kCut.size() - 3 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+    const std::size_t longest = most - kCut.size();
+    std::size_t end = longest;
+    while (end > longest - 3 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
         --end;
     return std::string(text.substr(0, end)) + std::string(kCut);
 }
 
 std::string printableLines(std::string_view text) {
     return cleaned(text, true);
-}
-
-std::string shortened(std::string_view text) {
-    constexpr std::size_t kShown = 80; // bytes
-    return text.size() <= kShown ? printable(text) : printable(text.substr(0, kShown)) + "... (" + std::to_string(text.size()) + " bytes)";
 }
 
 } // namespace tunesmith

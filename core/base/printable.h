@@ -10,10 +10,7 @@ namespace tunesmith {
 // within JSON, where it means the same), and each byte that is not UTF-8 as \ufffd.
 std::string printable(std::string_view text);      // one line
 std::string printableLines(std::string_view text); // ends of lines and tabs stay
-// At most 500 bytes of it, for a message: text from elsewhere may be of any length. UTF-8 stays UTF-8.
-std::string shortened(std::string_view text);
-
-// For a message: the start of a text that may be of any length, printable.
-std::string shortened(std::string_view text);
+// At most so many bytes of it, for a message: text from elsewhere may be of any length. UTF-8 stays UTF-8.
+std::string shortened(std::string_view text, std::size_t most = 500);
 
 } // namespace tunesmith

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/process/error_json.h"
+
 #include <array>
+
+#include "core/base/printable.h"
 
 namespace tunesmith {
 namespace {
@@ -15,17 +18,6 @@ constexpr std::array<KindName, 6> kKinds{{{ErrorKind::input, "input"},
                                           {ErrorKind::cancelled, "cancelled"},
                                           {ErrorKind::timeout, "timeout"},
                                           {ErrorKind::internal, "internal"}}};
-
-// Cut off between two characters of UTF-8.
-std::string shortened(std::string text) {
-    constexpr std::size_t kMost = 500;
-    if (text.size() <= kMost)
-        return text;
-    std::size_t end = kMost;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
-        --end;
-    return text.substr(0, end) + "...";
-}
 
 } // namespace
 

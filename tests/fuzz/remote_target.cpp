@@ -39,7 +39,8 @@ void request(const remote::Request& wire) {
     blobs.keep("another", kOthers, std::vector<std::byte>(100));
     DeviceSession session(device(), {"lease", "client"}, "client", std::make_unique<MockExecutor>(MockOptions{0, 0, 64}, KernelWorkerOptions()), blobs);
     remote::Reply reply;
-    const Status done = session.exchange(wire, reply, {});
+    const std::atomic<bool> over = false;
+    const Status done = session.exchange(wire, reply, {}, over);
     if (!done.ok())
         return require(isSentence(done.error()), "a refusal is one sentence");
     const bool others = std::ranges::any_of(wire.blobs(), [](const remote::Blob& blob) { return blob.kept() == kOthers; });
