@@ -354,8 +354,9 @@ private slots:
             auto json = nlohmann::json::parse(row.options);
             json.update(nlohmann::json::parse(options.toStdString()));
             row.options = json.dump();
+            const auto workloads = store->runWorkloads(first.id).value();
             std::vector<RunWorkloadRow> plan;
-            for (const auto& summary : *store->runWorkloads(first.id))
+            for (const auto& summary : workloads)
                 plan.push_back(summary.plan);
             return store->beginRun(row, plan)->value();
         }();
