@@ -93,7 +93,7 @@ private slots:
         QFETCH(const bool, ignored);
         const QTemporaryDir folder;
         const QString file = folder.filePath("model.onnx"), made = folder.filePath("out.onnx");
-        writeFile(file.toStdString(), chain("Add", ignored ? 10'000 : 300'000, {"x"}).output("y", {4}).bytes());
+        writeFile(file.toStdString(), chain("Add", ignored ? 100'000 : 300'000, {"x"}).output("y", {4}).bytes());
         const QString command = QString("%1 exec %2 export %3 --onnx %4").arg(ignored ? "trap '' HUP;" : "", TEST_CLI, file, made);
         const auto entries = [&] { return QDir(folder.path()).entryList(QDir::Files | QDir::Hidden); };
         ChildProcess process("sh", {"-c", command});
