@@ -100,8 +100,10 @@ std::vector<WorkFolder> WorkFolder::abandoned(const fs::path& parent, const std:
     for (const fs::path& path : entriesOf(parent, prefix)) {
         if (!mayBeOurs(path, prefix))
             continue;
-        if (const int lock = freeLock(path); lock >= 0) // without a lock it may be the user's own
+        if (const int lock = freeLock(path); lock >= 0)
             found.push_back(WorkFolder(path, lock));
+        else
+            ::rmdir(path.c_str()); // killed before there was a lock; what holds anything stays
     }
     return found;
 }

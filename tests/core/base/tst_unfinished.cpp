@@ -62,15 +62,6 @@ private slots:
         QCOMPARE(left(), 1); // also afterwards
     }
 
-    void foldersWithoutALockStay() { // the names are such that the user may have one
-        for (const char* name : {".work-backup", ".work-123456"})
-            fs::create_directory(folder_ / name);
-        QVERIFY(WorkFolder::abandoned(folder_, ".work-").empty());
-        QCOMPARE(left(), 2);
-        for (const char* name : {".work-backup", ".work-123456"})
-            fs::remove(folder_ / name);
-    }
-
     void stepsAreDoneWhole() {
         int begun[2];
         QCOMPARE(::pipe(begun), 0);
