@@ -95,7 +95,7 @@ private slots:
         QTest::newRow("within a table") << "a = {" + parts + "a = 1}" << "line 1: a key has";
         QTest::newRow("tables within tables") << QByteArray("a = {").repeated(10'000) << "line 1: values nest";
         QTest::newRow("behind a text that does not end") << "a = \"\n" + parts + "a = 1" << "line 2: a key has";
-        QTest::newRow("large") << QByteArray((1 << 20) + 1, ' ') << "too large";
+        QTest::newRow("large") << QByteArray((1 << 20) + 1, ' ') << "has at most 1048576 bytes";
     }
     void noSettings() {
         QFETCH(QByteArray, text);
