@@ -54,7 +54,7 @@ struct TrackerClient::Impl {
         }
     }
 
-    // What it gives is said to others: in the metadata of calls, in messages, in logs.
+    // The client passes the answer on, in the metadata of calls, in messages and in logs.
     Result<std::string> checked(const std::string& name, const std::string& what) const {
         if (const Status good = checkName(name, what); !good.ok())
             return garbage(good.error());

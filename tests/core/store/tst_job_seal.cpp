@@ -47,7 +47,7 @@ class TestJobSeal : public QObject {
         QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
         QCOMPARE(file.write(bytes), qint64(bytes.size()));
     }
-    // What somebody else makes of a store that was given to him, and gives back.
+    // Somebody gets a store, changes it, and gives it back.
     void giveAway(const std::string& path, const std::string& sql) const {
         const std::string given = file("given.db");
         fs::copy_file(path, given, fs::copy_options::overwrite_existing);
@@ -202,7 +202,7 @@ private slots:
         QCOMPARE(std::distance(fs::directory_iterator(file("data/tunesmith")), fs::directory_iterator()), std::ptrdiff_t(1)); // nothing else is left
     }
 
-    // Whatever lies there instead is replaced, and nobody waits for it.
+    // The program replaces anything else that lies there, and waits for none of it.
     void strangeSecretsAreReplaced_data() {
         QTest::addColumn<QString>("kind");
         for (const char* kind : {"pipe", "short", "long", "others write", "link"})
