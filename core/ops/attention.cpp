@@ -81,6 +81,18 @@ Status checkMask(const OpInputs& in, const HeadDims& q, const HeadDims& k) {
     return {};
 }
 
+// How many keys of each batch are there, int64.
+Status checkFilled(const OpInputs& in, const HeadDims& q) {
+    if (!in.has(kFilled))
+        return {};
+    const TensorType& type = in.type(kFilled);
+    if (type.dtype != DType::undefined && type.dtype != DType::i64)
+        return in.error("nonpad_kv_seqlen must be int64, not " + type.text());
+    if (type.dims && (type.dims->size() != 1 || !mergeEqual(type.dims->front(), q.batch)))
+        return in.error("nonpad_kv_seqlen " + type.text() + " has not one length for each batch");
+    return {};
+}
+
 Status checkAttentionAttributes(const OpInputs& in) {
     if (in.has(kPastKey) != in.has(kPastValue))
         return in.error("past_key and past_value must come together");
@@ -135,6 +147,7 @@ Status inferAttention(InferContext& in) {
         return {};
     TS_TRY(checkAttentionFit(in, *q, *k, *v));
     TS_TRY(checkMask(in, *q, *k));
+    TS_TRY(checkFilled(in, *q));
     setOutput(in, kResult, type, resultDims(in, *q, *v));
     setOutput(in, kPresentKey, type, Dims{k->batch, k->heads, k->length, k->size});
     setOutput(in, kPresentValue, valueType, Dims{v->batch, v->heads, v->length, v->size});

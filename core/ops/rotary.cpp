@@ -114,6 +114,12 @@ Status inferRotary(InferContext& in) {
             return in.error("the cache " + in.type(cache).text() + " must have " + std::to_string(cacheRank) + " dimensions " +
                             (in.has(kPositions) ? "with" : "without") + " position_ids");
     }
+    TS_TRY(requireSameShape(in, kCos, kSin));
+    if (in.has(kPositions)) {
+        TS_TRY(requireType(in, kPositions, isInteger, "an integer type"));
+        if (in.type(kPositions).dims && in.type(kPositions).dims->size() != 2)
+            return in.error("the positions " + in.type(kPositions).text() + " must be [batch, length]");
+    }
     if (!in.type(kX).dims)
         return {};
     TS_TRY(checkRotated(in));
@@ -121,7 +127,7 @@ Status inferRotary(InferContext& in) {
     const Dim &batch = x[0], &length = x[x.size() - 2];
     const std::size_t rows = in.has(kPositions) ? kPositions : kCos;
     const auto& places = in.type(rows).dims;
-    if (places && (places->size() < 2 || !mergeEqual((*places)[0], batch) || !mergeEqual((*places)[1], length)))
+    if (places && (!mergeEqual((*places)[0], batch) || !mergeEqual((*places)[1], length)))
         return pairError(in, kX, rows, "do not fit: there must be one position for each of batch and length");
     return {};
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/rules.h"
 
+#include <algorithm>
+
 namespace tunesmith::ops {
 
 bool isNumeric(DType type) { return isFloat(type) || isInteger(type); }
@@ -23,6 +25,13 @@ Status requireSameType(const OpInputs& in, std::size_t first, std::size_t second
     if (a == b || a == DType::undefined || b == DType::undefined)
         return {};
     return pairError(in, first, second, "must have the same element type");
+}
+
+Status requireSameShape(const OpInputs& in, std::size_t first, std::size_t second) {
+    const auto &a = in.type(first).dims, &b = in.type(second).dims;
+    if (!a || !b || std::ranges::equal(*a, *b, [](const Dim& x, const Dim& y) { return mergeEqual(x, y).has_value(); }))
+        return {};
+    return pairError(in, first, second, "must have the same shape");
 }
 
 Status requireOneElement(const OpInputs& in, std::size_t index) {

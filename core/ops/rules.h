@@ -11,6 +11,7 @@ Status requireType(const OpInputs& in, std::size_t index, bool (*allowed)(DType)
 Status requireFloat(const OpInputs& in, std::size_t index);
 Status requireNumeric(const OpInputs& in, std::size_t index);
 Status requireSameType(const OpInputs& in, std::size_t first, std::size_t second);
+Status requireSameShape(const OpInputs& in, std::size_t first, std::size_t second); // where both are known
 Status requireOneElement(const OpInputs& in, std::size_t index); // where its shape is known
 
 // "inputs float32[2,3] and float32[4] " + what.
