@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/database_file.h"
 #include "core/base/hash.h"
 #include "core/base/unfinished.h"
 
@@ -98,6 +99,8 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target, Links
     const auto status = replaced ? std::filesystem::file_status() : std::filesystem::status(file.target_, ignored);
     if (std::filesystem::is_directory(status))
         return writeFailure(target, EISDIR);
+    if (const auto database = databaseOf(file.target_))
+        return inputError("'" + target.string() + "' would take the place of the database '" + database->string() + "', or of a part of it; name another file");
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
         file.descriptor_ = ::open(file.target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     } else {

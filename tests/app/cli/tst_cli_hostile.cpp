@@ -145,6 +145,40 @@ private slots:
         verifyRefused({"tune", "mlp", "--trials", "1", "--store", store}, "newer");
     }
 
+    // Trials are nowhere else. A job file may come from elsewhere, and name any file as its output.
+    void storesAreNotReplaced_data() {
+        QTest::addColumn<QStringList>("command");
+        const QString store = path("trials.db");
+        QTest::newRow("sample") << QStringList{"models", "mlp", "-o", store};
+        QTest::newRow("export") << QStringList{"export", "mlp", "--onnx", store};
+        QTest::newRow("optimize") << QStringList{"optimize", "mlp", "--cost", "kernels", "-o", store, "--store", store};
+        QTest::newRow("rules") << QStringList{"rules", "export", "-o", store, "--store", store};
+        QTest::newRow("table of a sweep") << QStringList{"sweep", path("sweep.toml"), "--csv", store, "--store", store};
+        QTest::newRow("trace") << QStringList{"jobs", "run", path("jobs.toml"), "--trace", store, "--store", store};
+        QTest::newRow("job") << QStringList{"jobs", "run", path("output.toml"), "--store", path("other.db")};
+        QTest::newRow("job, of a log") << QStringList{"jobs", "run", path("log.toml"), "--store", path("other.db")};
+        QTest::newRow("job, of a letter") << QStringList{"jobs", "run", path("letter.toml"), "--store", path("other.db")};
+    }
+    void storesAreNotReplaced() {
+        QFETCH(QStringList, command);
+        const QString store = path("trials.db"), rule = path("rule.txt");
+        const QByteArray rewrite = "[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\ncost = 'kernels'\nno_measure = true\noutput = '";
+        writeFile(rule.toStdString(), "add(x, y) = add(y, x) where x: 2x4, y: 2x4\n");
+        writeFile(path("letter").toStdString(), "dear");
+        writeFile(path("sweep.toml").toStdString(), "kind = 'rewrite'\nmodel = ['mlp']\ncost = 'kernels'\nno_measure = true\n");
+        writeFile(path("jobs.toml").toStdString(), (rewrite + "rewritten.onnx'\n").toStdString());
+        for (const auto& [file, output] : {std::pair("output.toml", "trials.db"), std::pair("log.toml", "trials.db-wal"), std::pair("letter.toml", "letter")})
+            writeFile(path(file).toStdString(), (rewrite + output + "'\n").toStdString());
+        if (!QFileInfo::exists(store))
+            QCOMPARE(runCli({"rules", "import", rule, "--trials", "1", "--store", store}).status, 0);
+        const CliResult result = runCli(command);
+        QVERIFY2(result.status == 1 && result.errors.contains("name a"), result.errors + result.out);
+        const CliResult rules = runCli({"rules", "list", "--store", store});
+        QVERIFY2(rules.status == 0 && rules.out.contains("add(v2, v1)"), rules.errors);
+        QVERIFY(!QFileInfo::exists(path("trials.db-wal")) || QFileInfo(path("trials.db-wal")).size() == 0);
+        QCOMPARE(QFileInfo(path("letter")).size(), 4);
+    }
+
     void fullDisk() {
         verifyRefused({"models", "mlp", "-o", "/dev/full"}, "no space left");
         verifyRefused({"export", "mlp", "--onnx", "/dev/full"}, "no space left");

@@ -77,6 +77,41 @@ private slots:
         QCOMPARE(textOf(target_), std::string("new"));
     }
 
+    // What is measured is nowhere else. A log that SQLite has beside a database is a part of it.
+    void databasesAreNotReplaced_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<bool>("inUse");
+        QTest::newRow("database") << "trials.db" << false;
+        QTest::newRow("database in use") << "trials.db" << true;
+        QTest::newRow("link") << "link.db" << false;
+        QTest::newRow("log") << "trials.db-wal" << true;
+        QTest::newRow("log that is to be") << "trials.db-wal" << false;
+        QTest::newRow("index of the log") << "trials.db-shm" << true;
+        QTest::newRow("journal") << "trials.db-journal" << false;
+    }
+    void databasesAreNotReplaced() {
+        QFETCH(QString, name);
+        QFETCH(bool, inUse);
+        const std::string database("SQLite format 3\0 and pages", 26);
+        std::ofstream(folder_ / "trials.db") << database;
+        fs::create_symlink("trials.db", folder_ / "link.db");
+        if (inUse)
+            std::ofstream(folder_ / "trials.db-wal") << "frames";
+        const QStringList before = entries();
+        const auto file = AtomicFile::create(folder_ / name.toStdString());
+        QVERIFY(!file.ok());
+        QVERIFY2(file.error().message.find("name another file") != std::string::npos && file.error().message.find("trials.db") != std::string::npos, file.error().message.c_str());
+        QCOMPARE(textOf(folder_ / "trials.db"), database);
+        QCOMPARE(entries(), before);
+    }
+    void otherFilesAreReplaced() {
+        for (const char* const text : {"", "SQLite format 3", "SQLite format 2\0 and pages", "model"}) {
+            std::ofstream(target_) << text;
+            QVERIFY(write(target_, "new").ok());
+        }
+        QVERIFY(write(folder_ / "alone-wal", "new").ok());
+    }
+
     void theNextWriterRemovesWhatAKillLeft() {
         leaveBehind(target_, 3);
         leaveBehind(folder_ / "other");
