@@ -53,8 +53,19 @@ Status useWriteAheadLog(Connection& connection, int patienceMs) {
     return status;
 }
 
+// SQLite names the log after the store: programs that come by several names have several logs, and each writes over what the others wrote.
+Status requireOneName(const std::string& path) {
+    std::error_code error;
+    const std::uintmax_t names = fs::hard_link_count(path, error);
+    if (error || names <= 1) // one that is to be made has none yet
+        return {};
+    return inputError("the store " + path + " has " + std::to_string(names) +
+                      " names (hard links), and programs that use different ones would lose trials; copy it, and write to the copy with --store");
+}
+
 Result<std::unique_ptr<Connection>> openForWriting(const std::string& path, const StoreOptions& options) {
     TS_TRY(checkCompanions(path));
+    TS_TRY(requireOneName(path));
     TS_ASSIGN(auto connection, Connection::open(path, {true, true, false, options.busyTimeoutMs}));
     if (connection->readOnly())
         return ioError("the store " + path +

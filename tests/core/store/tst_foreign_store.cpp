@@ -286,6 +286,18 @@ private slots:
         fs::remove(beside);
     }
 
+    // Each name has a log of its own: what a program writes by one of them, a program that uses another one writes over.
+    void aSecondNameIsNotWrittenBy() {
+        const std::string path = foreign("first.db", "SELECT 1"), second = file("second.db");
+        fs::create_hard_link(path, second);
+        for (const std::string& way : {path, second}) {
+            QVERIFY2(said(way, StoreMode::readWrite).find("2 names") != std::string::npos, said(way, StoreMode::readWrite).c_str());
+            QCOMPARE(said(way, StoreMode::readOnly), std::string());
+        }
+        fs::remove(second);
+        QCOMPARE(said(path, StoreMode::readWrite), std::string());
+    }
+
     // SQLite makes a store as long as its journal says that it was.
     void journalsThatStretchAreRefused_data() {
         QTest::addColumn<quint32>("more"); // pages than the store has
