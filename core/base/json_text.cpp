@@ -3,8 +3,9 @@
 
 namespace tunesmith {
 
-bool jsonNestsTooDeep(std::string_view text) {
+std::string jsonExcess(std::string_view text) {
     int depth = 0;
+    std::size_t values = 1; // at most: each other one begins behind one of these letters
     bool quoted = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char letter = text[i];
@@ -16,10 +17,13 @@ bool jsonNestsTooDeep(std::string_view text) {
             depth += 1;
         else if (letter == ']' || letter == '}')
             depth -= 1;
+        values += !quoted && (letter == '[' || letter == '{' || letter == ',') ? 1 : 0;
         if (depth > kDeepestJson)
-            return true;
+            return "it nests too deep";
+        if (values > kMostJsonValues)
+            return "it has more values than are read, which are " + std::to_string(kMostJsonValues);
     }
-    return false;
+    return {};
 }
 
 } // namespace tunesmith

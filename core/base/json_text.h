@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace tunesmith {
 
 // Copying, comparing and printing JSON recurses into lists and objects, and what a file or a store holds may be made to exhaust the stack by
-// that. No text of ours nests so deep.
+// that. A value of three characters takes 98 bytes, so a file that is small when packed would exhaust the memory, too. No text of ours nests
+// so deep or has so many values.
 inline constexpr int kDeepestJson = 256;
-bool jsonNestsTooDeep(std::string_view text);
+inline constexpr std::size_t kMostJsonValues = std::size_t(4) << 20;
+std::string jsonExcess(std::string_view text); // "it nests too deep"; empty where it may be parsed
 
-// Text as a value of nlohmann's; discarded where it is none or nests too deep.
+// Text as a value of nlohmann's; discarded where it is none or too much.
 template <class Json> Json parseJson(std::string_view text) {
-    return jsonNestsTooDeep(text) ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
+    return jsonExcess(text).empty() ? Json::parse(text, nullptr, false) : Json(Json::value_t::discarded);
 }
 
 } // namespace tunesmith

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char *kDescription = "module.json", *kWeights = "weights.bin";
-constexpr std::size_t kLargestDescription = std::size_t(1) << 30, kLargestLibrary = kLargestDescription; // weights are beside the library
+constexpr std::size_t kLargestDescription = std::size_t(256) << 20, kLargestLibrary = std::size_t(1) << 30; // weights are beside the library
 
 json describeTensors(const ModulePlan& plan, const std::vector<PlanTensor>& tensors) {
     json list = json::array();
@@ -269,8 +269,8 @@ Result<ModuleInfo> readModuleInfo(const fs::path& folder) {
         return inputError(folder.string() + " is no exported module: it has no module.json");
     TS_ASSIGN(const std::string text, readDescription(description));
     try {
-        if (jsonNestsTooDeep(text))
-            return inputError(description.string() + " is damaged (it nests too deep); export the module again");
+        if (const std::string excess = jsonExcess(text); !excess.empty())
+            return inputError(description.string() + " is damaged (" + excess + "); export the module again");
         json document = json::parse(text);
         if (!document.is_object() || !document.contains("tunesmith_module"))
             return inputError(description.string() +

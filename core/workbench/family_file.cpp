@@ -165,8 +165,8 @@ Result<FamilyInfo> readFamily(const std::filesystem::path& folder) {
         return inputError("'" + folder.string() + "' holds no modules: there is no " + kFamilyFile);
     TS_ASSIGN(const std::string text, readDescription(path));
     try {
-        if (jsonNestsTooDeep(text))
-            return inputError("'" + path.string() + "' is damaged: it nests too deep; export the modules again");
+        if (const std::string excess = jsonExcess(text); !excess.empty())
+            return inputError("'" + path.string() + "' is damaged: " + excess + "; export the modules again");
         const json document = json::parse(text);
         if (const int format = document.at(kMarker).get<int>(); format > kFormat)
             return inputError("'" + path.string() + "' was written by a newer Tunesmith (format " +
