@@ -13,7 +13,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr int kMostUnits = 4096; // of a resource; more is damage
+constexpr int kMostUnits = 4096; // of all resources, for a view has a track for each; more is damage
 
 // The units of each resource; what is no such list, as in a damaged file, counts as none.
 std::map<std::string, std::vector<int>> unitsOf(const std::string& uses) {
@@ -28,13 +28,25 @@ std::map<std::string, std::vector<int>> unitsOf(const std::string& uses) {
     return units;
 }
 
+// To so many units, or to what is left for them.
+void raise(std::map<std::string, int>& resources, const std::string& resource, int amount) {
+    const auto known = resources.find(resource);
+    if (known == resources.end() ? resources.size() >= kMostUnits : known->second >= amount)
+        return;
+    int all = 0;
+    for (const auto& [name, units] : resources)
+        all += units;
+    int& own = resources[resource];
+    own = std::max(own, std::min(amount, kMostUnits - (all - own)));
+}
+
 std::map<std::string, int> resourcesOf(const std::string& text) {
     std::map<std::string, int> resources;
     const auto json = parseJson<nlohmann::json>(text);
     if (json.is_array())
         for (const auto& entry : json)
             if (entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number_integer())
-                resources[entry[0].get<std::string>()] = std::clamp(entry[1].get<int>(), 0, kMostUnits);
+                raise(resources, entry[0].get<std::string>(), static_cast<int>(std::clamp<std::int64_t>(entry[1].get<std::int64_t>(), 0, kMostUnits)));
     return resources;
 }
 
@@ -110,10 +122,9 @@ Result<SessionPart> SessionReader::next(const StopToken& stop) {
         TS_ASSIGN(const std::size_t place, placeOf(slice));
         part.slices.push_back({place, slice.stage, unitsOf(slice.uses), slice.called, slice.begin, slice.end, slice.expected});
         lastEnd_ = std::max(lastEnd_, slice.end);
-        for (const auto& [resource, units] : part.slices.back().units)
-            for (const int unit : units) // devices come while it runs
-                if (isDeviceResource(resource) && unit < kMostUnits)
-                    resources_[resource] = std::max(resources_[resource], unit + 1);
+        for (const auto& [resource, units] : part.slices.back().units) // devices come while it runs
+            if (const auto last = std::ranges::max_element(units); isDeviceResource(resource) && last != units.end() && *last < kMostUnits)
+                raise(resources_, resource, *last + 1);
         for (const auto& [resource, units] : part.slices.back().units)
             loads_[resource] += (slice.end - slice.begin) * static_cast<double>(units.size());
         last_ = slice.id;

@@ -69,6 +69,24 @@ private slots:
         QCOMPARE(take(reader->next()).jobs.front().job.state, std::string("failed"));
     }
 
+    // A view has a track for each unit.
+    void crowdsAreNotShown() {
+        QByteArray resources = "[[\"core\", 2]", devices = "{\"core\": [0]";
+        for (int i = 0; i < 3000; ++i) {
+            resources += ",[\"r" + QByteArray::number(i) + "\",4096]";
+            devices += ",\"device d" + QByteArray::number(i) + "\":[4095]";
+        }
+        const JobSessionId id = begin((resources + "]").toStdString());
+        add(id, {{made_->job(0), "build", (devices + "}").toStdString(), 0, 0, 1, 0}});
+        const auto reader = take(SessionReader::open(made_->path(), id.value()));
+        QCOMPARE(take(reader->next()).slices.size(), std::size_t(1));
+        int units = 0;
+        for (const auto& [resource, amount] : reader->resources())
+            units += amount;
+        QVERIFY2(units <= 4096, QByteArray::number(units));
+        QCOMPARE(reader->resources().at("core"), 2);
+    }
+
     void damageIsNotShown() {
         const JobSessionId id = begin(R"([["core", 2], ["moon"], ["sun", "a"], ["crowd", 2000000000], ["debt", -4]])");
         add(id, {{made_->job(0), "build", R"({"core": [0, "x", 1.5], "profile": 7, "a": "b"})", 0, 0, 1, 0}, {made_->job(1), "build", "[1]", 0, 0, 1, 0}});
