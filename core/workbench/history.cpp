@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "core/workbench/layout_records.h"
 #include "core/workbench/open_store.h"
@@ -84,8 +85,9 @@ Result<std::vector<RunSummary>> tuningRuns(const std::string& store, const std::
         hashes[model.id] = model.hash;
     TS_ASSIGN(const std::vector<RunRow> rows, opened->runs());
     std::map<std::int64_t, StoredRunOptions> options;
+    std::set<std::int64_t> followed;
     for (const RunRow& row : rows)
-        options[row.id.value()] = optionsOf(row);
+        followed.insert((options[row.id.value()] = optionsOf(row)).follows);
     std::vector<RunSummary> runs;
     for (const RunRow& row : rows) {
         if (row.kind == kLayoutsKind || row.kind == kLayoutTrialsKind)
@@ -93,11 +95,9 @@ Result<std::vector<RunSummary>> tuningRuns(const std::string& store, const std::
         if (!modelHash.empty() && (!row.model.valid() || hashes[row.model] != modelHash))
             continue;
         const std::int64_t id = row.id.value();
-        const bool followed =
-            std::ranges::any_of(options, [id](const auto& other) { return other.second.follows == id; });
         runs.push_back({id, row.modelName, row.targetKey, row.strategy, runStateName(row.state),
                         row.stopReason, row.startedAt, row.beforeMs, row.afterMs, options[id].threads,
-                        resumable(row, options[id], followed), options[id].space});
+                        resumable(row, options[id], followed.contains(id)), options[id].space});
     }
     return runs;
 }

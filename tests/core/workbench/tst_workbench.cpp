@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QElapsedTimer>
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
@@ -8,6 +9,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/measure/machine.h"
+#include "core/store/sqlite.h"
 #include "core/store/store.h"
 #include "core/workbench/compile.h"
 #include "core/workbench/history.h"
@@ -214,6 +216,22 @@ private slots:
         QVERIFY(!checkStore(store).ok());
         QVERIFY(!cleanStore(store).ok());
         QVERIFY(!QFile::exists(folder.filePath("none.db")));
+    }
+
+    // Each is looked at a few times, not once for each other one.
+    void manyRunsAreListedQuickly() {
+        const QTemporaryDir folder;
+        const std::string store = folder.filePath("many.db").toStdString();
+        QVERIFY(Store::open(store).ok());
+        const auto raw = sqlite::Connection::open(store, {true, false, false, 1000});
+        QVERIFY(raw.ok());
+        QVERIFY((*raw)->execute("WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 50000) INSERT INTO run(kind, strategy, seed, options, state, stop_reason, "
+                                "started_at, ended_at, version, owner, resume) SELECT 'tune', 'random', 1, '{}', 'COMPLETED', '', 0, 1, '', '', '{}' FROM n")
+                    .ok());
+        QElapsedTimer clock;
+        clock.start();
+        QCOMPARE(tuningRuns(store)->size(), std::size_t(50'000));
+        QVERIFY2(clock.elapsed() < 5000, QByteArray::number(clock.elapsed()));
     }
 
     void cancelledWorkLeavesNothing() {
