@@ -25,6 +25,14 @@ std::string cpuName() {
     return hostCpuName();
 }
 
+Error unreadableCeilings() { return inputError("the stored ceilings of this machine cannot be read; measure them again with 'machine'"); }
+
+// Costs are divided by them.
+bool isPossible(const ThreadCeilings& entry) {
+    constexpr double kLeast = 1e-3, kMost = 1e9;
+    return entry.threads > 0 && entry.fmaGflops >= kLeast && entry.fmaGflops <= kMost && entry.memoryGbs >= kLeast && entry.memoryGbs <= kMost;
+}
+
 } // namespace
 
 std::vector<int> processors() {
@@ -62,9 +70,9 @@ Result<MachineCeilings> MachineCeilings::fromJson(const nlohmann::json& json) {
             ceilings.threads.push_back({entry.at("threads").get<int>(), entry.at("fma_gflops").get<double>(),
                                         entry.at("memory_gbs").get<double>()});
     } catch (const nlohmann::json::exception&) {
-        return inputError("the stored ceilings of this machine cannot be read; measure them again with 'machine'");
+        return unreadableCeilings();
     }
-    return ceilings;
+    return std::ranges::all_of(ceilings.threads, isPossible) ? Result<MachineCeilings>(std::move(ceilings)) : unreadableCeilings();
 }
 
 Result<MachineRow> thisMachine() {

@@ -133,6 +133,10 @@ private slots:
         QCOMPARE(back->of(64)->threads, 4);
         QVERIFY(!MachineCeilings{}.of(1));
         QVERIFY(!MachineCeilings::fromJson(nlohmann::json{{"cpu", 3}}).ok());
+        for (const double none : {0.0, -0.0, -1.0, 1e-308, 1e308}) // costs are divided by them
+            for (const ThreadCeilings& entry : {ThreadCeilings{1, none, 10}, ThreadCeilings{1, 80, none}})
+                QVERIFY(!MachineCeilings::fromJson(MachineCeilings{"a cpu", "avx2", {{1, 80, 10}, entry}}.toJson()).ok());
+        QVERIFY(!MachineCeilings::fromJson(MachineCeilings{"a cpu", "avx2", {{0, 80, 10}}}.toJson()).ok());
     }
 };
 
