@@ -350,6 +350,8 @@ Status checkOptimizedFile(const std::filesystem::path& file, const std::string& 
         return inputError("output " + file.string() + " is the model itself; name another file");
     if (std::filesystem::is_directory(file, none))
         return inputError("output " + file.string() + " is a folder; name a file");
+    if (std::filesystem::is_regular_file(file, none) && file.extension() != ".onnx")
+        return inputError("output " + file.string() + " is there already and its name is none of a model; name a file that ends in .onnx, or a new one");
     const std::filesystem::path folder = std::filesystem::absolute(file, none).parent_path();
     if (!std::filesystem::is_directory(folder, none))
         return inputError("output " + file.string() + " cannot be written: there is no folder " + folder.string());

@@ -197,6 +197,7 @@ private slots:
         QTest::newRow("an operator that no engine knows") << QByteArray("Magic") << "out.onnx" << "the_node";
         QTest::newRow("no such folder") << QByteArray("Relu") << "none/out.onnx" << "there is no folder";
         QTest::newRow("a folder") << QByteArray("Relu") << "." << "is a folder; name a file";
+        QTest::newRow("a letter") << QByteArray("Relu") << "letter.txt" << "name a file that ends in .onnx";
         QTest::newRow("the model itself") << QByteArray("Relu") << "tiny.onnx" << "is the model itself; name another file";
         QTest::newRow("all is well") << QByteArray("Relu") << "out.onnx" << "";
     }
@@ -208,6 +209,7 @@ private slots:
         QVERIFY(file.open(QIODevice::WriteOnly));
         file.write(tinyOnnx(op, "4"));
         file.close();
+        QVERIFY(QFile::exists(folder_.filePath("letter.txt")) || QFile::copy(file.fileName(), folder_.filePath("letter.txt")));
         const Model model = take(openModel(file.fileName().toStdString()));
         OptimizeRequest asked = request();
         asked.file = folder_.filePath(output).toStdString();
