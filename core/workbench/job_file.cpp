@@ -176,8 +176,21 @@ private:
     Status read(const JobKey& key, const toml::node& node, std::string& value) const {
         TS_TRY(text(key.name, node, value));
         std::error_code error;
+        if (key.names == JobKey::Names::secret)
+            return secret(key, node, value);
         if (key.names == JobKey::Names::file || (key.names == JobKey::Names::model && std::filesystem::exists(beside(value), error)))
             value = beside(value).string();
+        return {};
+    }
+
+    // Whoever wrote this file chose who gets to know it: it cannot be any secret that the user has elsewhere.
+    Status secret(const JobKey& key, const toml::node& node, std::string& value) const {
+        std::error_code error, other;
+        const auto folder = std::filesystem::weakly_canonical(beside("."), error), named = std::filesystem::weakly_canonical(beside(value), other);
+        const auto within = named.lexically_relative(folder);
+        if (error || other || within.empty() || *within.begin() == "..")
+            return at(node.source(), "'" + std::string(key.name) + "' is sent to the tracker, so it is to lie in the folder of this file; leave it out and give --token-file");
+        value = named.string();
         return {};
     }
 

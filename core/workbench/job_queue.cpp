@@ -32,7 +32,9 @@ std::string doneBy(const TuneJob& job) {
     if (!job.problem.file.empty())
         return "tunes the problem " + job.problem.file.string() + ", whose commands it runs";
     const std::string& output = job.rewriting.file;
-    return job.kind + "s the model " + job.model + (output.empty() ? "" : " into " + output) + (job.device.tracker.empty() ? "" : " on devices of " + job.device.tracker);
+    const std::string& token = job.device.files.token;
+    return job.kind + "s the model " + job.model + (output.empty() ? "" : " into " + output) + (job.device.tracker.empty() ? "" : " on devices of " + job.device.tracker) +
+           (token.empty() ? "" : ", which get the token in " + token);
 }
 
 } // namespace

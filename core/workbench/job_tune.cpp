@@ -29,7 +29,7 @@ std::vector<JobKey> keysOf(TuneJob& job) {
             {"device", &job.device.key},
             {"devices", &job.device.devices, 1, DeviceChoice::kMost},
             {"tracker", &job.device.tracker},
-            {"token_file", &job.device.files.token, 0, 0, JobKey::In::both, JobKey::Names::file}, // where it is, not what it says
+            {"token_file", &job.device.files.token, 0, 0, JobKey::In::both, JobKey::Names::secret}, // where it is, not what it says
             {"ca", &job.device.files.ca, 0, 0, JobKey::In::both, JobKey::Names::file},
             {"insecure", &job.device.files.insecure},
             {"measure_model", &tuning.measureModel, 0, 0, JobKey::In::store}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QFile>
+#include <QFileInfo>
 #include <QTemporaryDir>
 #include <QTest>
 #include <nlohmann/json.hpp>
@@ -53,14 +54,23 @@ private slots:
         QTest::newRow("unknown") << QByteArray("model = 'mlp'\nmodels = 'mlp'") << "line 2: 'models' is no key";
         QTest::newRow("too many") << "model = 'mlp'\nseed = [" + QByteArray("1,").repeated(10001) + "]" << "more than 10000 combinations";
         QTest::newRow("lists of lists") << QByteArray("model = [['mlp']]") << "is to be a text";
+        QTest::newRow("token elsewhere") << QByteArray("model = 'mlp'\ntoken_file = '/etc/machine-id'") << "is to lie in the folder of this file";
+        QTest::newRow("token above") << QByteArray("model = 'mlp'\ntoken_file = 'a/../../token'") << "is to lie in the folder of this file";
+        QTest::newRow("token by a link") << QByteArray("model = 'mlp'\ntoken_file = 'token'") << "is to lie in the folder of this file";
         QTest::newRow("flag") << QByteArray("model = 'mlp'\ntransfer = 1") << "true or false";
     }
     void filesThatSayNothing() {
         QFETCH(QByteArray, text);
         QFETCH(QString, says);
+        QFile::link("/etc/machine-id", folder_.filePath("token"));
         const auto read = readSweepFile(write(text));
         QVERIFY(!read.ok());
         QVERIFY2(QString::fromStdString(read.error().message).contains(says), read.error().message.c_str());
+    }
+
+    void aTokenLiesBesideTheFile() {
+        const SweepRequest sweep = take(readSweepFile(write("model = 'mlp'\ntoken_file = './own'")));
+        QCOMPARE(QFileInfo(QString::fromStdString(sweep.combinations[0].job.device.files.token)), QFileInfo(folder_.filePath("own")));
     }
 
     void filesAreTold() {
