@@ -246,10 +246,6 @@ std::optional<OwnFiles> ownModuleFiles(const fs::path& folder) {
     if (!document.is_object() || !document.contains("tunesmith_module"))
         return std::nullopt;
     OwnFiles own = listedFiles(document);
-    const std::string library = "lib" + textAt(document, "prefix") + ".so";
-    for (ModuleFile& file : own)
-        if (file.name == kWeights || file.name == library)
-            file.hash.clear();
     own.push_back({kDescription, 0, {}});
     return own;
 }

@@ -309,6 +309,18 @@ Result<RunResult> runPadded(const FamilyInfo& family, const Dimensions& extents,
     return collectOutputs(std::move(computed), family.outputs, request.saveFolder);
 }
 
+// Those of the files that there are. What holds something else later is the user's.
+Result<std::vector<ModuleFile>> listedIn(const fs::path& folder, const std::vector<std::string>& names) {
+    std::vector<ModuleFile> files;
+    std::error_code error;
+    for (const std::string& name : names)
+        if (const std::uintmax_t bytes = fs::file_size(folder / name, error); !error) {
+            TS_ASSIGN(const std::string hash, hashFile(folder / name));
+            files.push_back({name, bytes, hash});
+        }
+    return files;
+}
+
 } // namespace
 
 Result<FamilyResult> compileFamily(const std::string& fileOrSample, const DimensionRanges& ranges,
@@ -334,8 +346,7 @@ Result<FamilyResult> compileFamily(const std::string& fileOrSample, const Dimens
     result.mixing = mixingDimensions(family, model.original());
     const std::string readme = readmeOf(family, result.mixing);
     TS_TRY(staging.write("README.md", readme));
-    TS_ASSIGN(const std::string hash, hashFile(staging.path() / "README.md"));
-    family.files = {{"README.md", readme.size(), hash}};
+    TS_ASSIGN(family.files, listedIn(staging.path(), {"README.md", family.modelFile(), family.modelFile() + ".data"}));
     TS_TRY(staging.write(kFamilyFile, toJsonText(family)));
     TS_TRY(staging.commit());
     return result;

@@ -147,13 +147,10 @@ std::optional<OwnFiles> ownFamilyFiles(const std::filesystem::path& folder) {
     if (!document.is_object() || !document.contains(kMarker))
         return std::nullopt;
     OwnFiles own = listedFiles(document);
-    if (const auto family = readFamily(folder); family.ok()) {
+    if (const auto family = readFamily(folder); family.ok())
         for (const FamilyMember& member : family->members)
             for (const ModuleFile& listed : ownModuleFiles(folder / member.folder).value_or(OwnFiles()))
                 own.push_back({member.folder + "/" + listed.name, listed.bytes, listed.hash});
-        for (const char* end : {"", ".data"})
-            own.push_back({family->modelFile() + end, 0, {}});
-    }
     own.push_back({kFamilyFile, 0, {}});
     return own;
 }

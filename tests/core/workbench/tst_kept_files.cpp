@@ -110,6 +110,26 @@ private slots:
         QCOMPARE(names, (std::set<std::string>{"README.md", "README.md.old", "family.json", "n-1", "n-2", "n-4", "note", "two.onnx"}));
     }
 
+    // A description from elsewhere, unpacked beside one's own models, may name any of them; one's own may have been trained further.
+    void modelsOfTheUserStay() {
+        CompileRequest request;
+        request.folder = path("models");
+        request.store = path("none.db").string();
+        request.threads = 1;
+        request.untuned = true;
+        write(path("models/family.json"), R"({"tunesmith_family": 1, "name": "thesis", "ranges": {"n": [1, 2]}, "inputs": [], "outputs": [], "modules": [], "files": []})");
+        for (const char* name : {"thesis.onnx", "thesis.onnx.data"})
+            write(path("models") / name, "mine");
+        REQUIRE_OK(compileFamily(writeModel(), {{"n", {1, 2}}}, request));
+        write(path("models/two.onnx"), "trained");
+        write(path("models/n-1/weights.bin"), "trained");
+        REQUIRE_OK(compileFamily(writeModel(), {{"n", {1, 2}}}, request));
+        for (const char* name : {"thesis.onnx", "thesis.onnx.data"})
+            QCOMPARE(textOf(path("models") / name), "mine");
+        for (const char* name : {"two.onnx.old", "n-1/weights.bin.old"})
+            QCOMPARE(textOf(path("models") / name), "trained");
+    }
+
     void temporaryFoldersOfOthersStay() {
         const QByteArray before = qgetenv("TMPDIR");
         qputenv("TMPDIR", folder_.path().toUtf8());
