@@ -125,7 +125,8 @@ Status checkKernelReply(const Message& request, const Message& reply) {
         return inputError("it sent times of more kernels than it was asked for");
     for (const auto& blob : reply.blobs)
         TS_TRY(checkSamples(blob, mostSamples(request.body)));
-    return {};
+    const bool lacks = kernels && (reply.blobs.size() < kernels->size() || std::ranges::any_of(reply.blobs, &std::vector<std::byte>::empty));
+    return lacks && *at(reply.body, "status") == "ok" ? Status(inputError("it sent no times of a kernel that it was asked for")) : Status();
 }
 
 } // namespace tunesmith

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/schedule/schedule_problem.h"
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -138,11 +139,11 @@ Result<std::vector<std::vector<float>>> ScheduleProblem::compare(const std::vect
     const CallReport report = executor_->measure(std::move(message), executor_->options().profileSeconds * 2, stop);
     if (const TrialStatus status = classify(report, true); status != TrialStatus::ok)
         return report.error;
-    if (report.reply.blobs.size() != artifacts.size())
-        return internalError("the comparison failed: " + report.reply.body.value("message", std::string("no samples")));
     std::vector<std::vector<float>> samples;
     for (const auto& blob : report.reply.blobs)
         samples.push_back(samplesFromBlob(blob));
+    if (samples.size() != artifacts.size() || std::ranges::any_of(samples, &std::vector<float>::empty))
+        return internalError("the comparison failed: " + report.reply.body.value("message", std::string("no samples")));
     return samples;
 }
 

@@ -153,6 +153,13 @@ private slots:
     }
 
     void garbageOnTheWire() {
+        Message comparison = profileRequest();
+        comparison.body.update({{"verb", "compare_kernels"}, {"kernels", {Json::object(), Json::object()}}});
+        const auto series = [](std::size_t first, std::size_t second) { return Message{{{"status", "ok"}}, {samplesToBlob(std::vector<float>(first, 1)), samplesToBlob(std::vector<float>(second, 1))}}; };
+        QVERIFY(checkKernelReply(comparison, series(24, 24)).ok());
+        QVERIFY(!checkKernelReply(comparison, series(24, 0)).ok() && !checkKernelReply(comparison, series(0, 0)).ok());
+        QVERIFY(!checkKernelReply(comparison, {{{"status", "ok"}}, {}}).ok() && !checkKernelReply(comparison, samples({1})).ok());
+        QVERIFY(checkKernelReply(comparison, {{{"status", "wrong_answer"}}, {}}).ok());
         remote::Reply reply;
         QVERIFY(!fromWire(reply).ok());
         reply.set_outcome("replied");

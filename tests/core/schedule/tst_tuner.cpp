@@ -127,6 +127,15 @@ private slots:
         QCOMPARE(static_cast<double>(result.workloads[0].trials), *size + 1); // and the final
     }
 
+    // As a worker whose memory is damaged may answer.
+    void aFinalWithoutTimesDecidesNothing() {
+        Bench bench;
+        const Workload workload = reluWorkload(bench.target, 14);
+        const TuneResult result = take(Tuner(*bench.store).run({{workload, 1}}, bench.target, options(4, testWorkers({{"TEST_FAKE_PROFILE", "1"}, {"TEST_NO_TIMES", "1"}}))));
+        QCOMPARE(result.workloads[0].trials, std::size_t(4)); // no final
+        QVERIFY(result.workloads[0].bestMs);
+    }
+
     void failuresAreTrials() {
         Bench bench;
         const Workload workload = convWorkload(bench.target);
