@@ -6,6 +6,7 @@
 #include <limits>
 #include <list>
 
+#include "core/base/memory_budget.h"
 #include "core/measure/memory.h"
 #include "core/measure/tensor_codec.h"
 #include "core/process/json_number.h"
@@ -53,12 +54,23 @@ private:
 };
 
 Result<json> callToJson(Message& message, const ModuleCall& call) {
+// Beside the tensors there are their copies in the message, and in the worker both again.
+Status checkInputs(const Message& message, const std::vector<Tensor>& inputs) {
+    std::size_t bytes = 0;
+    for (const auto& blob : message.blobs) // of the other module that is timed
+        bytes += blob.size();
+    for (const Tensor& input : inputs)
+        bytes += input.byteCount();
+    return checkValueMemory("what a worker is sent, and then holds,", 3 * static_cast<std::int64_t>(bytes));
+}
+
     std::error_code error;
     const auto folder =
         std::filesystem::weakly_canonical(call.folder, error); // the worker's current folder may differ
     json body{{"folder", (error ? call.folder : folder).string()}, {"threads", call.threads}};
     if (!call.inputs.empty()) {
         TS_ASSIGN(body["inputs"], putTensors(message, call.inputs));
+        TS_TRY(checkInputs(message, call.inputs));
     }
     return body;
 }

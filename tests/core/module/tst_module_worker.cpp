@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "module_testing.h"
 
+#include "core/base/memory_budget.h"
 #include "core/measure/tensor_codec.h"
 #include "core/module/worker_verbs.h"
 #include "tests/take.h"
@@ -40,6 +41,26 @@ private slots:
         VERIFY_OK(outputs);
         QCOMPARE(outputs->size(), std::size_t(1));
         QVERIFY(largestDifference((*outputs)[0], expectedOutput(x)) < 1e-4);
+    }
+
+    // A tensor, its copy in the message, and both again in the worker.
+    void inputsFitFourTimes() {
+        const Tensor x = randomTensor({kRows, kInner}, 3);
+        const ModuleCall call{exported("a"), 1, {x}};
+        const auto bytes = static_cast<std::int64_t>(x.byteCount());
+        const std::int64_t limit = valueMemoryLimit();
+        const auto after = [&](std::int64_t room, const auto& work) {
+            limitValueMemory(usedValueMemory() + room);
+            const auto done = work();
+            limitValueMemory(limit);
+            return done.ok() ? std::string() : done.error().message;
+        };
+        const auto run = [&] { return runModule(*worker_, call, 30s); };
+        const auto time = [&] { return timeModulePair(*worker_, call, call, 0.01, 0.002, 30s); };
+        for (const std::string& said : {after(2 * bytes, run), after(5 * bytes, time)})
+            QVERIFY2(said.find("--memory") != std::string::npos, said.c_str());
+        QCOMPARE(after(4 * bytes, run), std::string());
+        QCOMPARE(after(7 * bytes, time), std::string());
     }
 
     // The same path, exported again while the worker has the older one loaded.
