@@ -9,6 +9,7 @@
 #include "core/base/memory_budget.h"
 #include "core/measure/memory.h"
 #include "core/measure/tensor_codec.h"
+#include "core/measure/timing.h"
 #include "core/process/json_number.h"
 
 namespace tunesmith {
@@ -53,7 +54,6 @@ private:
     std::list<Entry> entries_; // the last used first
 };
 
-Result<json> callToJson(Message& message, const ModuleCall& call) {
 // Beside the tensors there are their copies in the message, and in the worker both again.
 Status checkInputs(const Message& message, const std::vector<Tensor>& inputs) {
     std::size_t bytes = 0;
@@ -64,13 +64,14 @@ Status checkInputs(const Message& message, const std::vector<Tensor>& inputs) {
     return checkValueMemory("what a worker is sent, and then holds,", 3 * static_cast<std::int64_t>(bytes));
 }
 
+Result<json> callToJson(Message& message, const ModuleCall& call) {
     std::error_code error;
     const auto folder =
         std::filesystem::weakly_canonical(call.folder, error); // the worker's current folder may differ
     json body{{"folder", (error ? call.folder : folder).string()}, {"threads", call.threads}};
     if (!call.inputs.empty()) {
-        TS_ASSIGN(body["inputs"], putTensors(message, call.inputs));
         TS_TRY(checkInputs(message, call.inputs));
+        TS_ASSIGN(body["inputs"], putTensors(message, call.inputs));
     }
     return body;
 }
@@ -272,9 +273,6 @@ template <class T> Result<T> part(const Message& reply, const char* name) {
     }
 }
 
-// Foreign code may answer any times. These are refused: none, less than a clock can tell, and together more than went by until the answer came.
-constexpr double kLeastSeconds = 0.5e-9;
-
 class Stopwatch {
 public:
     double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
@@ -283,6 +281,7 @@ private:
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+// Foreign code may answer any times. These are refused: none, less than a clock can tell, and together more than went by until the answer came.
 bool fit(const std::vector<double>& times, double passed, double least) {
     double sum = 0;
     return std::ranges::all_of(times, [&](double time) { return time >= least && (sum += time) <= passed; });

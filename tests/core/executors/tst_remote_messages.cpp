@@ -144,6 +144,9 @@ private slots:
         QVERIFY(checkKernelReply(profileRequest(), samples({1.5F, 2})).ok());
         QVERIFY(!checkKernelReply(profileRequest(), samples({1, std::numeric_limits<float>::quiet_NaN()})).ok());
         QVERIFY(!checkKernelReply(profileRequest(), samples({-1})).ok());
+        for (const float impossible : {0.0F, 1e-45F, 1e-7F, 4e6F, 3e38F}) // ms: no clock tells so little, no measurement lasts so long
+            QVERIFY2(!checkKernelReply(profileRequest(), samples({1.5F, impossible})).ok(), qPrintable(QString::number(impossible)));
+        QVERIFY(checkKernelReply(profileRequest(), samples({1e-6F, 3e6F})).ok());
         QVERIFY(checkKernelReply(profileRequest(), samples(std::vector<float>(8000, 1))).ok()); // as many as 5 ms may have
         QVERIFY(!checkKernelReply(profileRequest(), samples(std::vector<float>(100'000, 1))).ok());
         QVERIFY(!checkKernelReply(profileRequest(), {{{"status", "ok"}}, {{}, {}}}).ok()); // times of two kernels
