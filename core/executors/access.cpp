@@ -125,7 +125,8 @@ Status checkAddress(const std::string& address) {
 
 bool isLoopback(const std::string& address) {
     const std::string host = hostOf(address);
-    return host == "localhost" || host == "::1" || (host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos);
+    in_addr v4{};
+    return host == "localhost" || host == "::1" || (host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &v4) == 1); // DNS is asked for any other
 }
 
 bool isWildcard(const std::string& address) {

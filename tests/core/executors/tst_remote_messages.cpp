@@ -153,9 +153,6 @@ private slots:
         QVERIFY(!checkKernelReply(profileRequest(), {{{"status", "ok"}}, {std::vector<std::byte>(3)}}).ok());
         QVERIFY(!checkKernelReply(profileRequest(), {{{"status", 1}}, {}}).ok());
         QVERIFY(!checkKernelReply(profileRequest(), {Json::object(), {}}).ok());
-    }
-
-    void garbageOnTheWire() {
         Message comparison = profileRequest();
         comparison.body.update({{"verb", "compare_kernels"}, {"kernels", {Json::object(), Json::object()}}});
         const auto series = [](std::size_t first, std::size_t second) { return Message{{{"status", "ok"}}, {samplesToBlob(std::vector<float>(first, 1)), samplesToBlob(std::vector<float>(second, 1))}}; };
@@ -163,6 +160,9 @@ private slots:
         QVERIFY(!checkKernelReply(comparison, series(24, 0)).ok() && !checkKernelReply(comparison, series(0, 0)).ok());
         QVERIFY(!checkKernelReply(comparison, {{{"status", "ok"}}, {}}).ok() && !checkKernelReply(comparison, samples({1})).ok());
         QVERIFY(checkKernelReply(comparison, {{{"status", "wrong_answer"}}, {}}).ok());
+    }
+
+    void garbageOnTheWire() {
         remote::Reply reply;
         QVERIFY(!fromWire(reply).ok());
         reply.set_outcome("replied");
@@ -356,6 +356,10 @@ private slots:
         QTest::newRow("all") << "0.0.0.0:1" << false;
         QTest::newRow("all of IPv6") << "[::]:1" << false;
         QTest::newRow("another machine") << "10.0.0.3:1" << false;
+        QTest::newRow("the last one of the network") << "127.255.255.254:1" << true;
+        QTest::newRow("what DNS is asked for") << "127.1:1" << false;
+        QTest::newRow("numbers that are no address") << "127.0.0.256:1" << false;
+        QTest::newRow("a fifth number") << "127.0.0.1.2:1" << false;
         QTest::newRow("a name that looks like one") << "127.0.0.1.example.org:1" << false;
         QTest::newRow("a name") << "tracker.example.org:1" << false;
     }
