@@ -55,6 +55,8 @@ CallReport unwrap(Message reply) {
     CallReport report;
     report.outcome = CallOutcome::replied;
     report.reply.body = std::move(reply.body["body"]);
+    if (!report.reply.body.is_object()) // who asked looks into it
+        return withError(CallOutcome::crashed, inputError("it sent an answer that is none"));
     report.reply.blobs = std::move(reply.blobs);
     return report;
 }

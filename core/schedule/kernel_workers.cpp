@@ -83,8 +83,8 @@ CallReport KernelWorkers::measure(Message request, double limit, const StopToken
     if (!key.ok())
         return notMeasured(key.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::notStarted, key.error());
     CallReport report = profiler_->exchange(request, seconds(limit), stop);
-    if (report.replied())
-        probeMs_ = report.reply.body.value("probe_ms", probeMs_);
+    if (const auto probe = report.reply.body.find("probe_ms"); probe != report.reply.body.end() && probe->is_number())
+        probeMs_ = probe->get<double>();
     return report;
 }
 

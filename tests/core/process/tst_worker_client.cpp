@@ -9,6 +9,19 @@
 using namespace tunesmith;
 using namespace tunesmith::testing;
 
+namespace {
+
+// An answer as a worker sends it, of ASCII bytes, so that it travels as text.
+std::string framed(std::string text) {
+    text.resize(0x017f7f, ' ');
+    std::string frame(16, '\0');
+    const std::uint32_t words[4] = {0x474d5354, 1, static_cast<std::uint32_t>(text.size()), 0};
+    std::memcpy(frame.data(), words, sizeof words);
+    return frame + text;
+}
+
+} // namespace
+
 class TestWorkerClient : public QObject {
     Q_OBJECT
 
@@ -207,16 +220,27 @@ private slots:
         QFETCH(const QString, kind);
         QFETCH(const int, becomes);
         const nlohmann::json answer{{"ok", false}, {"error", {{"kind", kind.toStdString()}, {"message", std::string(90000, 'x')}}}};
-        std::string text = answer.dump();
-        text.resize(0x017f7f, ' '); // its bytes are ASCII: they travel as text
-        std::string frame(16, '\0');
-        const std::uint32_t words[4] = {0x474d5354, 1, static_cast<std::uint32_t>(text.size()), 0};
-        std::memcpy(frame.data(), words, sizeof words);
-        const CallReport report = client_->exchange(request("garbage", {{"text", frame + text}}), 20s);
+        const CallReport report = client_->exchange(request("garbage", {{"text", framed(answer.dump())}}), 20s);
         QCOMPARE(int(report.outcome), int(CallOutcome::refused));
         QCOMPARE(int(report.error.kind), becomes);
         QVERIFY(report.error.message.size() < 600 && report.error.message.starts_with("xxx"));
         QVERIFY(client_->restart().ok());
+    }
+
+    // Who takes an answer looks into its body.
+    void anAnswerHasABody_data() {
+        QTest::addColumn<QByteArray>("answer");
+        QTest::newRow("none") << QByteArray(R"({"ok": true})");
+        QTest::newRow("null") << QByteArray(R"({"ok": true, "body": null})");
+        QTest::newRow("a list") << QByteArray(R"({"ok": true, "body": [1]})");
+        QTest::newRow("a text") << QByteArray(R"({"ok": true, "body": "x"})");
+    }
+    void anAnswerHasABody() {
+        QFETCH(const QByteArray, answer);
+        const CallReport report = client_->exchange(request("garbage", {{"text", framed(answer.toStdString())}}), 20s);
+        QCOMPARE(int(report.outcome), int(CallOutcome::crashed));
+        QVERIFY2(report.error.message.find("an answer that is none") != std::string::npos, report.error.message.c_str());
+        verifyUsable();
     }
 
     void talkativeWorker() {
