@@ -293,7 +293,7 @@ Result<std::unique_ptr<DeviceServer>> DeviceServer::start(DeviceServerOptions op
     if (!options.makeExecutor)
         options.makeExecutor = startWorkers;
     auto impl = std::make_unique<Impl>(std::move(options));
-    TS_ASSIGN(auto tracker, TrackerClient::make(impl->options.tracker, impl->options.access));
+    TS_ASSIGN(auto tracker, TrackerClient::make(impl->options.tracker, impl->options.access, impl->closing.token()));
     TS_ASSIGN(impl->listener, listenAt(impl->options.listen, impl->options.access, *impl, {kLargestMessage, kMostCalls + kSpareStreams}));
     std::unique_ptr<DeviceServer> server(new DeviceServer(std::move(impl)));
     DeviceServerOptions& own = server->impl_->options;

@@ -49,7 +49,10 @@ std::vector<Knock> knock(const std::vector<std::string>& addresses, bool tls, st
             connected = channel->WaitForConnected(std::min(until, std::chrono::system_clock::now() + kTick));
         } while (!connected && std::chrono::system_clock::now() < until && !stop.stopRequested());
         answers.push_back(connected ? Knock::answered : otherwise);
+        if (stop.stopRequested())
+            break;
     }
+    answers.resize(addresses.size(), Knock::untold);
     return answers;
 }
 

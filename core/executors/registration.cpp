@@ -28,6 +28,8 @@ Registration::~Registration() {
 Status Registration::registerAgain() {
     auto secret = tracker_->add(device_, serving_);
     if (!secret.ok()) {
+        if (secret.error().isCancelled())
+            return secret.error();
         if (!lostTold_)
             logMessage(LogLevel::warning, secret.error().message + "; trying again");
         lostTold_ = true;

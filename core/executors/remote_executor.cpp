@@ -85,10 +85,12 @@ LeaseWish RemoteExecutor::wish(const std::string& ticket) const {
 Result<LeaseBook::Answer> RemoteExecutor::lease(const StopToken& stop) {
     const std::string ticket = newSecret();
     const auto begun = steady_clock::now();
-    for (;;) {
-        auto answer = tracker_->ask(wish(ticket));
+    while (!stop.stopRequested()) {
+        auto answer = tracker_->ask(wish(ticket), stop);
         if (answer.ok() && answer->lease)
             return std::move(*answer);
+        if (!answer.ok() && answer.error().isCancelled())
+            continue;
         const bool known = !first_.name.empty();
         if (!answer.ok() && (answer.error().kind != ErrorKind::io || (!known && steady_clock::now() - begun > kFirstTracker)))
             return answer.error();
@@ -98,11 +100,10 @@ Result<LeaseBook::Answer> RemoteExecutor::lease(const StopToken& stop) {
             tell("waiting for a device of the key " + options_.key);
         else
             tell("waiting for a device of the key " + options_.key + ": " + std::to_string(answer->ahead) + " ahead, " + std::to_string(answer->devices) + " devices");
-        if (const Status slept = sleepFor(answer.ok() ? kAskEvery : kTrackerEvery, stop); !slept.ok()) {
-            tracker_->withdraw(ticket);
-            return slept.error();
-        }
+        static_cast<void>(sleepFor(answer.ok() ? kAskEvery : kTrackerEvery, stop).ok());
     }
+    tracker_->withdraw(ticket);
+    return cancelledError();
 }
 
 // Its turn may be over before it has begun: others have it by then.

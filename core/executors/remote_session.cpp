@@ -24,14 +24,6 @@ bool isRefusal(const grpc::Status& status) {
     return status.error_code() == StatusCode::INVALID_ARGUMENT || status.error_code() == StatusCode::FAILED_PRECONDITION;
 }
 
-void drain(grpc::CompletionQueue& queue) {
-    queue.Shutdown();
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue.Next(&tag, &ok)) {
-    }
-}
-
 const AnswerLimits& answers() {
     static const AnswerLimits limits{"tunesmith.remote.Executor", {{"Open", kLargestEvent}, {"", kLargestMessage}}, 4 * kLargestMessage};
     return limits;
@@ -161,12 +153,7 @@ struct RemoteSession::Impl {
         const auto rpc = rawStub.PrepareUnaryCall(&callContext, "/tunesmith.remote.Executor/Exchange", request, &queue);
         rpc->StartCall();
         rpc->Finish(&answer, &status, nullptr);
-        void* tag = nullptr;
-        bool ok = false;
-        while (queue.AsyncNext(&tag, &ok, system_clock::now() + kWaitTick) == grpc::CompletionQueue::TIMEOUT)
-            if (stop.stopRequested() || lost || isForgotten(id))
-                callContext.TryCancel();
-        drain(queue);
+        awaitFinish(queue, callContext, [&] { return stop.stopRequested() || lost || isForgotten(id); });
         if (status.ok() && !parseMessage(answer, {kLargestMessage, kMostParts}, reply).ok())
             reply.Clear(); // which is no answer
         const std::lock_guard lock(mutex);

@@ -13,6 +13,7 @@
 #include "core/executors/guarded_service.h"
 #include "core/executors/rpc_log.h"
 #include "core/executors/wire.h"
+#include "core/process/message.h"
 
 namespace tunesmith {
 namespace {
@@ -104,6 +105,23 @@ void prepareCall(grpc::ClientContext& context, const Access& access, std::option
     assert(lease.empty() || checkName(lease, "a lease").ok()); // gRPC ends the process over any other
     if (!lease.empty())
         context.AddMetadata(kLeaseName, lease);
+}
+
+void drain(grpc::CompletionQueue& queue) {
+    queue.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue.Next(&tag, &ok)) {
+    }
+}
+
+void awaitFinish(grpc::CompletionQueue& queue, grpc::ClientContext& context, const std::function<bool()>& isUnwanted) {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue.AsyncNext(&tag, &ok, std::chrono::system_clock::now() + kWaitTick) == grpc::CompletionQueue::TIMEOUT)
+        if (isUnwanted())
+            context.TryCancel();
+    drain(queue);
 }
 
 void Listener::close() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <chrono>
+#include <functional>
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/grpcpp.h>
 #include <memory>
@@ -34,6 +35,10 @@ std::string targetOf(const std::string& address); // for gRPC, which would take 
 std::shared_ptr<grpc::Channel> channelTo(const std::string& address, const Access& access, const AnswerLimits& limits);
 // `lease`: of whom calls a device: a secret that is looked at before the message is read.
 void prepareCall(grpc::ClientContext& context, const Access& access, std::optional<std::chrono::milliseconds> patience = {}, const std::string& lease = {});
+
+// Until the one operation of a queue that was given to it is done; its call is cancelled as soon as it is not wanted any more.
+void awaitFinish(grpc::CompletionQueue& queue, grpc::ClientContext& context, const std::function<bool()>& isUnwanted);
+void drain(grpc::CompletionQueue& queue); // and shuts it down
 
 // Limits of the calls to a service.
 struct CallLimits {

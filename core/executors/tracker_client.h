@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "core/base/stop_token.h"
 #include "core/executors/access.h"
 #include "core/executors/lease_book.h"
 
@@ -14,7 +15,8 @@ inline constexpr std::chrono::milliseconds kTrackerPatience{3000};
 
 class TrackerClient {
 public:
-    static Result<std::unique_ptr<TrackerClient>> make(const std::string& address, const Access& access);
+    // `stop` ends all its calls, but leave() and withdraw(), which take half a second at most.
+    static Result<std::unique_ptr<TrackerClient>> make(const std::string& address, const Access& access, StopToken stop = {});
     ~TrackerClient();
 
     // Of servers: the secret that add() gives is a device's name in the other calls.
@@ -24,7 +26,7 @@ public:
     Result<std::optional<Lease>> confirm(const std::string& secret, const std::string& lease);
 
     // Of clients.
-    Result<LeaseBook::Answer> ask(const LeaseWish& wish);
+    Result<LeaseBook::Answer> ask(const LeaseWish& wish, const StopToken& stop = {});
     void withdraw(const std::string& ticket);
 
     struct Device {

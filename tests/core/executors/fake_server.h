@@ -167,4 +167,41 @@ private:
     std::thread thread_;
 };
 
+// A tracker that takes devices and then answers nothing.
+class SilentTracker final : public remote::Tracker::Service {
+public:
+    SilentTracker() {
+        grpc::ServerBuilder builder;
+        int port = 0;
+        builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+        builder.RegisterService(this);
+        server_ = builder.BuildAndStart();
+        address_ = "127.0.0.1:" + std::to_string(port);
+    }
+    ~SilentTracker() override { server_->Shutdown(std::chrono::system_clock::now()); }
+    const std::string& address() const { return address_; }
+    int asked() const { return asked_; }
+
+    grpc::Status Register(grpc::ServerContext*, const remote::Registration*, remote::Registered* answer) override {
+        answer->set_device_secret("secret");
+        return grpc::Status::OK;
+    }
+    grpc::Status SendBeat(grpc::ServerContext* context, const remote::Beat*, remote::BeatAnswer*) override { return wait(*context); }
+    grpc::Status Leave(grpc::ServerContext* context, const remote::Leaving*, remote::Nothing*) override { return wait(*context); }
+    grpc::Status Ask(grpc::ServerContext* context, const remote::Wish*, remote::WishAnswer*) override { return wait(*context); }
+    grpc::Status Withdraw(grpc::ServerContext* context, const remote::Withdrawal*, remote::Nothing*) override { return wait(*context); }
+
+private:
+    grpc::Status wait(const grpc::ServerContext& context) {
+        ++asked_;
+        while (!context.IsCancelled())
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        return grpc::Status::CANCELLED;
+    }
+
+    std::atomic<int> asked_ = 0;
+    std::unique_ptr<grpc::Server> server_;
+    std::string address_;
+};
+
 } // namespace tunesmith::testing

@@ -368,6 +368,46 @@ private slots:
         QVERIFY(cluster.connect("x")->build(mockBuild(), {}).replied());
     }
 
+    // Whoever is to stop does not wait for a tracker that hangs.
+    void aSilentTrackerHoldsNobody() {
+        SilentTracker tracker;
+        RemoteOptions options;
+        options.tracker = tracker.address();
+        options.key = "cpu";
+        options.client = "x";
+        StopSource stop;
+        QElapsedTimer clock;
+        auto connecting = std::async(std::launch::async, [&] { return RemoteExecutor::connect(options, stop.token()); });
+        const bool isAsked = QTest::qWaitFor([&] { return tracker.asked() > 0; }, 10'000);
+        stop.requestStop();
+        clock.start();
+        const auto executor = connecting.get();
+        QVERIFY(isAsked && !executor.ok() && executor.error().isCancelled());
+        QVERIFY2(clock.elapsed() < 1500, qPrintable(QString::number(clock.elapsed())));
+    }
+    void aSilentTrackerHoldsNoServer() {
+        Cluster cluster;
+        SilentTracker tracker;
+        DeviceServerOptions options = cluster.serverOptions("a");
+        options.tracker = tracker.address();
+        auto server = take(DeviceServer::start(std::move(options)));
+        QVERIFY(QTest::qWaitFor([&] { return tracker.asked() > 0; }, 10'000));
+        QElapsedTimer clock;
+        clock.start();
+        server.reset();
+        QVERIFY2(clock.elapsed() < 1500, qPrintable(QString::number(clock.elapsed())));
+        QVERIFY(!cluster.logged("cancelled"));
+    }
+    void manySilentDevicesHoldNoTracker() {
+        StopSource stop;
+        stop.requestStop();
+        QElapsedTimer clock;
+        clock.start();
+        const std::vector<Knock> answers = knock(std::vector<std::string>(64, "127.0.0.1:1"), false, std::chrono::seconds(10), stop.token());
+        QCOMPARE(answers.size(), std::size_t(64));
+        QVERIFY2(clock.elapsed() < 1000, qPrintable(QString::number(clock.elapsed())));
+    }
+
     void noTrackerIsOneSentence() {
         RemoteOptions options;
         options.tracker = "127.0.0.1:1";
