@@ -42,6 +42,8 @@ Result<Tensor> takeTensor(const Message& message, const json& entry) {
         if (!blob.empty())
             std::memcpy(tensor.mutableBytes().data(), blob.data(), blob.size());
         return tensor;
+    } catch (const std::bad_alloc& full) {
+        return inputError(std::string("what the other process sent: ") + full.what());
     } catch (const std::exception&) { // of nlohmann::json and vector::at
         return internalError(kBroken);
     }

@@ -154,6 +154,11 @@ private slots:
                                           Tensor::scalar(2.5), Tensor::zeros(DType::boolean, {0, 4})};
         const auto list = putTensors(message, tensors);
         VERIFY_OK(list);
+        const std::int64_t limit = valueMemoryLimit();
+        limitValueMemory(usedValueMemory() + 10);
+        const auto none = takeTensors(message, *list);
+        limitValueMemory(limit);
+        QVERIFY2(!none.ok() && none.error().message.find("--memory") != std::string::npos, none.ok() ? "" : none.error().message.c_str());
         const auto back = takeTensors(message, *list);
         VERIFY_OK(back);
         for (std::size_t i = 0; i < tensors.size(); ++i)
