@@ -25,10 +25,13 @@ void printAddress(Session& session, const std::string& address) {
     std::fflush(stdout);
 }
 
+// Doing without one must be meant: a script's variable may not be set.
+std::string isGiven(const std::string& text) { return text.empty() ? "it is given nothing; leave the option out, or name something" : ""; }
+
 void addListening(CLI::App& command, std::string& listen, RemoteFiles& files) {
     command.add_option("--listen", listen, "Where to listen; port 0 takes a free one, and the first line printed names it")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress))->capture_default_str();
-    command.add_option("--cert", files.certificate, "Certificate of this address, PEM")->type_name("FILE");
-    command.add_option("--tls-key", files.key, "Its private key, PEM, readable for you only")->type_name("FILE");
+    command.add_option("--cert", files.certificate, "Certificate of this address, PEM")->type_name("FILE")->check(isGiven);
+    command.add_option("--tls-key", files.key, "Its private key, PEM, readable for you only")->type_name("FILE")->check(isGiven);
 }
 
 Json deviceJson(const DeviceState& device) {
@@ -76,8 +79,8 @@ Result<int> printDevices(Session& session, const DeviceList& list) {
 } // namespace
 
 void addRemoteFiles(CLI::App& command, RemoteFiles& files) {
-    command.add_option("--token-file", files.token, "File that holds the token of tracker, servers and clients, readable for you only")->type_name("FILE");
-    command.add_option("--ca", files.ca, "Whom to trust when calling, PEM; with it calls use TLS")->type_name("FILE");
+    command.add_option("--token-file", files.token, "File that holds the token of tracker, servers and clients, readable for you only")->type_name("FILE")->check(isGiven);
+    command.add_option("--ca", files.ca, "Whom to trust when calling, PEM; with it calls use TLS")->type_name("FILE")->check(isGiven);
     command.add_flag("--insecure", files.insecure, "Do without TLS or token between machines, too");
 }
 
@@ -123,7 +126,7 @@ void addServer(CLI::App& app, Session& session) {
     command.add_option("--tracker", request->tracker, "The tracker")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress))->required();
     command.add_option("--key", request->keys, "Keys by which tunings ask for this device")->required()->expected(1, 16);
     command.add_option("--name", request->name, "Name for people (default: the machine's)");
-    command.add_option("--cores", request->cores, "The only cores to use, such as 0-3,6")->check(asCheck(checkCoreList));
+    command.add_option("--cores", request->cores, "The only cores to use, such as 0-3,6")->check(isGiven)->check(asCheck(checkCoreList));
     session.addThreads(command);
     addMemoryOption(command, "Memory that its workers may use together, such as 8GiB (default: three quarters of the machine's, or of its control group's)",
                     [request](std::int64_t bytes) { request->memoryGb = static_cast<double>(bytes) / (1 << 30); });

@@ -301,6 +301,10 @@ private slots:
         QTest::newRow("no tracker there") << QStringList{"devices", "--tracker", "127.0.0.1:1"} << 1;
         QTest::newRow("certificate without its key") << QStringList{"tracker", "--listen", "127.0.0.1:0", "--cert", "/etc/hostname"} << 1;
         QTest::newRow("no token file") << QStringList{"tracker", "--listen", "127.0.0.1:0", "--token-file", "/nonexistent"} << 1;
+        for (const char* option : {"--token-file", "--ca"}) // a script's variable that is not set
+            QTest::addRow("empty %s", option) << QStringList{"devices", "--tracker", "127.0.0.1:1", option, ""} << 2;
+        for (const char* option : {"--cert", "--tls-key", "--cores"})
+            QTest::addRow("empty %s", option) << QStringList{"server", "--tracker", "127.0.0.1:1", "--key", "a b", option, ""} << 2;
     }
     void wrongUsage() {
         QFETCH(QStringList, arguments);
