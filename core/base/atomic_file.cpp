@@ -75,9 +75,11 @@ std::shared_ptr<void> heldLock(int descriptor) {
 }
 
 // What is written to: a link is followed, so that the link itself survives.
-std::filesystem::path finalTarget(const std::filesystem::path& target) {
-    std::error_code error;
+Result<std::filesystem::path> finalTarget(const std::filesystem::path& target) {
+    std::error_code error, ignored;
     auto resolved = std::filesystem::canonical(target, error);
+    if (error && std::filesystem::is_symlink(target, ignored))
+        return ioError("cannot write '" + target.string() + "': it is a link to what is not there; name the file itself");
     return error ? target : resolved;
 }
 
@@ -95,7 +97,10 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target, Links
     AtomicFile file;
     std::error_code ignored;
     const bool replaced = links == Links::replace && std::filesystem::is_symlink(target, ignored);
-    file.target_ = replaced ? target : finalTarget(target);
+    file.target_ = target;
+    if (!replaced) {
+        TS_ASSIGN(file.target_, finalTarget(target));
+    }
     const auto status = replaced ? std::filesystem::file_status() : std::filesystem::status(file.target_, ignored);
     if (std::filesystem::is_directory(status))
         return writeFailure(target, EISDIR);

@@ -172,6 +172,26 @@ private slots:
         QVERIFY(file.ok() && open() == before + 1 && file->close().ok());
         QCOMPARE(open(), before);
     }
+
+    void linksToNothingStay_data() {
+        QTest::addColumn<QString>("to");
+        QTest::newRow("a missing file") << "missing";
+        QTest::newRow("a missing folder") << "missing/file";
+        QTest::newRow("itself") << "link";
+    }
+    void linksToNothingStay() {
+        QFETCH(const QString, to);
+        const fs::path link = folder_ / "link";
+        fs::create_symlink(to.toStdString(), link);
+        const auto refused = AtomicFile::create(link);
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().message.find("is a link to what is not there") != std::string::npos, refused.error().message.c_str());
+        QVERIFY(fs::is_symlink(link));
+        QCOMPARE(entries().size(), 1);
+        auto file = AtomicFile::create(link, Links::replace); // the program chose the name
+        QVERIFY(file.ok() && file->commit().ok());
+        QVERIFY(fs::is_regular_file(link));
+    }
 };
 
 QTEST_GUILESS_MAIN(TestAtomicFile)
