@@ -95,6 +95,17 @@ std::vector<Expr> tapWeights(const ResizePlan& plan, DType type, const Expr& t) 
     return {far(t + number(1)), near(t), near(number(1) - t), far(number(2) - t)};
 }
 
+// Each axis multiplies the terms that are written out for an element.
+constexpr std::int64_t kMostTerms = 256; // a cubic in four dimensions
+
+bool hasManyTerms(const ResizePlan& plan) {
+    std::int64_t terms = 1;
+    for (const ResizeAxis& axis : plan.axes)
+        if (terms <= kMostTerms && !axis.trivial())
+            terms *= plan.mode == ResizeMode::cubic ? 4 : 2;
+    return terms > kMostTerms;
+}
+
 // The weighted sum over the taps of axis d and those after it.
 Expr interpolated(const LowerContext& context, const ResizePlan& plan, const loops::Indices& i, std::size_t d,
                   loops::Indices source) {
@@ -142,6 +153,8 @@ Status resizeLowerable(const OpInputs& in) {
         return in.unsupported("cropping, excluding what lies outside and antialiasing are not compiled");
     if (plan.mode != ResizeMode::nearest && !isFloat(in.type(0).dtype))
         return in.unsupported("interpolation of integers is not compiled");
+    if (plan.mode != ResizeMode::nearest && hasManyTerms(plan))
+        return in.unsupported("interpolation of more than " + std::to_string(kMostTerms) + " elements for each one is not compiled");
     for (const ResizeAxis& axis : plan.axes)
         if (plan.mode == ResizeMode::nearest && !axis.trivial() && !nearestFormula(nearestMap(plan, axis), axis))
             return in.unsupported("its index map has no closed form");

@@ -41,6 +41,10 @@ public:
         addAttribute(*graph().mutable_node(graph().node_size() - 1), name, onnx::AttributeProto::INT).set_i(value);
         return *this;
     }
+    AttackModel& attribute(const std::string& name, const std::string& value) {
+        addAttribute(*graph().mutable_node(graph().node_size() - 1), name, onnx::AttributeProto::STRING).set_s(value);
+        return *this;
+    }
     std::string bytes() const { return model_.SerializeAsString(); }
 
 private:
@@ -63,6 +67,12 @@ inline std::string manyConstants(int count, std::int64_t elements) {
         sum = "a" + number;
     }
     return made.output(sum, {elements}).bytes();
+}
+
+// An element of y is a sum of 2^rank elements of x, or of 4^rank where the mode is cubic.
+inline std::string interpolation(std::size_t rank, const std::string& mode) {
+    const std::vector<std::int64_t> small(rank, 1), large(rank, 2);
+    return AttackModel().input("x", small).ints("s", large).node("Resize", {"x", "", "", "s"}, {"y"}).attribute("mode", mode).output("y", large).bytes();
 }
 
 // Each node reads what the one before makes, and `more`.

@@ -105,6 +105,8 @@ private slots:
             return made.output("v3000", {16 * 3001}).bytes();
         }());
         add("permutations", permutations(4096, 4));
+        add("linear interpolation in many dimensions", interpolation(20, "linear"));
+        add("cubic interpolation in some dimensions", interpolation(8, "cubic"));
         add("dimensions of a shape", AttackModel().input("x", {4}).ints("s", std::vector<std::int64_t>(100'000, 1)).node("Reshape", {"x", "s"}, {"y"}).output("y", {4}).bytes());
     }
     void longAndWide() {
