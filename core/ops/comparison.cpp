@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/graph/copied_strings.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
@@ -128,14 +129,14 @@ Status evalWhere(EvalContext& context) {
                                        broadcastStrides(then.shape(), out.shape()),
                                        broadcastStrides(otherwise.shape(), out.shape())};
     if (out.type() == DType::string) {
-        std::vector<std::string> chosen(static_cast<std::size_t>(out.count()));
+        std::vector<const std::string*> chosen(static_cast<std::size_t>(out.count()));
         forEachRun<3>(out.shape(), strides, [&](std::int64_t start, std::int64_t count, const auto& at, const auto& step) {
             for (std::int64_t i = 0; i < count; ++i)
                 chosen[static_cast<std::size_t>(start + i)] =
-                    condition.data<bool>()[at[0] + i * step[0]] ? then.strings()[at[1] + i * step[1]]
-                                                                : otherwise.strings()[at[2] + i * step[2]];
+                    condition.data<bool>()[at[0] + i * step[0]] ? &then.strings()[at[1] + i * step[1]]
+                                                                : &otherwise.strings()[at[2] + i * step[2]];
         });
-        out = Tensor::ofStrings(out.shape(), std::move(chosen));
+        out = copyStrings(out.shape(), [&](std::int64_t i) -> const std::string& { return *chosen[static_cast<std::size_t>(i)]; });
         return {};
     }
     visitDType(out.type(), [&](auto tag) {

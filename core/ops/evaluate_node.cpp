@@ -99,9 +99,10 @@ std::int64_t effectiveOpset(const Graph& graph, const std::string& domain) {
 
 std::optional<std::int64_t> byteSizeOf(const TensorType& type) {
     const auto count = checkedElementCount(type.shape());
-    if (!count || *count > (std::int64_t(1) << 58))
+    if (!count || *count > (std::int64_t(1) << 57))
         return std::nullopt;
-    return bitSize(type.dtype) > 0 ? static_cast<std::int64_t>(storedBytes(type.dtype, *count)) : *count;
+    constexpr auto kOfString = static_cast<std::int64_t>(sizeof(std::string));
+    return bitSize(type.dtype) > 0 ? static_cast<std::int64_t>(storedBytes(type.dtype, *count)) : *count * kOfString;
 }
 
 Error unknownOperator(const Node& node) {

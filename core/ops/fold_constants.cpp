@@ -7,6 +7,7 @@
 
 #include "core/base/log.h"
 #include "core/base/memory_budget.h"
+#include "core/graph/copied_strings.h"
 #include "core/graph/graph_builder.h"
 #include "core/ops/dead_code.h"
 #include "core/ops/evaluate_node.h"
@@ -74,13 +75,17 @@ private:
             return;
         std::vector<Tensor> inputs(node.inputs.size());
         std::int64_t inputBytes = 0;
+        longest_ = 0;
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
             if (!node.hasInput(i))
                 continue;
             inputs[i] = builder_.value(node.inputs[i]).constant;
             if (inputs[i].absent())
                 return;
-            inputBytes += static_cast<std::int64_t>(inputs[i].byteCount());
+            inputBytes += heldBytes(inputs[i]);
+            if (inputs[i].type() == DType::string)
+                for (const std::string& text : inputs[i].strings())
+                    longest_ = std::max(longest_, static_cast<std::int64_t>(text.size()));
         }
         if (!worthwhile(node, *op, inputBytes) || isKept(node))
             return;
@@ -93,15 +98,24 @@ private:
         const auto outputs = evaluateNode(node, effectiveOpset(graph_, node.domain), inputs);
         for (std::size_t i = 0; outputs.ok() && i < node.outputs.size(); ++i)
             if (node.outputs[i].valid() && (*outputs)[i].type() != DType::undefined) { // sequences are no constants
-                made_ += op->fusion == Fusion::alias ? 0 : static_cast<std::int64_t>((*outputs)[i].byteCount());
+                made_ += op->fusion == Fusion::alias ? 0 : heldBytes((*outputs)[i]);
                 builder_.setConstant(node.outputs[i], (*outputs)[i]);
             }
+    }
+
+    // Of a static type. Each string of a result may be the longest one of the inputs.
+    std::optional<std::int64_t> resultBytes(const TensorType& type) const {
+        const auto bytes = byteSizeOf(type);
+        if (!bytes || type.dtype != DType::string)
+            return bytes;
+        std::int64_t sum = 0;
+        return __builtin_mul_overflow(elementCount(type.shape()), longest_, &sum) || __builtin_add_overflow(sum, *bytes, &sum) ? std::nullopt : std::optional(sum);
     }
 
     std::int64_t mostBytes() const {
         std::int64_t constants = 0;
         for (const auto& value : graph_.values())
-            constants += value->isConstant() ? static_cast<std::int64_t>(value->constant.byteCount()) : 0;
+            constants += value->isConstant() ? heldBytes(value->constant) : 0;
         return std::min(options_.sumBytes + FoldOptions::kWeightsGrowth * constants, valueMemoryLimit() / 2);
     }
 
@@ -110,7 +124,7 @@ private:
         std::int64_t more = 0;
         for (const ValueId id : node.outputs)
             if (id.valid() && op.fusion != Fusion::alias && builder_.value(id).type.isStatic())
-                more += byteSizeOf(builder_.value(id).type).value_or(0);
+                more += resultBytes(builder_.value(id).type).value_or(0);
         if (made_ + more <= most_)
             return true;
         if (!std::exchange(told_, true))
@@ -132,7 +146,7 @@ private:
             if (!id.valid())
                 continue;
             const TensorType& type = builder_.value(id).type;
-            const auto bytes = type.isStatic() ? byteSizeOf(type) : std::nullopt;
+            const auto bytes = type.isStatic() ? resultBytes(type) : std::nullopt;
             if (!bytes && (inputBytes > options_.slackBytes || type.isStatic()))
                 return false;
             if (!bytes || op.fusion == Fusion::alias)
@@ -159,6 +173,7 @@ private:
     const FoldOptions& options_;
     GraphBuilder builder_;
     std::set<ValueId> kept_; // made of quantised weights that stay
+    std::int64_t longest_ = 0; // string of the inputs of the node at hand
     bool widens_ = false;      // the second time
     std::int64_t widened_ = 0; // what it would add
     std::int64_t most_, made_ = 0; // bytes of results

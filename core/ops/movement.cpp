@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/graph/copied_strings.h"
 #include "core/graph/stored_types.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/expand_control_flow.h"
@@ -23,26 +24,28 @@ Status checkArity(const OpInputs& in, const Arity& arity) {
     return {};
 }
 
-// Strings of all inputs by number, while a kernel moves the numbers.
+// Strings of all inputs, which live longer, by number, while a kernel moves the numbers.
 class StringTable {
 public:
+    StringTable() = default;
+    StringTable(const StringTable&) = delete;
+    StringTable& operator=(const StringTable&) = delete;
+
     Tensor encode(const Tensor& tensor) {
         Tensor numbers = Tensor::zeros(DType::i64, tensor.shape());
         for (std::int64_t i = 0; i < tensor.count(); ++i) {
             numbers.mutableData<std::int64_t>()[i] = static_cast<std::int64_t>(texts_.size());
-            texts_.push_back(tensor.strings()[i]);
+            texts_.push_back(&tensor.strings()[i]);
         }
         return numbers;
     }
     Tensor decode(const Tensor& numbers) const {
-        std::vector<std::string> texts;
-        for (const std::int64_t number : numbers.data<std::int64_t>())
-            texts.push_back(texts_[number]);
-        return Tensor::ofStrings(numbers.shape(), std::move(texts));
+        return copyStrings(numbers.shape(), [&](std::int64_t i) -> const std::string& { return *texts_[numbers.data<std::int64_t>()[i]]; });
     }
 
 private:
-    std::vector<std::string> texts_{std::string()}; // number 0 is what a kernel fills with
+    std::string none_;
+    std::vector<const std::string*> texts_{&none_}; // number 0 is what a kernel fills with
 };
 
 Result<std::vector<TensorType>> concreteTypes(const InferRule& infer, const EvalContext& context) {

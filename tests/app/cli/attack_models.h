@@ -33,6 +33,14 @@ public:
         tensor.set_raw_data(values.data(), values.size() * sizeof(std::int64_t));
         return *this;
     }
+    AttackModel& text(const std::string& name, const std::string& value) { // of one element
+        auto& tensor = *graph().add_initializer();
+        tensor.set_name(name);
+        tensor.set_data_type(8);
+        tensor.add_dims(1);
+        tensor.add_string_data(value);
+        return *this;
+    }
     AttackModel& node(const std::string& op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
         addNode(graph(), op, inputs, outputs);
         return *this;

@@ -64,6 +64,38 @@ private slots:
         QVERIFY2(exported.status == 0 && exported.megabytes < 200, exported.told()); // its nodes stay
     }
 
+    // What lies in strings counts before it is made.
+    void textsCount_data() {
+        QTest::addColumn<QByteArray>("model");
+        const std::string text(100'000, 'a');
+        constexpr std::int64_t kMany = 25'000;
+        const auto add = [](const char* name, const AttackModel& made) { QTest::newRow(name) << QByteArray::fromStdString(AttackModel(made).output("y", {kMany}, 8).bytes()); };
+        add("Tile", AttackModel().text("t", text).ints("n", {kMany}).node("Tile", {"t", "n"}, {"y"}));
+        add("Expand", AttackModel().text("t", text).ints("n", {kMany}).node("Expand", {"t", "n"}, {"y"}));
+        add("Gather", AttackModel().text("t", text).ints("i", std::vector<std::int64_t>(kMany, 0)).node("Gather", {"t", "i"}, {"y"}));
+        add("Where", AttackModel().text("t", text).ints("i", std::vector<std::int64_t>(kMany, 0)).node("Equal", {"i", "i"}, {"c"}).node("Where", {"c", "t", "t"}, {"y"}));
+        QTest::newRow("Concat of Concat") << [&] {
+            AttackModel made;
+            made.text("t0", text);
+            for (int i = 0; i < 15; ++i)
+                made.node("Concat", {"t" + std::to_string(i), "t" + std::to_string(i)}, {"t" + std::to_string(i + 1)}).attribute("axis", 0);
+            return QByteArray::fromStdString(made.output("t15", {1 << 15}, 8).bytes());
+        }();
+    }
+    void textsCount() {
+        QFETCH(const QByteArray, model);
+        const QString file = written(model.toStdString());
+        for (const QStringList& arguments : {QStringList{"info", file}, QStringList{"export", file, "--onnx", folder_.filePath("out.onnx")}}) {
+            const Run looked = run(arguments);
+            QVERIFY2(looked.status == 0 && looked.megabytes < 1200, looked.told());
+        }
+        for (const char* engine : {"reference", "compiled"}) {
+            const Run done = run({"run", file, "--engine", engine, "--memory", "1GiB"});
+            QVERIFY2(done.status == 1 && done.errors.contains("do not fit into the memory"), done.told());
+            QVERIFY2(done.megabytes < 1400, done.told());
+        }
+    }
+
     void theProgramItselfIsBounded() {
         const QString file = written(chain("Identity", 200'000).output("y", {4}).bytes());
         const Run done = run({"info", file, "--memory", "0.001"});
