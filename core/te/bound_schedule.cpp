@@ -8,6 +8,13 @@
 namespace tunesmith::te {
 namespace {
 
+std::int64_t termsOf(const Term& term) {
+    std::int64_t terms = 1;
+    for (const Term& arg : term.args)
+        terms += termsOf(arg);
+    return terms;
+}
+
 // Indices cost little: they are folded into addresses.
 std::int64_t operationsOf(const Term& term) {
     std::int64_t operations = term.kind == Term::Kind::integer || term.kind == Term::Kind::real ? 0 : 1;
@@ -131,10 +138,20 @@ Status BoundSchedule::listKnobs() {
     return {};
 }
 
-Status BoundSchedule::checkSomeChoice() const {
+std::int64_t BoundSchedule::workOfChoice() const {
+    std::int64_t work = 1 + static_cast<std::int64_t>(schedule_->names.size() + schedule_->text.marks.size());
+    for (const Term& requirement : schedule_->text.requirements)
+        work += termsOf(requirement);
+    return work;
+}
+
+Status BoundSchedule::checkSomeChoice() {
+    const std::int64_t work = workOfChoice();
     std::vector<std::size_t> digits(knobs_.size(), 0);
     std::optional<Error> first;
     for (;;) {
+        if ((searched_ += work) > kMostSearched)
+            return errorAt(schedule_->source, schedule_->text.output.place, "no choice is allowed among the first " + std::to_string(searched_ / work - 1) + ", and more are not tried; list the values of its knobs so that an early choice is");
         std::vector<std::int64_t> values;
         for (std::size_t i = 0; i < knobs_.size(); ++i)
             values.push_back(knobs_[i].choices[digits[i]].number);

@@ -76,6 +76,7 @@ Result<loops::Program> lowerDefinition(const Definition& definition, const Sizes
         TS_TRY(checkSize(definition, name, sizes));
     Shapes shapes;
     std::map<std::string, loops::TensorRef> tensors;
+    std::int64_t searched = 0;
     for (const Input& input : definition.inputs) {
         TS_ASSIGN(shapes[input.name.text], shapeOf(definition, input, sizes));
         program.inputs.push_back(loops::makeTensor(input.name.text, input.type, shapes.at(input.name.text)));
@@ -83,8 +84,11 @@ Result<loops::Program> lowerDefinition(const Definition& definition, const Sizes
     }
     for (const Statement& statement : definition.statements) {
         TS_ASSIGN(const Intervals ranges, indexRanges(definition.source, statement, sizes, shapes));
-        if (statement.schedule)
-            TS_TRY(BoundSchedule::bind(definition.source, statement, sizes, ranges));
+        if (statement.schedule) {
+            TS_ASSIGN(const BoundSchedule bound, BoundSchedule::bind(definition.source, statement, sizes, ranges));
+            if ((searched += bound.searched()) > kMostSearched)
+                return errorAt(definition.source, statement.output.place, "the schedules up to here try too many choices until one is allowed; list the values of their knobs so that an early choice is");
+        }
         TS_ASSIGN(loops::Stage stage, lowerStatement(definition.source, statement, sizes, ranges, tensors, statement.output.text));
         shapes[statement.output.text] = stage.output->shape;
         tensors[statement.output.text] = stage.output;

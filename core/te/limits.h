@@ -26,6 +26,7 @@ inline constexpr std::size_t kMostKnobs = 32;                     // of one sche
 inline constexpr std::size_t kMostKnobValues = 256;
 inline constexpr std::int64_t kMostConfigs = 1 << 16;             // all knobs' values together, before what is required of them
 inline constexpr std::size_t kMostRequirements = 32;
+inline constexpr std::int64_t kMostSearched = 1 << 24;            // terms, loops and marks of the choices that are tried until one is allowed, in all schedules of a file
 inline constexpr std::size_t kMostLoops = 48;                     // loops of a statement and what its schedule makes of them
 inline constexpr std::size_t kMostMarks = 48;
 inline constexpr std::int64_t kMostLanes = 64;

@@ -214,6 +214,14 @@ private slots:
         row("factors", large("a, b = split(i" + repeated(10'000, [](const std::string&) { return std::string(", 2"); })), "a loop is split into at most 48 parts");
         row("marks", large(repeated(1000, [](const std::string&) { return std::string("unroll i "); })), "a schedule says at most 48 times how loops run");
         row("a large space without a choice", large("knob A0 = powers(1, 32768) knob A1 = powers(1, 32768) knob A2 = powers(1, 32768) knob A3 = powers(1, 32768) require A0 + A1 + A2 + A3 < 0"), "this requirement does not hold (with A0 = 1, A1 = 1, A2 = 1, A3 = 1; no other choice is allowed either)");
+        const std::string knobs = repeated(16, [](const std::string& i) { return "knob K" + i + " = 1 | 2 "; });
+        const auto over = [&](const std::string& between) { return "K0" + repeated(15, [&](const std::string& i) { return between + "K" + std::to_string(std::stoi(i) + 1); }); };
+        row("many requirements that hold", large(knobs + repeated(30, [&](const std::string&) { return "require " + over(" + ") + " > 0 "; }) + "require K0 < 0"),
+            "no choice is allowed among the first 16");
+        row("many schedules whose last choice is allowed", "def f(float32[N=64] B0) -> B100 { " + repeated(100, [&](const std::string& i) {
+            const std::string next = "B" + std::to_string(std::stoi(i) + 1);
+            return next + "[i] = B" + i + "[i] + 1.0 schedule " + next + " { " + knobs + " require " + over(" * ") + " == 65536 a, b = split(i, K0) } ";
+        }) + "}", "try too many choices until one is allowed");
         row("fused beyond measure", "def f(float32[N=33554432] X, float32[N] Z) -> S { S +=! X[i] * Z[j] schedule S { a, b = split(i, 20000000) t = fuse(a, b) u = fuse(t, j) } }", "a fused loop has more than 1125899906842624 iterations");
     }
     void tooMuch() {
