@@ -53,6 +53,7 @@ Result<TemporaryFolder> TemporaryFolder::create() {
 
 void beginProgram() {
     std::signal(SIGXFSZ, SIG_IGN); // a file over the limit of the shell is an error of its writer, as a full disk is
+    std::signal(SIGCHLD, SIG_DFL); // a parent may have it ignored, and then nobody can wait for a child
     if (const auto base = temporaryBase(); base.ok())
         WorkFolder::abandoned(*base, kPrefix);
 }

@@ -3,8 +3,8 @@
 
 namespace tunesmith {
 
-// Each program of ours calls it first: files over a limit become errors of their writers instead of a signal, and the folders that killed programs left in
-// the system's temporary folder go.
+// Each program of ours calls it first: files over a limit become errors of their writers instead of a signal, children can be waited for whatever the parent
+// ignores, and the folders that killed programs left in the system's temporary folder go.
 void beginProgram();
 
 } // namespace tunesmith

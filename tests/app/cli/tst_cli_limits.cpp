@@ -74,6 +74,14 @@ private slots:
             QVERIFY2(outcome.status == 0 || outcome.errors.contains("tunesmith-cli: "), outcome.errors);
         }
     }
+
+    // Some parents do not want to hear of their children, and theirs inherit that.
+    void childrenThatNobodyWaitsFor() {
+        for (const QStringList& arguments : {QStringList{"run", "mlp"}, QStringList{"compile", "mlp", "--untuned", "-o", folder_.filePath("waited")}}) {
+            const Outcome outcome = runLimited({"sh", "-c", "trap '' CHLD; exec \"$0\" \"$@\""}, arguments);
+            QVERIFY2(outcome.status == 0, outcome.errors);
+        }
+    }
 };
 
 QTEST_GUILESS_MAIN(TestCliLimits)
