@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
+#include <filesystem>
 
 #include "app/cli/command.h"
 #include "app/cli/job_outcome.h"
@@ -66,6 +67,9 @@ void addSweep(CLI::App& app, Session& session) {
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
+            std::error_code none;
+            if (std::filesystem::equivalent(options->csv, options->file, none))
+                return inputError("--csv names the file of the sweep itself, " + options->csv + "; name another one");
             TS_ASSIGN(SweepRequest request, readSweepFile(options->file));
             request.store = session.store;
             request.atOnce = options->atOnce;

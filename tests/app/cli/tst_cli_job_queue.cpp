@@ -252,6 +252,17 @@ private slots:
         QCOMPARE(runCli({"store", "check", "--store", store_, "--json"}).json()["runs"].toInt(), runs);
     }
 
+    // A table takes the place of no settings and no trials.
+    void sweepsKeepTheirFiles() {
+        const QString sweep = file("model = 'mlp'\nthreads = 1\ntrials = 1\n");
+        const CliResult settings = runCli({"sweep", sweep, "--store", store_, "--csv", sweep});
+        QVERIFY2(settings.status == 1 && settings.errors.contains("the file of the sweep itself"), settings.errors);
+        const CliResult store = runCli({"sweep", sweep, "--store", store_, "--csv", store_});
+        QVERIFY2(store.status == 1 && store.errors.contains("it is a database; name another file"), store.errors);
+        QVERIFY(runCli({"store", "check", "--store", store_, "--json"}).json()["trials"].toInt() > 0);
+        QCOMPARE(runCli({"sweep", sweep, "--store", store_}).status, 0);
+    }
+
     // What was found for other settings says nothing of these.
     void sweepsOfChangedProblems() {
         QVERIFY(!numbers("0").isEmpty());
