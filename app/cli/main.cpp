@@ -16,8 +16,10 @@
 namespace tunesmith::cli {
 namespace {
 
+constexpr std::size_t kLongestSentence = 4000; // names out of files may be of any length
+
 int complain(const std::string& sentence, int status) {
-    std::fprintf(stderr, "tunesmith-cli: %s\n", printable(sentence).c_str());
+    std::fprintf(stderr, "tunesmith-cli: %s\n", printable(shortened(sentence, kLongestSentence)).c_str());
     return status;
 }
 

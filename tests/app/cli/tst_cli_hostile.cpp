@@ -115,6 +115,17 @@ private slots:
         QVERIFY2(answers > 7, QByteArray::number(answers)); // names were shown at all
     }
 
+    void longNamesMakeNoLongSentences() {
+        onnx::ModelProto model = smallModel();
+        model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param(std::string(1'000'000, 'N'));
+        const QString file = path("long.onnx");
+        writeFile(file.toStdString(), model.SerializeAsString());
+        for (const QStringList& more : {QStringList(), QStringList{"--dims", "M=1"}}) {
+            const CliResult result = runCli(QStringList{"run", file} + more);
+            QVERIFY(result.status == 1 && result.errors.contains("NNNNN") && result.errors.size() < 5000);
+        }
+    }
+
     void badPlace() {
         verifyAllRefuse(path("nothing.onnx"), "nothing.onnx", false);
         verifyAllRefuse(folder_.path(), folder_.path().toUtf8(), false);
