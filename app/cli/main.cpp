@@ -33,14 +33,21 @@ int usage(const CLI::App& app, const CLI::ParseError& error) {
     return complain(std::string(error.what()) + " (tunesmith-cli --help tells more)", kWrongUsage);
 }
 
-// To the ranges of CLI11, NaN lies within all bounds, for it is beyond none.
-void refuseNan(const CLI::App& app) {
+bool isPlace(const std::string& typeName) {
+    return typeName == "DIR" || typeName == "FOLDER" || typeName == "OUT.onnx" || typeName.starts_with("FILE");
+}
+
+// To the ranges of CLI11, NaN lies within all bounds, for it is beyond none. A place without a name is what a script leaves of a variable that is
+// not set; to a command it would be none, or the current folder.
+void refuseWrongTexts(const CLI::App& app) {
     for (const CLI::Option* option : app.get_options())
         for (const std::string& text : option->results())
             if (option->get_type_name().starts_with("FLOAT") && std::isnan(std::strtod(text.c_str(), nullptr)))
                 throw CLI::ValidationError(option->get_name(), "'" + text + "' is no number");
+            else if (text.empty() && isPlace(option->get_type_name()))
+                throw CLI::ValidationError(option->get_name(), "needs the name of a file or folder, and this is empty");
     for (const CLI::App* command : app.get_subcommands())
-        refuseNan(*command);
+        refuseWrongTexts(*command);
 }
 
 int carryOut(Session& session, StopSignals& signals) {
@@ -67,7 +74,7 @@ int run(int count, char** arguments) {
         add(app, session);
     try {
         app.parse(count, arguments);
-        refuseNan(app);
+        refuseWrongTexts(app);
     } catch (const CLI::ParseError& error) {
         return usage(app, error);
     }

@@ -126,6 +126,14 @@ private slots:
         }
     }
 
+    void emptyPlaces() {
+        for (const QStringList& arguments : {QStringList{"compile", "mlp", "--untuned", "-o", ""}, QStringList{"export", "mlp", "--onnx", ""}, QStringList{"run", "mlp", "--save", ""},
+                                             QStringList{"optimize", "mlp", "-o", ""}, QStringList{"tune", "mlp", "--store", ""}, QStringList{"rules", "export", "-o", ""}}) {
+            const CliResult result = runCli(arguments);
+            QVERIFY2(result.status == 2 && result.errors.contains("this is empty"), result.errors);
+        }
+    }
+
     void badPlace() {
         verifyAllRefuse(path("nothing.onnx"), "nothing.onnx", false);
         verifyAllRefuse(folder_.path(), folder_.path().toUtf8(), false);
