@@ -32,13 +32,18 @@ Result<Config> Config::parse(std::string_view text) {
         std::int64_t choice = 0;
         const auto [next, problem] = std::from_chars(at, end, choice);
         if (problem != std::errc() || (next != end && (*next != ',' || next + 1 == end)))
-            return inputError("config \"" + shortened(text, 80) + "\" is not a list of whole numbers");
+            return inputError(configInMessage(text) + " is not a list of whole numbers");
         config.choices.push_back(choice);
         at = next == end ? end : next + 1;
     }
     if (config.text() != text)
-        return inputError("config \"" + shortened(text, 80) + "\" is not in canonical form");
+        return inputError(configInMessage(text) + " is not in canonical form");
     return config;
+}
+
+std::string configInMessage(std::string_view text) {
+    constexpr std::size_t kShown = 80;
+    return "config \"" + shortened(text, kShown) + "\"";
 }
 
 std::uint64_t Config::hash() const {

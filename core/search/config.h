@@ -26,4 +26,7 @@ struct Config {
     bool operator==(const Config&) const = default;
 };
 
+// `config "3,0,12"`, at most 80 bytes of the text, to begin a message with.
+std::string configInMessage(std::string_view text);
+
 } // namespace tunesmith

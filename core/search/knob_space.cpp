@@ -5,8 +5,6 @@
 #include <cmath>
 #include <set>
 
-#include "core/base/printable.h"
-
 namespace tunesmith {
 namespace {
 
@@ -180,14 +178,14 @@ std::vector<std::uint64_t> KnobSpace::radices() const {
 
 Status KnobSpace::validate(const Config& config) const {
     if (config.choices.size() != knobs_.size() || !config.payload.empty())
-        return inputError("config \"" + shortened(config.text(), 80) + "\" does not fit space " + name_ + ", which has " +
+        return inputError(configInMessage(config.text()) + " does not fit space " + name_ + ", which has " +
                           std::to_string(knobs_.size()) + " knobs");
     for (std::size_t i = 0; i < knobs_.size(); ++i)
         if (config.choices[i] < 0 || static_cast<std::size_t>(config.choices[i]) >= knobs_[i].values.size())
-            return inputError("config \"" + shortened(config.text(), 80) + "\": knob " + knobs_[i].name + " of space " +
+            return inputError(configInMessage(config.text()) + ": knob " + knobs_[i].name + " of space " +
                               name_ + " has only " + std::to_string(knobs_[i].values.size()) + " values");
     if (!allowed(config))
-        return inputError("config \"" + shortened(config.text(), 80) + "\" is forbidden by the filter of space " + name_);
+        return inputError(configInMessage(config.text()) + " is forbidden by the filter of space " + name_);
     return {};
 }
 

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/base/printable.h"
-
 namespace tunesmith {
 namespace {
 
@@ -169,7 +167,7 @@ Status ParameterSpace::validate(const Config& config) const {
         fits = config.choices[i] >= 0 && static_cast<std::uint64_t>(config.choices[i]) < radices_[i];
     if (fits)
         return {};
-    return inputError("config \"" + shortened(config.text(), 80) + "\" does not fit space " + name_ + ", which has " + std::to_string(radices_.size()) + " choices");
+    return inputError(configInMessage(config.text()) + " does not fit space " + name_ + ", which has " + std::to_string(radices_.size()) + " choices");
 }
 
 Config ParameterSpace::decode(std::uint64_t index) const {

@@ -5,8 +5,6 @@
 #include <numeric>
 #include <set>
 
-#include "core/base/printable.h"
-
 namespace tunesmith {
 
 Result<UnionSpace> UnionSpace::make(std::vector<std::shared_ptr<const KnobSpace>> parts) {
@@ -81,7 +79,7 @@ Status UnionSpace::validate(const Config& config) const {
     for (std::size_t i = 0; fits && i < radices_.size(); ++i)
         fits = config.choices[i] >= 0 && static_cast<std::uint64_t>(config.choices[i]) < radices_[i];
     if (!fits)
-        return inputError("config \"" + shortened(config.text(), 80) + "\" does not fit space " + name() + ", which has " +
+        return inputError(configInMessage(config.text()) + " does not fit space " + name() + ", which has " +
                           std::to_string(parts_.size()) + " parts with " + std::to_string(radices_.size() - 1) + " knobs in all");
     return parts_[partOf(config)]->validate(within(config));
 }
