@@ -172,8 +172,11 @@ Result<std::unique_ptr<WorkerClient>> startModuleWorker(const std::string& forei
     }
     options.memoryLimit = static_cast<std::uint64_t>(usableMemoryMb()) << 20;
     TS_ASSIGN(auto worker, WorkerClient::start(options));
-    if (const auto gaps = confinementGaps(*worker); !gaps.ok())
+    const auto gaps = confinementGaps(*worker);
+    if (!gaps.ok())
         return unsupportedError(foreign + ". But this machine cannot confine it: " + gaps.error().message);
+    for (const std::string& gap : *gaps)
+        logMessage(LogLevel::warning, "a module from elsewhere runs confined, but " + gap);
     return worker;
 }
 

@@ -43,7 +43,8 @@ void rememberModule(const std::filesystem::path& folder);
 // change it or its folder. `trust` puts it on the list and asks no more.
 Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust);
 
-// For modules in these folders. Where one is `foreign`, which is its origin, the worker is confined; an Error where this machine cannot.
+// For modules in these folders. Where one is `foreign`, which is its origin, the worker is confined; what this kernel cannot enforce is logged,
+// and where it cannot confine at all, there is an Error.
 Result<std::unique_ptr<WorkerClient>> startModuleWorker(const std::string& foreign, const std::vector<std::filesystem::path>& folders);
 
 } // namespace tunesmith
