@@ -45,9 +45,9 @@ void GraphBuilder::setMetadata(const std::string& key, std::string value) { meta
 
 void GraphBuilder::setLineage(std::shared_ptr<const Lineage> lineage) { lineage_ = std::move(lineage); }
 
-template <class T> GraphBuilder::Names& GraphBuilder::namesOf(const std::vector<std::shared_ptr<const T>>& things, std::optional<Names>& names) {
+template <class T> GraphBuilder::Names& GraphBuilder::namesOf(const std::vector<std::shared_ptr<const T>>& things, std::unique_ptr<Names>& names) {
     if (!names) {
-        names.emplace();
+        names = std::make_unique<Names>();
         names->taken.reserve(2 * things.size());
         for (std::size_t i = 0; i < things.size(); ++i)
             names->taken.emplace(things[i]->name, i);
@@ -55,15 +55,15 @@ template <class T> GraphBuilder::Names& GraphBuilder::namesOf(const std::vector<
     return *names;
 }
 
-std::string GraphBuilder::Names::unique(const std::string& wanted, const char* stem) {
-    if (!wanted.empty() && !taken.contains(wanted))
-        return wanted;
-    const std::string base = wanted.empty() ? stem : wanted;
-    for (int& counter = counters.try_emplace(base, taken.contains(base) ? 1 : 0).first->second;; ++counter) {
-        std::string candidate = base + "_" + std::to_string(counter);
-        if (!taken.contains(candidate))
-            return candidate;
-    }
+// Takes the name, or one made of it or of the stem. `name` stays where it is.
+void GraphBuilder::Names::giveUnique(std::string& name, const char* stem, std::size_t index) {
+    if (!name.empty() && taken.try_emplace(name, index).second)
+        return;
+    const std::string base = name.empty() ? stem : name;
+    int& counter = counters.try_emplace(base, taken.contains(base) ? 1 : 0).first->second;
+    do
+        name = base + "_" + std::to_string(counter++);
+    while (!taken.try_emplace(name, index).second);
 }
 
 ValueId GraphBuilder::addValue(const std::string& name, TensorType type) {
@@ -71,10 +71,7 @@ ValueId GraphBuilder::addValue(const std::string& name, TensorType type) {
     auto value = std::make_shared<Value>();
     value->name = name;
     value->type = std::move(type);
-    if (name.empty() || !names.taken.emplace(value->name, values_.size()).second) {
-        value->name = names.unique(name, "value");
-        names.taken.emplace(value->name, values_.size());
-    }
+    names.giveUnique(value->name, "value", values_.size());
     values_.push_back(std::move(value));
     return ValueId(static_cast<std::int64_t>(values_.size()) - 1);
 }
@@ -113,10 +110,7 @@ ValueId GraphBuilder::addConstant(const std::string& name, Tensor tensor) {
 NodeId GraphBuilder::addNode(Node node) {
     Names& names = namesOf(nodes_, nodeNames_);
     auto added = std::make_shared<Node>(std::move(node));
-    if (added->name.empty() || !names.taken.emplace(added->name, nodes_.size()).second) {
-        added->name = names.unique(added->name, added->op.c_str());
-        names.taken.emplace(added->name, nodes_.size());
-    }
+    names.giveUnique(added->name, added->op.c_str(), nodes_.size());
     for (std::size_t i = 0; i < added->outputs.size(); ++i)
         if (const ValueId output = added->outputs[i]; output.valid()) { // most likely, so that build() need not copy
             own(values_[output.index()]).producer = NodeId(static_cast<std::int64_t>(nodes_.size()));

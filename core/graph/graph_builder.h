@@ -2,6 +2,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,11 +69,12 @@ private:
 
     // Names that are taken, and how many were made of a stem.
     struct Names {
-        std::unordered_map<std::string_view, std::int64_t> taken; // by which; the nodes or values keep them
+        std::pmr::monotonic_buffer_resource memory; // nothing is taken back, so a million names are not freed one by one
+        std::pmr::unordered_map<std::string_view, std::int64_t> taken{&memory}; // by which; the nodes or values keep them
         std::map<std::string, int> counters;
-        std::string unique(const std::string& wanted, const char* stem);
+        void giveUnique(std::string& name, const char* stem, std::size_t index);
     };
-    template <class T> static Names& namesOf(const std::vector<std::shared_ptr<const T>>& things, std::optional<Names>& names);
+    template <class T> static Names& namesOf(const std::vector<std::shared_ptr<const T>>& things, std::unique_ptr<Names>& names);
     // Copies a node or value that a graph shares before it changes.
     template <class T> T& own(std::shared_ptr<const T>& thing);
     void noteReads(std::size_t node);
@@ -84,7 +86,7 @@ private:
     std::vector<ValueId> inputs_, outputs_, captures_;
     std::map<std::string, std::int64_t> opsets_;
     std::map<std::string, std::string> metadata_;
-    std::optional<Names> nodeNames_, valueNames_;     // made where the first name is asked for
+    std::unique_ptr<Names> nodeNames_, valueNames_;   // made where the first name is asked for
     std::vector<std::shared_ptr<const void>> replaced_; // whose names they hold
     std::optional<std::vector<std::vector<std::size_t>>> readers_; // of each value, nodes that may read it; made where uses are first replaced
     std::shared_ptr<const Lineage> lineage_;

@@ -426,12 +426,12 @@ std::vector<std::string> bindableDims(const Graph& graph) {
 }
 
 Result<TensorType> mergeTypes(const TensorType& preferred, const TensorType& other) {
-    const Error contradiction = inputError(preferred.text() + " contradicts " + other.text());
+    const auto contradiction = [&] { return inputError(preferred.text() + " contradicts " + other.text()); };
     TensorType merged = preferred;
     if (preferred.opaque || other.opaque) {
         const TensorType& tensor = preferred.opaque ? other : preferred;
         if (!tensor.opaque && (tensor.dims || tensor.dtype != DType::undefined))
-            return contradiction;
+            return contradiction();
         if (!preferred.opaque || !other.opaque || preferred.opaque->kind != other.opaque->kind || !preferred.opaque->element)
             return preferred.opaque ? preferred : other;
         const auto element = mergeTypes(*preferred.opaque->element, *other.opaque->element);
@@ -443,18 +443,18 @@ Result<TensorType> mergeTypes(const TensorType& preferred, const TensorType& oth
     if (merged.dtype == DType::undefined)
         merged.dtype = other.dtype;
     else if (other.dtype != DType::undefined && other.dtype != merged.dtype)
-        return contradiction;
+        return contradiction();
     if (!merged.dims)
         merged.dims = other.dims;
     if (!other.dims)
         return merged;
     if (merged.dims->size() != other.dims->size())
-        return contradiction;
+        return contradiction();
     for (std::size_t i = 0; i < merged.dims->size(); ++i) {
         Dim& dim = (*merged.dims)[i];
         const Dim& stated = (*other.dims)[i];
         if (dim.known() && stated.known() && dim.extent != stated.extent)
-            return contradiction;
+            return contradiction();
         if (!dim.known() && (stated.known() || dim.symbol.empty()))
             dim = stated;
     }
