@@ -87,7 +87,7 @@ Status checkSamples(const std::vector<std::byte>& blob, std::size_t most) {
     if (blob.size() % sizeof(float) != 0)
         return inputError("it sent samples that are cut off");
     for (const float sample : samplesFromBlob(blob))
-        if (!(sample >= 1000 * kLeastSeconds && sample <= 1000 * kMostSeconds))
+        if (!(sample >= 1000 * kLeastCallSeconds && sample <= 1000 * kMostSeconds))
             return inputError("it sent samples that no kernel can have taken");
     return {};
 }

@@ -46,7 +46,7 @@ std::vector<std::vector<float>> timeInterleaved(std::span<const std::function<vo
 
 inline constexpr double kSlowMode = 1.75;
 
-inline constexpr double kLeastSeconds = 0.5e-9; // of one call: no clock tells less, so a smaller time is a made-up one
+inline constexpr double kLeastCallSeconds = 0.5e-9; // of one call: no clock tells less, so a smaller time is a made-up one
 
 double lowQuantile(std::span<const float> samples); // p5; samples are finite and not empty
 

@@ -289,15 +289,15 @@ bool fit(const std::vector<double>& times, double passed, double least) {
 
 bool isPossible(const ModuleTiming& timing, const TimingBudget& budget, double passed) {
     const std::size_t kept = timing.samples.size();
-    const bool counted = kept > 0 && kept <= std::min(timing.runs, ThinnedSamples::kMost) && static_cast<double>(timing.runs) * kLeastSeconds <= passed;
+    const bool counted = kept > 0 && kept <= std::min(timing.runs, ThinnedSamples::kMost) && static_cast<double>(timing.runs) * kLeastCallSeconds <= passed;
     const bool asked = budget.runs <= 0 || timing.runs == static_cast<std::size_t>(budget.runs) || (budget.seconds > 0 && timing.runs < static_cast<std::size_t>(budget.runs));
-    return counted && asked && fit(timing.samples, passed, kLeastSeconds) && fit(timing.steps, passed, 0);
+    return counted && asked && fit(timing.samples, passed, kLeastCallSeconds) && fit(timing.steps, passed, 0);
 }
 
 // Blocks are about as long as asked; nothing makes them a hundredth of that.
 bool isPossible(const PairTiming& timing, double seconds, double blockSeconds, double passed) {
     const bool counted = !timing.a.empty() && timing.a.size() == timing.b.size() && static_cast<double>(timing.a.size()) <= 2 + 100 * seconds / blockSeconds;
-    return counted && fit(timing.a, passed, kLeastSeconds) && fit(timing.b, passed, kLeastSeconds);
+    return counted && fit(timing.a, passed, kLeastCallSeconds) && fit(timing.b, passed, kLeastCallSeconds);
 }
 
 bool isPossible(const std::vector<std::vector<double>>& rounds, std::size_t steps, double passed) {
