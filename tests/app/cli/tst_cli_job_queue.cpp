@@ -258,7 +258,7 @@ private slots:
         const CliResult settings = runCli({"sweep", sweep, "--store", store_, "--csv", sweep});
         QVERIFY2(settings.status == 1 && settings.errors.contains("the file of the sweep itself"), settings.errors);
         const CliResult store = runCli({"sweep", sweep, "--store", store_, "--csv", store_});
-        QVERIFY2(store.status == 1 && store.errors.contains("it is a database; name another file"), store.errors);
+        QVERIFY2(store.status == 1 && store.errors.contains("would take the place of the database"), store.errors);
         QVERIFY(runCli({"store", "check", "--store", store_, "--json"}).json()["trials"].toInt() > 0);
         QCOMPARE(runCli({"sweep", sweep, "--store", store_}).status, 0);
     }
