@@ -19,23 +19,34 @@ namespace tunesmith::testing {
 // What a server may do wrong.
 enum class Mischief { noJson, wrongOutcome, noKernel, badSamples, keepsNothing, silentCall, silentStream, endsLease, hugeReply, floods, packed, manyParts, hugeKernel, longText, turnOver };
 
-// A server that speaks the protocol, takes every lease, and misbehaves in what it answers.
-class FakeServer final : public remote::Executor::Service {
+// Serves at a free port of this machine until it is destroyed.
+class LocalServer {
 public:
-    explicit FakeServer(Mischief mischief) : mischief_(mischief) {
+    explicit LocalServer(grpc::Service& service) {
         grpc::ServerBuilder builder;
         int port = 0;
         builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-        builder.RegisterService(this);
+        builder.RegisterService(&service);
         builder.SetMaxSendMessageSize(-1);
         server_ = builder.BuildAndStart();
         address_ = "127.0.0.1:" + std::to_string(port);
     }
-    ~FakeServer() override {
-        closing_ = true;
-        server_->Shutdown(std::chrono::system_clock::now());
-    }
+    ~LocalServer() { server_->Shutdown(std::chrono::system_clock::now()); }
+    LocalServer(const LocalServer&) = delete;
+    LocalServer& operator=(const LocalServer&) = delete;
     const std::string& address() const { return address_; }
+
+private:
+    std::unique_ptr<grpc::Server> server_;
+    std::string address_;
+};
+
+// A server that speaks the protocol, takes every lease, and misbehaves in what it answers.
+class FakeServer final : public remote::Executor::Service {
+public:
+    explicit FakeServer(Mischief mischief) : mischief_(mischief) {}
+    ~FakeServer() override { closing_ = true; }
+    const std::string& address() const { return server_.address(); }
     int calls() const { return calls_; }
     int opens() const { return opens_; }
     std::function<void(const std::string& lease)> opened; // before the first call
@@ -99,23 +110,14 @@ private:
     std::atomic<bool> closing_ = false;
     std::atomic<int> calls_ = 0, opens_ = 0;
     std::atomic<std::uint64_t> last_ = 0; // number of a call
-    std::unique_ptr<grpc::Server> server_;
-    std::string address_;
+    LocalServer server_{*this}; // the last: it calls what is above
 };
 
 // A tracker that has one device to lend, to everybody, and says of it what it likes.
 class FakeTracker final : public remote::Tracker::Service {
 public:
-    explicit FakeTracker(remote::WishAnswer answer) : answer_(std::move(answer)) {
-        grpc::ServerBuilder builder;
-        int port = 0;
-        builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-        builder.RegisterService(this);
-        server_ = builder.BuildAndStart();
-        address_ = "127.0.0.1:" + std::to_string(port);
-    }
-    ~FakeTracker() override { server_->Shutdown(std::chrono::system_clock::now()); }
-    const std::string& address() const { return address_; }
+    explicit FakeTracker(remote::WishAnswer answer) : answer_(std::move(answer)) {}
+    const std::string& address() const { return server_.address(); }
     grpc::Status Ask(grpc::ServerContext*, const remote::Wish*, remote::WishAnswer* answer) override { return *answer = answer_, grpc::Status::OK; }
     grpc::Status Register(grpc::ServerContext*, const remote::Registration*, remote::Registered* answer) override { return answer->set_device_secret(answer_.lease()), grpc::Status::OK; }
     grpc::Status Confirm(grpc::ServerContext*, const remote::Confirmation*, remote::Confirmed* answer) override {
@@ -126,8 +128,7 @@ public:
 
 private:
     const remote::WishAnswer answer_;
-    std::unique_ptr<grpc::Server> server_;
-    std::string address_;
+    LocalServer server_{*this}; // the last: it calls what is above
 };
 
 // Something else that listens: answers whatever comes with bytes that are no HTTP/2, or closes at once. The first `greeted` connections are taken
@@ -170,16 +171,7 @@ private:
 // A tracker that takes devices and then answers nothing.
 class SilentTracker final : public remote::Tracker::Service {
 public:
-    SilentTracker() {
-        grpc::ServerBuilder builder;
-        int port = 0;
-        builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-        builder.RegisterService(this);
-        server_ = builder.BuildAndStart();
-        address_ = "127.0.0.1:" + std::to_string(port);
-    }
-    ~SilentTracker() override { server_->Shutdown(std::chrono::system_clock::now()); }
-    const std::string& address() const { return address_; }
+    const std::string& address() const { return server_.address(); }
     int asked() const { return asked_; }
 
     grpc::Status Register(grpc::ServerContext*, const remote::Registration*, remote::Registered* answer) override {
@@ -200,8 +192,7 @@ private:
     }
 
     std::atomic<int> asked_ = 0;
-    std::unique_ptr<grpc::Server> server_;
-    std::string address_;
+    LocalServer server_{*this}; // the last: it calls what is above
 };
 
 } // namespace tunesmith::testing
