@@ -183,7 +183,7 @@ private:
         return {};
     }
 
-    // Whoever wrote this file chose who gets to know it: it cannot be any secret that the user has elsewhere.
+    // The author of this file chose who gets the secret, so it cannot be one that the user has elsewhere.
     Status secret(const JobKey& key, const toml::node& node, std::string& value) const {
         std::error_code error, other;
         const auto folder = std::filesystem::weakly_canonical(beside("."), error), named = std::filesystem::weakly_canonical(beside(value), other);

@@ -64,7 +64,7 @@ private slots:
         QVERIFY2(exported.status == 0 && exported.megabytes < 200, exported.told()); // its nodes stay
     }
 
-    // What lies in strings counts before it is made.
+    // The budget counts the text of strings before they are made.
     void textsCount_data() {
         QTest::addColumn<QByteArray>("model");
         const std::string text(100'000, 'a');

@@ -77,7 +77,7 @@ private slots:
         QCOMPARE(textOf(target_), std::string("new"));
     }
 
-    // What is measured is nowhere else. A log that SQLite has beside a database is a part of it.
+    // A database holds the only copy of its trials. The log that SQLite keeps beside it is a part of it.
     void databasesAreNotReplaced_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<bool>("inUse");

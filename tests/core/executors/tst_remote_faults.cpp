@@ -368,7 +368,7 @@ private slots:
         QVERIFY(cluster.connect("x")->build(mockBuild(), {}).replied());
     }
 
-    // Whoever is to stop does not wait for a tracker that hangs.
+    // A client that is to stop does not wait for a tracker that hangs.
     void aSilentTrackerHoldsNobody() {
         SilentTracker tracker;
         RemoteOptions options;
