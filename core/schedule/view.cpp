@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/ops/lower_node.h"
 #include "core/ops/movement.h"
 
 namespace tunesmith {
@@ -19,13 +20,12 @@ std::optional<Run> gatheredRun(const OpInputs& in, const Shape& shape) {
     const auto axis = static_cast<std::size_t>(fromFront(in.node.intAttr("axis", 0), static_cast<std::int64_t>(shape.size())));
     if (!in.isConstant(1) || in.constant(1).count() != 1 || axis >= shape.size())
         return std::nullopt;
-    return Run{axis, fromFront(in.constant(1).asInt(0), shape[axis])};
+    const std::int64_t index = fromFront(in.constant(1).asInt(0), shape[axis]);
+    return index >= 0 && index < shape[axis] ? std::optional(Run{axis, index}) : std::nullopt;
 }
 
 std::optional<Run> slicedRun(const OpInputs& in, const Shape& shape) {
-    const bool attributes = in.opset < 10;
-    const ops::IntList starts = ops::intList(in, "starts", 1), axes = ops::intList(in, "axes", 3);
-    const ops::IntList steps = attributes ? ops::IntList{} : ops::intList(in, "steps", 4);
+    const ops::IntList starts = ops::intList(in, "starts", 1), axes = ops::intList(in, "axes", 3), steps = ops::intList(in, "steps", 4);
     const bool plain = starts.known && axes.known && steps.known && starts.values.size() == 1 && axes.values.size() <= 1 &&
                        (!steps.given || steps.values == std::vector<std::int64_t>{1});
     if (!plain)
@@ -74,7 +74,7 @@ bool splitsIntoViews(const Graph& graph, const Node& split) {
 
 std::optional<std::int64_t> viewOffset(const Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
-    if ((node.op != "Gather" && node.op != "Slice") || !node.domain.empty() || !node.hasInput(0) || !node.outputs[0].valid())
+    if ((node.op != "Gather" && node.op != "Slice") || !node.domain.empty() || !checkLowerable(graph, id).ok())
         return std::nullopt;
     const TensorType &from = graph.value(node.inputs[0]).type, &to = graph.value(node.outputs[0]).type;
     if (!from.isStatic() || !to.isStatic() || from.dims->size() == 4 || elementCount(to.shape()) == 0 || !computed(graph, node.inputs[0]))

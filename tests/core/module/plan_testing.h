@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include <QTest>
 #include <cstring>
 
 #include "core/base/rng.h"
+#include "core/check/equivalence.h"
+#include "core/check/random_inputs.h"
 #include "core/codegen/kernel.h"
 #include "core/graph/graph_builder.h"
+#include "core/module/build.h"
 #include "core/module/plan.h"
+#include "core/ops/interpreter.h"
 #include "tests/take.h"
 
 namespace tunesmith::testing {
@@ -52,6 +57,21 @@ inline std::vector<Tensor> runPlan(const ModulePlan& plan, const std::vector<Ten
         kernels[step.kernel]->run(arguments.data());
     }
     return outputs;
+}
+
+// Builds the model for a target and compares what the plan computes with the reference engine.
+inline void compareWithReference(const Graph& model, const Target& target) {
+    const Graph prepared = take(prepareGraph(model));
+    BuildOptions options;
+    options.target = target;
+    const ModulePlan plan = take(buildModule(prepared, options));
+    for (const PlanBuffer& buffer : plan.buffers)
+        if (buffer.place == PlanBuffer::Place::arena)
+            QCOMPARE(buffer.offset % 64, std::int64_t{0});
+    const auto inputs = take(randomInputs(model, 3));
+    const auto expected = take(Interpreter(model).run(inputs));
+    const Status same = requireEquivalent(expected, runPlan(plan, inputs));
+    QVERIFY2(same.ok(), same.ok() ? "" : same.error().message.c_str());
 }
 
 struct Net {

@@ -22,7 +22,7 @@ using Attributes = std::map<std::string, Attribute>;
 // Graphs of convolutions by random numbers, for the passes that reshape them.
 class ConvGraph {
 public:
-    ConvGraph() : builder_("convolutions") { builder_.setOpset("", 17); }
+    explicit ConvGraph(std::int64_t opset = 17) : builder_("convolutions") { builder_.setOpset("", opset); }
 
     GraphBuilder& builder() { return builder_; }
     ValueId input(Shape shape, DType type = DType::f32) { return builder_.addInput("x", TensorType(type, std::move(shape))); }

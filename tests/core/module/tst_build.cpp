@@ -135,20 +135,6 @@ const std::vector<std::pair<const char*, Recipe>>& nets() {
     return table;
 }
 
-void compareWithReference(const Graph& model, const Target& target) {
-    const Graph prepared = take(prepareGraph(model));
-    BuildOptions options;
-    options.target = target;
-    const ModulePlan plan = take(buildModule(prepared, options));
-    for (const PlanBuffer& buffer : plan.buffers)
-        if (buffer.place == PlanBuffer::Place::arena)
-            QCOMPARE(buffer.offset % 64, std::int64_t{0});
-    const auto inputs = take(randomInputs(model, 3));
-    const auto expected = take(Interpreter(model).run(inputs));
-    const Status same = requireEquivalent(expected, runPlan(plan, inputs));
-    QVERIFY2(same.ok(), same.ok() ? "" : same.error().message.c_str());
-}
-
 } // namespace
 
 namespace {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/module/line_conv.h"
+#include "plan_testing.h"
 #include "reshaping.h"
 
 using namespace tunesmith;
@@ -97,6 +98,14 @@ private slots:
         QCOMPARE(count(after, "Conv", 4), std::ptrdiff_t(kase.maps));
         QCOMPARE(count(after, "Reshape", 3) + count(after, "Reshape", 4), std::ptrdiff_t(kase.reshapes));
         compareReshaped(before, after);
+    }
+
+    // A pass writes today's operators into graphs of any opset, and kernels read them so.
+    void kernelsOfOldOpsetsComputeTheSame_data() { mapsComputeTheSame_data(); }
+    void kernelsOfOldOpsetsComputeTheSame() {
+        QFETCH(int, index);
+        ConvGraph made(8);
+        compareWithReference(cases()[static_cast<std::size_t>(index)].make(made), take(hostTarget(1)));
     }
 
     // Nothing is known of how long such lines are.
