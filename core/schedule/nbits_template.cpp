@@ -226,7 +226,8 @@ private:
 
     static std::int64_t blocksInChunk(const Shape& extents) { return std::clamp<std::int64_t>(kPanelDepth / (extents[1] * extents[2]), 1, extents[0]); }
 
-    // Words in panels of columns; scales and zero points with neighbouring columns side by side.
+    // Lays words out in panels of columns, and scales and zero points with neighbouring columns side by side. Larger ranks are the
+    // epilogue's.
     static void layOut(LoweredWorkload& lowered, std::int64_t width) {
         const auto& inputs = lowered.program.inputs;
         std::int64_t columns = 0;
@@ -237,7 +238,8 @@ private:
             }
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             const Shape& shape = inputs[i]->shape;
-            if (!lowered.constantArguments[i] || lowered.argumentTransforms[i] != WeightTransform::none || elementCount(shape) <= columns || shape[0] % columns != 0)
+            const bool constant = lowered.constantArguments[i] && lowered.argumentTransforms[i] == WeightTransform::none;
+            if (!constant || shape.size() > 2 || elementCount(shape) <= columns || shape[0] % columns != 0)
                 continue;
             const std::int64_t perColumn = shape[0] / columns;
             lowered.argumentLayouts[i] = shape.size() == 2 ? Layout::permuted({1, 0}) : Layout({{0, 1, perColumn}, {0, perColumn, 0}});

@@ -91,7 +91,7 @@ Workload qlinearMatMul(const Shape& a, const Shape& w, const Bytes& b, DType res
                           target);
 }
 
-Workload packedProduct(std::int64_t bits, Shape rows, std::int64_t k, std::int64_t n, int zeros, const Target& target) {
+Workload packedProduct(std::int64_t bits, Shape rows, std::int64_t k, std::int64_t n, int zeros, const Target& target, const Shape& added = {}) {
     constexpr std::int64_t kBlock = 32;
     const std::int64_t blocks = k / kBlock, zeroBytes = (blocks * bits + 7) / 8;
     Model model;
@@ -107,7 +107,7 @@ Workload packedProduct(std::int64_t bits, Shape rows, std::int64_t k, std::int64
     node.outputs = {model.builder.addValue("y")};
     const ValueId y = node.outputs[0];
     model.builder.addNode(std::move(node));
-    return model.workload(y, target);
+    return model.workload(added.empty() ? y : model.builder.add("Add", {y, model.constant(scales(added, 0.5, 0.25))}), target);
 }
 
 // What is wrong under `count` configs of the space, the default among them, on any instruction set of this machine.
@@ -281,6 +281,26 @@ private slots:
         QFETCH(int, zeros);
         const auto make = [&](const Target& target) { return packedProduct(bits, {rows.begin(), rows.end()}, k, n, zeros, target); };
         const std::string wrong = wrongUnderSome(make, "matmul_nbits", kConfigs);
+        QVERIFY2(wrong.empty(), wrong.c_str());
+    }
+
+    // Constants of the epilogue keep their own order, whatever their shape has in common with the weights.
+    void packedWeightsWithAnEpilogue_data() {
+        QTest::addColumn<QList<int>>("rows");
+        QTest::addColumn<QList<int>>("added");
+        QTest::newRow("of each column") << QList<int>{5} << QList<int>{16};
+        QTest::newRow("of each number") << QList<int>{16} << QList<int>{16, 16};
+        QTest::newRow("as many rows as columns") << QList<int>{32} << QList<int>{32, 16};
+        QTest::newRow("as many batches as columns") << QList<int>{16, 2} << QList<int>{16, 2, 16};
+        QTest::newRow("twice as many batches") << QList<int>{32, 2} << QList<int>{32, 2, 16};
+        QTest::newRow("of each batch") << QList<int>{16, 3} << QList<int>{16, 1, 16};
+        QTest::newRow("two kinds of batches") << QList<int>{16, 2, 3} << QList<int>{16, 2, 3, 16};
+    }
+    void packedWeightsWithAnEpilogue() {
+        QFETCH(QList<int>, rows);
+        QFETCH(QList<int>, added);
+        const auto make = [&](const Target& target) { return packedProduct(4, {rows.begin(), rows.end()}, 64, 16, 2, target, {added.begin(), added.end()}); };
+        const std::string wrong = wrongUnderSome(make, "matmul_nbits", 2);
         QVERIFY2(wrong.empty(), wrong.c_str());
     }
 
