@@ -133,17 +133,17 @@ private:
     bool found_ = false;
 };
 
-template <class T> T draw(Rng& rng, std::int64_t bound) {
+template <class T> T draw(Rng& rng, std::int64_t bound, float low) {
     if constexpr (std::is_same_v<T, bool>)
         return rng.chance(0.5);
     else if constexpr (std::is_same_v<T, Half>)
-        return floatToHalf(rng.uniform(0, 1));
+        return floatToHalf(rng.uniform(low, 1));
     else if constexpr (std::is_same_v<T, BFloat>)
-        return floatToBfloat(rng.uniform(0, 1));
+        return floatToBfloat(rng.uniform(low, 1));
     else if constexpr (std::is_same_v<T, float>)
-        return rng.uniform(0, 1);
+        return rng.uniform(low, 1);
     else if constexpr (std::is_same_v<T, double>)
-        return rng.uniform();
+        return low + rng.uniform() * (1 - double{low});
     else {
         const auto largest = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
         return static_cast<T>(rng.below(std::min(static_cast<std::uint64_t>(bound) - 1, largest) + 1));
@@ -181,14 +181,14 @@ std::vector<std::int64_t> inputBounds(const Graph& graph) {
 }
 
 Result<Tensor> randomInput(const std::string& name, const TensorType& type, std::int64_t bound, std::uint64_t seed,
-                           std::size_t index) {
+                           std::size_t index, float low) {
     TS_TRY(requireDrawable(name, type));
     Rng rng(Hasher().add(seed).add(index).value());
     Tensor tensor = Tensor::zeros(widenedType(type.dtype), type.shape());
     visitDType(tensor.type(), [&](auto tag) {
         using T = decltype(tag);
         for (T& element : tensor.mutableData<T>())
-            element = draw<T>(rng, bound);
+            element = draw<T>(rng, bound, low);
     });
     return tensor.cast(type.dtype);
 }

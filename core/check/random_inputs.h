@@ -16,9 +16,9 @@ namespace tunesmith {
 Result<std::vector<Tensor>> randomInputs(const Graph& graph, std::uint64_t seed);
 
 // The same one by one, for those who have no graph any more but kept the bounds (of graph.inputs(), in order):
-// integers are drawn below the bound. `index` is the place among the inputs.
+// integers are drawn below the bound, floats from `low` to 1. `index` is the place among the inputs.
 std::vector<std::int64_t> inputBounds(const Graph& graph);
 Result<Tensor> randomInput(const std::string& name, const TensorType& type, std::int64_t bound, std::uint64_t seed,
-                           std::size_t index);
+                           std::size_t index, float low = 0);
 
 } // namespace tunesmith

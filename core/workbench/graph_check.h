@@ -6,7 +6,7 @@
 
 namespace tunesmith {
 
-// Inside core/workbench only. Whether a rewritten graph computes what the first did, with the reference kernels on drawn inputs, or some of them given:
+// Inside core/workbench only. Whether a rewritten graph computes what the first did, with the reference kernels on drawn inputs of both signs, or some of them given:
 // on one draw where that agrees, else on several, and by what nudges of inputs and weights do to the first (check/sensitivity.h).
 struct GraphCheck {
     bool same = false;

@@ -92,7 +92,7 @@ Result<std::vector<Tensor>> readInputs(const std::vector<WantedInput>& wanted, c
             file = choice.files.find(fileNames[inputs.size()]);
         auto tensor = file != choice.files.end()  ? readInput(input, file->second)
                       : !input.fallback.absent() ? input.fallback
-                                                 : randomInput(input.name, input.type, input.bound, choice.seed, inputs.size());
+                                                 : randomInput(input.name, input.type, input.bound, choice.seed, inputs.size(), choice.low);
         if (!tensor.ok())
             return tensor.error();
         inputs.push_back(std::move(tensor).value());

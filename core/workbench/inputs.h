@@ -12,6 +12,7 @@ namespace tunesmith {
 struct InputChoice {
     std::map<std::string, std::filesystem::path> files;
     std::uint64_t seed = 1;
+    float low = 0; // floats are drawn from here to 1
 };
 
 } // namespace tunesmith
