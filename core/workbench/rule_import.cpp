@@ -47,6 +47,16 @@ Result<std::vector<StoredRule>> parseRuleFile(const std::string& content, const 
     return rules;
 }
 
+// Takes away that a rule was tested or proved: anybody can write that into a file, and the import tries it again.
+void forgetPraise(StoredRule& rule) {
+    if (rule.status == RuleStatus::refuted)
+        return;
+    rule.status = RuleStatus::untested;
+    rule.trials = 0;
+    rule.proofConditions.clear();
+    rule.whyNotProved.clear();
+}
+
 // The rules of a file, each once.
 struct DistinctRules {
     explicit DistinctRules(const std::vector<StoredRule>& rules) {
@@ -84,9 +94,10 @@ Status verifyUntested(Store& store, const DistinctRules& distinct, const RuleTri
 
 Result<RuleImport> importRules(const std::string& store, const std::string& file, const RuleTrialOptions& options, const Work& work) {
     TS_ASSIGN(const std::string content, contentOf(file));
-    const auto rules = parseRuleFile(content, file);
+    auto rules = parseRuleFile(content, file);
     if (!rules.ok())
         return rules.error().within(file);
+    std::ranges::for_each(*rules, forgetPraise);
     TS_ASSIGN(const auto opened, openStore(store, StoreMode::readWrite));
     TS_ASSIGN(const std::size_t added, keepIn(*opened, *rules));
     const DistinctRules distinct(*rules);

