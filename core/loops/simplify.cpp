@@ -15,7 +15,22 @@ std::int64_t clampToBound(__int128_t value) {
 
 } // namespace
 
-void VarRanges::set(const Var& var, Range range) { entries_[var.get()] = {range, nextDepth_++}; }
+void VarRanges::set(const Var& var, Range range) {
+    entries_[var.get()] = {range, nextDepth_++};
+    forms_.clear();
+}
+
+void VarRanges::erase(const Var& var) {
+    entries_.erase(var.get());
+    forms_.clear();
+}
+
+const LinearForm* VarRanges::knownForm(const Expr& e) const {
+    const auto found = forms_.find(e.get());
+    return found == forms_.end() ? nullptr : &found->second.form;
+}
+
+void VarRanges::remember(const Expr& e, const LinearForm& form) const { forms_.try_emplace(e.get(), Known{e, form}); }
 
 Range VarRanges::of(const Var& var) const {
     const auto found = entries_.find(var.get());
@@ -209,6 +224,19 @@ Expr simplifyArguments(const Expr& e, const VarRanges& ranges) {
 
 } // namespace
 
+namespace {
+
+// Of what asks for ranges of its operands: without memory, each level would take the one below apart twice.
+LinearForm boundedForm(const Expr& e, const VarRanges& ranges) {
+    if (const LinearForm* const known = ranges.knownForm(e))
+        return *known;
+    LinearForm form = e->op == Op::div || e->op == Op::mod ? linearQuotient(e, ranges) : linearExtremum(e, ranges);
+    ranges.remember(e, form);
+    return form;
+}
+
+} // namespace
+
 LinearForm toLinear(const Expr& e, const VarRanges& ranges) {
     assert(e->type == DType::i64);
     switch (e->op) {
@@ -223,9 +251,9 @@ LinearForm toLinear(const Expr& e, const VarRanges& ranges) {
     }
     case Op::mul: return linearProduct(e, ranges);
     case Op::div:
-    case Op::mod: return linearQuotient(e, ranges);
+    case Op::mod:
     case Op::min:
-    case Op::max: return linearExtremum(e, ranges);
+    case Op::max: return boundedForm(e, ranges);
     default: return atomForm(simplifyArguments(e, ranges));
     }
 }

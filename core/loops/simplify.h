@@ -17,23 +17,6 @@ struct Range {
 };
 inline constexpr std::int64_t kUnbounded = std::int64_t{1} << 60;
 
-// The loop variables in scope with the values that they take, outermost first.
-class VarRanges {
-public:
-    void set(const Var& var, Range range);
-    void erase(const Var& var) { entries_.erase(var.get()); }
-    Range of(const Var& var) const;    // unbounded when unknown
-    int depthOf(const Var& var) const; // order in which variables came into scope
-
-private:
-    struct Entry {
-        Range range;
-        int depth;
-    };
-    std::unordered_map<const VarInfo*, Entry> entries_;
-    int nextDepth_ = 0;
-};
-
 // sum of coefficient * atom + constant. Atoms are variables or what cannot be taken apart (div, mod, min, loads ...).
 struct LinearForm {
     std::vector<std::pair<Expr, std::int64_t>> terms; // no zero coefficients, no atom twice
@@ -43,6 +26,32 @@ struct LinearForm {
     std::int64_t coefficient(const Var& var) const;
     void add(const Expr& atom, std::int64_t coefficient);
     void add(const LinearForm& other, std::int64_t scale = 1);
+};
+
+// The loop variables in scope with the values that they take, outermost first. Remembers the forms of what was taken apart under
+// these: one form is asked for again and again where divisions, minima and the like lie in each other. For one thread.
+class VarRanges {
+public:
+    void set(const Var& var, Range range);
+    void erase(const Var& var);
+    Range of(const Var& var) const;    // unbounded when unknown
+    int depthOf(const Var& var) const; // order in which variables came into scope
+
+    const LinearForm* knownForm(const Expr& e) const; // null: it was not taken apart since the ranges changed
+    void remember(const Expr& e, const LinearForm& form) const;
+
+private:
+    struct Entry {
+        Range range;
+        int depth;
+    };
+    struct Known {
+        Expr e; // keeps the address taken
+        LinearForm form;
+    };
+    std::unordered_map<const VarInfo*, Entry> entries_;
+    mutable std::unordered_map<const ExprNode*, Known> forms_;
+    int nextDepth_ = 0;
 };
 
 bool sameExpr(const Expr& a, const Expr& b); // structural equality

@@ -130,6 +130,35 @@ private slots:
     }
 
     // Indices of a tensor without elements divide by 0, and are never computed.
+    // Takes a moment, not 2^depth steps.
+    void depthIsNoPower_data() {
+        QTest::addColumn<int>("kind");
+        QTest::newRow("remainders") << 0;
+        QTest::newRow("quotients of remainders") << 1;
+        QTest::newRow("minima") << 2;
+        QTest::newRow("minima and maxima of what tensors hold") << 3;
+    }
+    void depthIsNoPower() {
+        QFETCH(int, kind);
+        const Var i = makeVar("i"), j = makeVar("j");
+        VarRanges ranges;
+        ranges.set(i, {0, 63});
+        ranges.set(j, {0, 1000});
+        const TensorRef held = makeTensor("held", DType::i64, {64});
+        const Expr x = kind == 3 ? load(held, {i}) : Expr(i), y = kind == 3 ? load(held, {Expr(std::int64_t{3})}) : Expr(j);
+        Expr e = x;
+        for (std::int64_t depth = 0; depth < 60; ++depth) {
+            if (kind < 2)
+                e = (e % Expr(200 - 3 * depth)) / Expr(kind == 1 && depth % 8 == 7 ? 2 : 1) + y;
+            else
+                e = depth % 2 == 1 && kind == 3 ? max(e, y) : min(e, depth % 2 == 0 ? y : x);
+        }
+        const Expr simple = simplify(e, ranges);
+        for (const std::int64_t value : {0, 5, 63})
+            if (kind < 3)
+                QCOMPARE(valueOf(simple, {{i, value}, {j, 7 * value}}), valueOf(e, {{i, value}, {j, 7 * value}}));
+    }
+
     void quotientsByZeroStay() {
         const VarRanges ranges;
         const Var x = makeVar("x");
