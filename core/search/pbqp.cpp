@@ -83,6 +83,8 @@ public:
         return problem;
     }
 
+    void forgetEdges() { edges_.clear(); }
+
     // Chooses for the eliminated nodes, the last one first.
     void complete(std::vector<std::size_t>& choice) const {
         for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
@@ -212,10 +214,15 @@ class Solver {
 public:
     explicit Solver(std::size_t branches) : left_(branches) {}
 
+    struct Found {
+        std::vector<std::size_t> choice;
+        double cost = 0;
+    };
+
     bool proven() const { return proven_; }
 
     // A solution below `limit`; none where there is none or the branches are used up.
-    std::optional<std::vector<std::size_t>> solve(PbqpProblem problem, double limit) {
+    std::optional<Found> solve(PbqpProblem problem, double limit) {
         std::vector<std::size_t> choice(problem.nodes.size(), 0);
         Reduction reduction(std::move(problem));
         reduction.run();
@@ -226,19 +233,20 @@ public:
             problems.push_back(reduction.problemOf(part));
             bound += boundOf(problems.back());
         }
+        reduction.forgetEdges(); // the descent below holds many of these at a time
         for (std::size_t p = 0; p < parts.size() && bound < limit; ++p) {
             const double others = bound - boundOf(problems[p]);
-            const auto found = branch(problems[p], limit - others);
+            const auto found = branch(std::move(problems[p]), limit - others);
             if (!found)
                 return std::nullopt;
-            for (std::size_t i = 0; i < found->size(); ++i)
-                choice[parts[p][i]] = (*found)[i];
-            bound = others + problems[p].cost(*found);
+            for (std::size_t i = 0; i < found->choice.size(); ++i)
+                choice[parts[p][i]] = found->choice[i];
+            bound = others + found->cost;
         }
         if (bound >= limit)
             return std::nullopt;
         reduction.complete(choice);
-        return choice;
+        return Found{std::move(choice), bound};
     }
 
 private:
@@ -276,29 +284,48 @@ private:
         return order;
     }
 
-    std::optional<std::vector<std::size_t>> branch(const PbqpProblem& problem, double limit) {
-        const std::size_t node = busiest(problem);
-        std::optional<std::vector<std::size_t>> best;
-        bool first = true;
-        for (const std::size_t guess : guesses(problem, node)) {
-            if (left_ == 0 && !first) {
+    // Takes the best guess alone, and copies nothing, where the branches or the memory for copies are used up.
+    std::optional<Found> branch(PbqpProblem problem, double limit) {
+        const std::size_t node = busiest(problem), bytes = bytesOf(problem);
+        const std::vector<std::size_t> order = guesses(problem, node);
+        if (left_ == 0 || held_ + bytes > kMostHeld || copied_ + bytes > kMostCopied) {
+            proven_ = proven_ && order.size() < 2;
+            return order.empty() ? std::nullopt : solve(fixedAt(std::move(problem), node, order[0]), limit);
+        }
+        std::optional<Found> best;
+        held_ += bytes;
+        for (const std::size_t guess : order) {
+            if (left_ == 0 && guess != order[0]) {
                 proven_ = false;
                 break;
             }
             left_ -= left_ > 0 ? 1 : 0;
-            first = false;
-            PbqpProblem fixed = problem;
-            for (std::size_t i = 0; i < fixed.nodes[node].size(); ++i)
-                fixed.nodes[node][i] = i == guess ? fixed.nodes[node][i] : kForbidden;
-            if (auto found = solve(std::move(fixed), limit)) {
-                limit = problem.cost(*found);
-                best = std::move(found);
+            copied_ += bytes;
+            if (auto found = solve(fixedAt(problem, node, guess), limit)) {
+                limit = problem.cost(found->choice);
+                best = Found{std::move(found->choice), limit};
             }
         }
+        held_ -= bytes;
         return best;
     }
 
-    std::size_t left_;
+    static PbqpProblem fixedAt(PbqpProblem problem, std::size_t node, std::size_t guess) {
+        for (std::size_t i = 0; i < problem.nodes[node].size(); ++i)
+            problem.nodes[node][i] = i == guess ? problem.nodes[node][i] : kForbidden;
+        return problem;
+    }
+
+    static std::size_t bytesOf(const PbqpProblem& problem) {
+        std::size_t bytes = 0;
+        for (const PbqpEdge& edge : problem.edges)
+            bytes += edge.costs.size() * sizeof(double);
+        return bytes;
+    }
+
+    static constexpr std::size_t kMostHeld = std::size_t{256} << 20, kMostCopied = std::size_t{32} << 30; // bytes, at a time and in all
+
+    std::size_t left_, held_ = 0, copied_ = 0;
     bool proven_ = true;
 };
 
@@ -326,13 +353,13 @@ PbqpSolution solvePbqp(const PbqpProblem& problem, std::size_t branches) {
     assert(isSound(problem) && "costs are no NaN, edges have as many as their nodes have alternatives");
     Solver solver(branches);
     PbqpSolution solution;
-    auto choice = solver.solve(problem, kForbidden);
+    auto found = solver.solve(problem, kForbidden);
     solution.proven = solver.proven();
-    if (!choice)
+    if (!found)
         return solution;
     solution.feasible = true;
-    solution.cost = problem.cost(*choice);
-    solution.choice = std::move(*choice);
+    solution.cost = problem.cost(found->choice);
+    solution.choice = std::move(found->choice);
     return solution;
 }
 

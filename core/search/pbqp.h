@@ -28,7 +28,8 @@ struct PbqpSolution {
 
 // Nodes of up to two neighbours are eliminated exactly (R0, RI, RII), so that trees and series-parallel graphs are solved by
 // what amounts to dynamic programming; what is left is branched on, the cheapest guess first (the RN heuristic is its first
-// descent), pruned by lower bounds, and no further after `branches`. Of equals the first, the same each time.
+// descent), pruned by lower bounds, and no further after `branches`, or where copies of it take 256 MiB at a time or 32 GiB in all. Of equals
+// the first, the same each time.
 // (Scholz and Eckstein, Register allocation for irregular architectures, LCTES 2002; Hames and Scholz, JMLC 2006.)
 PbqpSolution solvePbqp(const PbqpProblem& problem, std::size_t branches = 20000);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTest>
+#include <sys/resource.h>
 #include <limits>
 
 #include "core/base/rng.h"
@@ -55,6 +56,12 @@ double leastOfAll(const PbqpProblem& problem) {
         if (n == choice.size())
             return least;
     }
+}
+
+std::int64_t peakMegabytes() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss / 1024;
 }
 
 } // namespace
@@ -160,6 +167,26 @@ private slots:
             QVERIFY(problem.cost(other) >= solution.cost);
             other[n] = solution.choice[n];
         }
+    }
+
+    // Grids do not get smaller by themselves: each level of the descent has a problem of its own.
+    void gridsTakeLittleMemory() {
+        constexpr std::size_t kSide = 24, kAlternatives = 27;
+        Rng rng(3);
+        PbqpProblem problem;
+        for (std::size_t n = 0; n < kSide * kSide; ++n)
+            problem.nodes.push_back(randomCosts(rng, kAlternatives, 0));
+        for (std::size_t n = 0; n < kSide * kSide; ++n) {
+            if (n % kSide > 0)
+                join(problem, rng, n - 1, n, 0);
+            if (n >= kSide)
+                join(problem, rng, n - kSide, n, 0);
+        }
+        const std::int64_t before = peakMegabytes();
+        const PbqpSolution solution = solvePbqp(problem, 300);
+        QVERIFY(solution.feasible && !solution.proven);
+        const std::int64_t taken = peakMegabytes() - before;
+        QVERIFY2(taken < 700, qPrintable(QString("%1 MB").arg(taken)));
     }
 
     // Too much to try: the best guess, and no claim. A node that everything reads would be the same, with hints it is easy.
