@@ -62,10 +62,11 @@ private:
     };
     using Goals = std::vector<Goal>;
     static constexpr std::size_t kMostFound = 64;
+    static constexpr std::int64_t kMostSteps = 200'000; // results that share an input have as many places as that has readers, each
 
     // Reaches the goals, then looks for the results that are left.
     void solve(Goals goals, std::size_t results) {
-        if (found_.size() >= kMostFound)
+        if (found_.size() >= kMostFound || ++steps_ > kMostSteps)
             return;
         if (goals.empty()) {
             if (results < pattern_.from.size())
@@ -202,6 +203,7 @@ private:
     const Draft& draft_;
     std::vector<std::vector<ValueNo>>& found_;
     std::vector<ValueNo> values_; // by term
+    std::int64_t steps_ = 0;
 };
 
 // Reads what the operators of the bound terms have in common.

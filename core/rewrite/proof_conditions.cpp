@@ -85,7 +85,7 @@ private:
 
     // Each is left out, from the end of `order` on, if it goes without.
     std::vector<Condition> without(std::vector<Condition> kept, std::vector<Condition> order) const {
-        for (; !order.empty(); order.pop_back()) {
+        for (; !order.empty() && !stop_.stopRequested(); order.pop_back()) {
             std::vector<Condition> fewer = kept;
             std::erase(fewer, order.back());
             if (isProved(fewer))

@@ -19,8 +19,8 @@ constexpr std::int64_t kFoundShapeTrials = 500;
 // The same for a rule wherever it stands among others.
 std::uint64_t seedOf(const Rule& rule, std::uint64_t seed) { return Hasher().add(substitution::ruleText(rule)).add(seed).value(); }
 
-std::string counterExampleWhereFound(const Rule& rule, std::uint64_t seed) {
-    for (std::int64_t i = 0; i < kFoundShapeTrials; ++i)
+std::string counterExampleWhereFound(const Rule& rule, std::uint64_t seed, const StopToken& stop) {
+    for (std::int64_t i = 0; i < kFoundShapeTrials && !stop.stopRequested(); ++i)
         if (!substitution::holdsForReals(rule, seed + static_cast<std::uint64_t>(i))) {
             std::string text = "the sides differ with";
             for (const auto& [name, shape] : substitution::namedRule(rule).variables)
@@ -53,7 +53,7 @@ Outcome outcomeOf(const RuleVerdict& verdict, bool holdsWhereFound) {
 std::optional<RuleVerdict> verifyRule(const Rule& rule, std::int64_t trials, std::uint64_t seed, const StopToken& stop) {
     const std::uint64_t own = seedOf(rule, seed);
     RuleVerdict verdict;
-    verdict.counterExample = counterExampleWhereFound(rule, own);
+    verdict.counterExample = counterExampleWhereFound(rule, own, stop);
     const bool holdsWhereFound = verdict.counterExample.empty();
     for (const bool fromRight : directionsOf(rule)) {
         verdict.directions.push_back(verifyDirection(rule, fromRight, trials, own, stop));
@@ -82,7 +82,7 @@ std::string counterExampleAsTaso(const substitution::StoredRule& rule, std::int6
         if (verdict.counts.compared > 0)
             return verdict.counterExample;
     }
-    return counterExampleWhereFound(rule.rule, own);
+    return counterExampleWhereFound(rule.rule, own, stop);
 }
 
 void state(const RuleVerdict& verdict, substitution::StoredRule& rule) {

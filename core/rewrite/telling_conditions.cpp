@@ -7,8 +7,9 @@ namespace tunesmith::rewrite {
 namespace {
 
 constexpr std::size_t kMostConditions = 4;
+constexpr std::int64_t kMostSets = 1'000'000; // takes seconds; of 1,000 conditions there are 40 thousand million
 
-// Tries all sets of so many conditions, the best of which is kept.
+// Tries all sets of so many conditions, up to a limit, and keeps the best.
 template <class Counts> class Choice {
 public:
     Choice(const Counts& counts, std::size_t conditions) : counts_(counts), conditions_(conditions) {}
@@ -22,6 +23,8 @@ public:
 
 private:
     void choose(std::size_t from, std::size_t left) {
+        if (++tried_ > kMostSets)
+            return;
         std::int64_t kept = 0;
         bool letsFalse = false;
         for (const auto& [holds, count] : counts_)
@@ -47,7 +50,7 @@ private:
     const Counts& counts_;
     const std::size_t conditions_;
     std::vector<std::size_t> best_, chosen_;
-    std::int64_t kept_ = 0, least_ = 0;
+    std::int64_t kept_ = 0, least_ = 0, tried_ = 0;
 };
 
 } // namespace

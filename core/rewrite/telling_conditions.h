@@ -17,7 +17,7 @@ public:
     }
 
     // Up to four conditions that hold together in no false case and in as many true ones as can be, by number. A further condition must be
-    // worth it and keep a quarter more of the true cases. Nothing where every set loses all true cases or keeps a false one.
+    // worth it and keep a quarter more of the true cases. Nothing where every set loses all true cases or keeps a false one, and of many conditions the best of the first million sets.
     std::optional<std::vector<std::size_t>> tellingConditions(std::size_t conditions) const;
 
 private:

@@ -11,7 +11,7 @@ RuleProof notProved(std::string why) { return {false, {}, std::move(why)}; }
 // Each condition is left out if it goes without; in one order or in the other.
 ProofSearch withoutSome(const Rule& rule, ProofSearch found, bool fromFirst, const ProofLimits& limits, const StopToken& stop) {
     const std::vector<ShapeCondition> all = found.conditions;
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < all.size() && !stop.stopRequested(); ++i) {
         std::vector<ShapeCondition> fewer = found.conditions;
         std::erase(fewer, all[fromFirst ? i : all.size() - 1 - i]);
         if (ProofSearch without = searchProofUnder(rule, fewer, limits, stop); without.isFound)

@@ -12,7 +12,7 @@ namespace tunesmith::substitution {
 namespace {
 
 constexpr int kMostExtent = 4096, kMostElements = 1 << 16; // of a variable
-constexpr std::size_t kMostNodes = 64;
+constexpr std::size_t kMostNodes = 64, kMostResults = 16; // a search for so many results is short
 constexpr int kMostDeep = 32;
 
 std::optional<int> digit(char c, int most) { return c >= '0' && c <= '0' + most ? std::optional(c - '0') : std::nullopt; }
@@ -100,6 +100,8 @@ public:
 
 private:
     Status readResult(std::vector<TermId>& results) {
+        if (results.size() >= kMostResults)
+            return text_.problem("more than " + std::to_string(kMostResults) + " results", text_.place());
         TS_ASSIGN(const TermId term, readTerm(0));
         results.push_back(term);
         return {};

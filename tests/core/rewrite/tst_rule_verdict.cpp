@@ -3,6 +3,7 @@
 
 #include "core/rewrite/rule_verdict.h"
 #include "core/rewrite/stated_conditions.h"
+#include "core/rewrite/telling_conditions.h"
 #include "core/substitution/rule_text.h"
 
 using namespace tunesmith;
@@ -54,6 +55,29 @@ class RuleVerdicts : public QObject {
     Q_OBJECT
 
 private slots:
+    void aStopEndsTheTrials() {
+        QStringList left, shapes{"x: 1x128x16x32"};
+        for (int i = 1; i <= 15; ++i) {
+            left << QString("conv(x, w%1)").arg(i);
+            shapes << QString("w%1: 1x128x21x21").arg(i);
+        }
+        QStringList right = left;
+        left << "add(conv(x, w1), conv(x, w2))";
+        right << "add(conv(x, w2), conv(x, w1))";
+        const QString text = left.join("; ") + " = " + right.join("; ") + " where " + shapes.join(", ");
+        StopSource stop;
+        stop.requestStop();
+        QVERIFY(!verifyRule(ruleOf(text.toStdString()), 300, 1, stop.token()));
+    }
+
+    // No set tells the cases apart, so that none ends the choice early.
+    void setsOfManyConditionsAreFew() {
+        RuleCases cases;
+        cases.add(std::vector<bool>(1000, true), true);
+        cases.add(std::vector<bool>(1000, true), false);
+        QVERIFY(!cases.tellingConditions(1000));
+    }
+
     void conditionsFollowFromTrials_data() {
         using Outcome = RuleVerdict::Outcome;
         QTest::addColumn<QString>("text");

@@ -102,9 +102,11 @@ private slots:
         row("sides", "v1 = transpose(v1) where v1: 2x4", "column 6: the left side is 2x4, the right side 4x2");
         row("deep", QString("relu(").repeated(40) + "v1", "more than 32 operators in each other");
         QStringList many;
-        for (int i = 1; i < 80; ++i)
-            many << "v" + QString::number(i);
+        for (int i = 0; i < 16; ++i)
+            many << QString("add(add(v%1, v%2), add(v%3, v%4))").arg(4 * i + 1).arg(4 * i + 2).arg(4 * i + 3).arg(4 * i + 4);
         row("many", many.join("; "), "more than 64 operators and variables");
+        row("many results", QStringList(17, "relu(v1)").join("; "), "more than 16 results");
+        row("results without end", QStringList(150'000, "relu(v1)").join("; "), "more than 16 results");
     }
     void saysWhatIsWrong() {
         QFETCH(QString, text);
