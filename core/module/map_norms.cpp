@@ -21,7 +21,7 @@ private:
     Form formOf(const Node& node) const override { return isNorm(node) && valueOf(node.outputs[0]).type.shape().size() > 3 ? kRows : kOwn; }
 
     std::optional<Shape> shaped(const Shape& shape, const Shape& whole, Form) const override {
-        if (elementCount(shape) == 1)
+        if (elementCount(shape) == 1 && elementCount(whole) > 1)
             return Shape{1};
         if (whole.size() < 4 || shape.size() > whole.size())
             return std::nullopt;

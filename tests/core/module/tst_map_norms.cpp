@@ -23,6 +23,8 @@ const std::vector<Case>& cases() {
     static const std::vector<Case> table{
         {"of maps", [](ConvGraph& l) { return l.graph({norm(l, l.input({2, 3, 5, 7}), 3)}); }, 2},
         {"of volumes", [](ConvGraph& l) { return l.graph({norm(l, l.input({2, 3, 4, 5, 2}), 3)}); }, 2},
+        {"of one element", [](ConvGraph& l) { return l.graph({l.op("Relu", {norm(l, l.input({1, 1, 1, 1}), 1)})}); }, 2},
+        {"of one element in five dimensions", [](ConvGraph& l) { return l.graph({norm(l, l.input({1, 1, 1, 1, 1}), 1)}); }, 2},
         {"of rows", [](ConvGraph& l) { return l.graph({norm(l, l.input({2, 3, 9}), 3)}); }, 0},
         {"and what is done to its result", [](ConvGraph& l) {
              ValueId y = norm(l, l.input({2, 4, 5, 3}), 4);
