@@ -28,8 +28,8 @@ bool sameBytes(const Tensor& a, const Tensor& b) {
     return a.type() == DType::string ? a.strings() == b.strings() : std::ranges::equal(a.bytes(), b.bytes());
 }
 
-// The operands that shape rules read by value.
-bool mayDecideShapes(const Tensor& tensor) { return tensor.type() == DType::i64 || tensor.type() == DType::i32 || tensor.count() == 1; }
+// The operands that shape rules read by value: sizes, axes and truths of any number, scales of each axis.
+bool mayDecideShapes(const Tensor& tensor) { return !isFloat(tensor.type()) || tensor.count() <= 16; }
 
 } // namespace
 

@@ -200,6 +200,17 @@ private slots:
             QCOMPARE(differenceBetween(graph, graphOf(model, draft).value()), std::string());
     }
 
+    // Nodes of equal operators and types have other shapes where constants say so.
+    void constantsDecideShapes() {
+        Draft draft(std::make_shared<OperatorTable>());
+        const ValueNo x = draft.addInput(draft.table().add(TensorType(DType::f32, Shape{1, 2, 3, 4})), 1);
+        const auto resized = [&](float height, float width) {
+            return draft.shape(draft.add("Resize", {x, Draft::kLeftOut, draft.constant(Tensor::of<float>({4}, std::vector<float>{1, 1, height, width}))}));
+        };
+        QCOMPARE(resized(1, 2), (Shape{1, 2, 3, 8}));
+        QCOMPARE(resized(2, 1), (Shape{1, 2, 6, 4}));
+    }
+
     void simplifyingComesToAnEnd() {
         const std::vector<SubstitutionPtr> rules = writtenSubstitutions();
         const auto table = std::make_shared<OperatorTable>();
