@@ -87,10 +87,16 @@ private:
         return file.hash.empty() || (static_cast<std::uintmax_t>(facts.st_size) == file.bytes && hashFile(old_ / name).valueOr({}) == file.hash);
     }
 
+    // A link in the place of a folder, which an unpacked archive may have, would lead elsewhere. Asked from the outside in.
+    bool mayEnter(const std::string& name) const {
+        std::error_code error;
+        return !fs::exists(fs::symlink_status(now_ / name, error)) || isFolder(now_ / name);
+    }
+
     void moveForeign(const std::string& folder) {
         for (const std::string& entry : namesIn(old_ / folder)) {
             const std::string name = folder.empty() ? entry : folder + "/" + entry;
-            if (isFolder(old_ / name) && holdsOwn(name)) {
+            if (isFolder(old_ / name) && holdsOwn(name) && mayEnter(name)) {
                 folders_.push_back(name);
                 moveForeign(name);
             } else if (isOwn(name)) {

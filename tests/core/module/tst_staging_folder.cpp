@@ -267,6 +267,29 @@ private slots:
         QCOMPARE(textOf(parent_ / ".module.tunesmith-backup/note"), "note");
     }
 
+    // A folder from elsewhere may come with links, and with what looks like the rest of a killed export.
+    void linksInTheFolderAreNotFollowed_data() {
+        QTest::addColumn<QString>("link");
+        QTest::addColumn<QString>("kept");
+        QTest::newRow("outer") << "example" << "example.old/deep/theirs";
+        QTest::newRow("inner") << "example/deep" << "example/deep.old/theirs";
+    }
+    void linksInTheFolderAreNotFollowed() {
+        QFETCH(QString, link);
+        QFETCH(QString, kept);
+        const fs::path hidden = parent_ / ".module.tunesmith-abcdef", replaced = hidden / "replaced", elsewhere = parent_ / "elsewhere", named = target_ / link.toStdString();
+        const ListOwnFiles list = [](const fs::path& folder) { return listOf(folder) ? std::optional(OwnFiles{{"example/deep/main.c", 0, {}}, {"list", 0, {}}}) : std::nullopt; };
+        for (const fs::path& folder : {elsewhere, named.parent_path(), replaced / "example/deep"})
+            fs::create_directories(folder);
+        for (const fs::path& file : {target_ / "list", replaced / "list", replaced / "example/deep/theirs", hidden / ".tunesmith-lock"})
+            std::ofstream(file) << "theirs";
+        fs::create_directory_symlink(elsewhere, named);
+        REQUIRE_OK(StagingFolder::create(target_, list));
+        QVERIFY(fs::is_empty(elsewhere) && fs::is_symlink(named));
+        QCOMPARE(textOf(target_ / kept.toStdString()), "theirs");
+        QVERIFY(!fs::exists(hidden));
+    }
+
     void linksAreFollowed() {
         fs::create_directories(parent_ / "real");
         fs::create_directory_symlink(parent_ / "real", target_);
