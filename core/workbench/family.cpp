@@ -231,7 +231,7 @@ Result<std::optional<Padded>> findPadded(const FamilyInfo& family, const Dimensi
 }
 
 Status writeFamily(const FamilyInfo& family) {
-    TS_ASSIGN(AtomicFile file, AtomicFile::create(family.folder / kFamilyFile));
+    TS_ASSIGN(AtomicFile file, AtomicFile::create(family.folder / kFamilyFile, Links::replace));
     const std::string text = toJsonText(family);
     TS_TRY(file.write(std::as_bytes(std::span(text))));
     return file.commit();
@@ -244,6 +244,14 @@ Status addMember(const FamilyInfo& family, const FamilyMember& member) {
         return {};
     now.members.push_back(member);
     return writeFamily(now);
+}
+
+// A link there, which the folder may have come with, would have a module elsewhere replaced.
+Status checkPlace(const fs::path& member) {
+    std::error_code error;
+    if (fs::is_symlink(fs::symlink_status(member, error)))
+        return inputError("'" + member.string() + "' is a link, and the modules of a family lie in its folder; remove it, and it is compiled there");
+    return {};
 }
 
 struct Chosen {
@@ -266,6 +274,7 @@ Result<Chosen> choose(const FamilyInfo& family, const Dimensions& extents, const
                       std::move(padded)};
     }
     const FamilyMember member{extents, memberFolder(extents)};
+    TS_TRY(checkPlace(family.folder / member.folder));
     TS_TRY(compileMember(family, family.model().string(), extents, request, family.folder / member.folder));
     TS_TRY(addMember(family, member));
     return Chosen{{FamilyChoice::How::compiled, family.folder / member.folder,

@@ -130,6 +130,39 @@ private slots:
             QCOMPARE(textOf(path("models") / name), "trained");
     }
 
+    // A family from elsewhere may have links where its modules and its description are written.
+    void familiesWriteInTheirFolder() {
+        CompileRequest compiling;
+        compiling.folder = path("mine");
+        compiling.store = path("none.db").string();
+        compiling.threads = 1;
+        compiling.untuned = true;
+        const std::string model = writeModel();
+        const auto opened = openModel(model, {{"n", 4}});
+        REQUIRE_OK(opened);
+        REQUIRE_OK(compileModel(*opened, compiling));
+        const fs::path module = path("mine"), theirs = path("theirs");
+        const std::string description = textOf(module / "module.json");
+        write(theirs / "given.json", R"({"tunesmith_family": 1, "name": "two", "ranges": {"n": [1, 4]}, "inputs": [], "outputs": ["first", "second"], "modules": [], "files": []})");
+        fs::copy_file(theirs / "given.json", theirs / "family.json");
+        fs::copy_file(model, theirs / "two.onnx");
+        fs::create_directory_symlink(module, theirs / "n-3");
+        RunRequest request;
+        request.threads = 1;
+        request.store = path("none.db").string();
+        const auto refused = runFamily(theirs, {{"n", 3}}, request);
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().message.find("n-3' is a link") != std::string::npos, refused.error().message.c_str());
+        QCOMPARE(textOf(module / "module.json"), description);
+        fs::remove(theirs / "n-3");
+        fs::remove(theirs / "family.json");
+        fs::create_symlink("given.json", theirs / "family.json");
+        const std::string given = textOf(theirs / "given.json");
+        REQUIRE_OK(runFamily(theirs, {{"n", 3}}, request));
+        QCOMPARE(textOf(theirs / "given.json"), given);
+        QVERIFY(!fs::is_symlink(theirs / "family.json") && fs::exists(theirs / "n-3/module.json"));
+    }
+
     void temporaryFoldersOfOthersStay() {
         const QByteArray before = qgetenv("TMPDIR");
         qputenv("TMPDIR", folder_.path().toUtf8());
