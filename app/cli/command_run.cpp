@@ -60,6 +60,7 @@ std::string runText(const RunResult& result) {
 void addRun(CLI::App& app, Session& session) {
     struct Options {
         std::string subject, engine = "compiled", folder;
+        bool replace = false;
     };
     const auto options = std::make_shared<Options>();
     CLI::App& command = *app.add_subcommand("run", "One inference of a model or of an exported module");
@@ -68,8 +69,8 @@ void addRun(CLI::App& app, Session& session) {
     command.add_option("--engine", options->engine, "What computes a model")
         ->check(CLI::IsMember({"reference", "compiled", "module"}))
         ->capture_default_str();
-    command.add_option("--save", options->folder, "Write outputs as .npy files into this folder")
-        ->type_name("DIR");
+    CLI::Option* save = command.add_option("--save", options->folder, "Write outputs as .npy files into this folder")->type_name("DIR");
+    command.add_flag("--replace", options->replace, "Let outputs take the place of files that are in that folder already")->needs(save);
     session.addTrust(command);
     session.addInputs(command);
     session.addDimensions(command);
@@ -85,6 +86,7 @@ void addRun(CLI::App& app, Session& session) {
             request.threads = session.threads;
             request.store = session.store;
             request.saveFolder = options->folder;
+            request.replace = options->replace;
             request.work = session.work();
             request.space = session.space;
             request.trust = session.trust;

@@ -106,7 +106,10 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target, Links
         return writeFailure(target, EISDIR);
     if (const auto database = databaseOf(file.target_))
         return inputError("'" + target.string() + "' would take the place of the database '" + database->string() + "', or of a part of it; name another file");
-    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    const bool special = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+    if (special && links == Links::replace)
+        return ioError("cannot write '" + target.string() + "': it is a device or a pipe; remove it, or choose another folder");
+    if (special) {
         file.descriptor_ = ::open(file.target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     } else {
         file.openTemporary();

@@ -12,7 +12,7 @@ namespace tunesmith {
 
 // A file that appears whole or not at all: written under a temporary name in the same folder and renamed by
 // commit(). Destroyed without commit(), it leaves nothing behind and the old file untouched. A target that is
-// a device or a pipe is written directly. A database, or what SQLite has beside one, is not replaced (`database_file.h`).
+// a device or a pipe is written directly, if the user named it. A database, or what SQLite has beside one, is not replaced (`database_file.h`).
 // A writer has its temporary file locked: what a killed one left is removed by the next writer of that target. A link is followed and
 // survives, unless the caller replaces it: names in a folder that are the program's choice, where the user did not name the link. A link to
 // what is not there is refused. Errors name the target and what the system said (no space, no permission).

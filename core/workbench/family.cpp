@@ -315,7 +315,7 @@ Result<RunResult> runPadded(const FamilyInfo& family, const Dimensions& extents,
     if (computed.outputs.size() != family.outputs.size() ||
         !withRows(computed.outputs, padded.rows.outputs, extents.at(padded.dimension)))
         return other;
-    return collectOutputs(std::move(computed), family.outputs, request.saveFolder);
+    return collectOutputs(std::move(computed), family.outputs, request);
 }
 
 // Those of the files that there are. What holds something else later is the user's.

@@ -95,9 +95,21 @@ Status write(const std::vector<RunOutput>& outputs) {
     });
 }
 
+// A model from elsewhere may call its outputs as the user calls other data, the inputs of this run among them.
+Status requireFree(const std::vector<RunOutput>& outputs) {
+    std::error_code none;
+    for (const RunOutput& output : outputs)
+        if (fs::exists(fs::symlink_status(output.file, none)))
+            return inputError(output.file.string() + " is there already; save into a new folder, or give --replace if outputs may take the place of such files");
+    return {};
+}
+
 // All of them or, when one cannot be written, none: what lies there under their names stays.
-Status save(std::vector<RunOutput>& outputs, const fs::path& folder) {
+Status save(std::vector<RunOutput>& outputs, const RunRequest& request) {
+    const fs::path& folder = request.saveFolder;
     nameFiles(outputs, folder);
+    if (!request.replace)
+        TS_TRY(requireFree(outputs));
     std::error_code error;
     const bool made = fs::create_directories(folder, error);
     if (error)
@@ -152,8 +164,7 @@ Result<Computed> computeModule(const fs::path& folder, std::vector<Tensor> input
     return Computed{std::move(outputs), seconds.count(), {}, std::move(foreign)};
 }
 
-Result<RunResult> collectOutputs(Computed computed, const std::vector<std::string>& names,
-                                 const fs::path& saveFolder) {
+Result<RunResult> collectOutputs(Computed computed, const std::vector<std::string>& names, const RunRequest& request) {
     RunResult result;
     result.seconds = computed.seconds;
     result.byReference = std::move(computed.byReference);
@@ -161,8 +172,8 @@ Result<RunResult> collectOutputs(Computed computed, const std::vector<std::strin
     assert(names.size() == computed.outputs.size());
     for (std::size_t i = 0; i < names.size(); ++i)
         addOutput(result.outputs, names[i], computed.outputs[i]);
-    if (!saveFolder.empty())
-        TS_TRY(save(result.outputs, saveFolder));
+    if (!request.saveFolder.empty())
+        TS_TRY(save(result.outputs, request));
     return result;
 }
 
@@ -188,7 +199,7 @@ Result<RunResult> runModel(const Model& opened, const RunRequest& request) {
     std::vector<std::string> names;
     for (const TensorSpec& output : model.info().outputs)
         names.push_back(output.name);
-    return collectOutputs(std::move(computed), names, request.saveFolder);
+    return collectOutputs(std::move(computed), names, request);
 }
 
 Result<RunResult> runExportedModule(const fs::path& folder, const RunRequest& request) {
@@ -198,7 +209,7 @@ Result<RunResult> runExportedModule(const fs::path& folder, const RunRequest& re
     std::vector<std::string> names;
     for (const ModuleTensor& output : module.outputs)
         names.push_back(output.name);
-    return collectOutputs(std::move(computed), names, request.saveFolder);
+    return collectOutputs(std::move(computed), names, request);
 }
 
 bool isExportedModule(const fs::path& path) {

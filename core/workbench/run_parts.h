@@ -16,8 +16,7 @@ struct Computed {
 // Compares the number, types, ranks and known extents of a worker's outputs with module.json, for foreign code may answer anything.
 Status checkOutputs(const ModuleInfo& module, const std::vector<Tensor>& outputs);
 Result<Computed> computeModule(const std::filesystem::path& folder, std::vector<Tensor> inputs, const RunRequest& request);
-// Saves the outputs where a folder is given: all of them or none.
-Result<RunResult> collectOutputs(Computed computed, const std::vector<std::string>& names,
-                                 const std::filesystem::path& saveFolder);
+// Saves the outputs where the request has a folder: all of them or none.
+Result<RunResult> collectOutputs(Computed computed, const std::vector<std::string>& names, const RunRequest& request);
 
 } // namespace tunesmith

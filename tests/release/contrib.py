@@ -102,7 +102,7 @@ class Case:
         return self.worst(expected, folder)
 
     def worst(self, expected, subject, *words):
-        reply = ask(self.options, "run", subject, *words, *self.words, "--save", self.folder / "ours")
+        reply = ask(self.options, "run", subject, *words, *self.words, "--replace", "--save", self.folder / "ours")
         found = {file_name(output["name"]): numpy.load(output["file"]) for output in reply["outputs"]}
         return max(share(found.get(output, numpy.empty((0, 0))), values) for output, values in expected.items())
 

@@ -123,7 +123,7 @@ def main():
     def ours(subject, *words):
         def step(folder, names):
             given = [word for name in names for word in ("--input", f"{name}={folder / file_name(name)}")]
-            reply = ask(options, "run", subject, *words, *given, "--save", work / "ours")
+            reply = ask(options, "run", subject, *words, *given, "--replace", "--save", work / "ours")
             return {file_name(output["name"]): numpy.load(output["file"]) for output in reply["outputs"]}
         return step
 

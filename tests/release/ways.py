@@ -39,7 +39,7 @@ class Check:
         return max(share(outputs.get(name, numpy.empty((0, 0))), values, self.case.quantile) for name, values in self.expected.items())
 
     def ours(self, subject, *words):
-        reply = ask(self.options, "run", subject, *words, *self.inputs, "--save", self.folder / "ours")
+        reply = ask(self.options, "run", subject, *words, *self.inputs, "--replace", "--save", self.folder / "ours")
         return self.worst({file_name(output["name"]): numpy.load(output["file"]) for output in reply["outputs"]})
 
     def engine(self, name):

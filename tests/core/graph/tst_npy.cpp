@@ -156,9 +156,8 @@ private slots:
         QVERIFY(writeNpy(folder_ / "none" / "t.npy", Tensor::scalar(1.0f)).error().kind == ErrorKind::io);
         QVERIFY(!writeNpy(file_, Tensor()).ok());
         QVERIFY(!writeNpy(file_, Tensor::ofStrings({1}, {"a"})).ok());
-        if (fs::exists("/dev/full"))
-            QVERIFY(writeNpy("/dev/full", Tensor::scalar(1.0f)).error().message.find("No space") !=
-                    std::string::npos);
+        if (fs::exists("/dev/full")) // names of outputs choose no device
+            QVERIFY(writeNpy("/dev/full", Tensor::scalar(1.0f)).error().message.find("device") != std::string::npos);
     }
 
     void linksAreReplaced() {

@@ -4,6 +4,7 @@
 #include <QTest>
 #include <fstream>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "core/base/mapped_ranges.h"
 #include "core/graph/graph_builder.h"
@@ -56,11 +57,46 @@ private slots:
         RunRequest request;
         request.engine = Engine::reference;
         request.saveFolder = path("saved");
+        request.replace = true;
         write(path("saved/first.npy"), "mine");
         fs::create_directories(path("saved/second.npy"));
         QVERIFY(!runModel(*model, request).ok());
         QCOMPARE(textOf(path("saved/first.npy")), "mine");
         QCOMPARE(std::distance(fs::directory_iterator(path("saved")), {}), 2);
+    }
+
+    // The model chose the names of its outputs.
+    void savedOutputsReplaceNothing_data() {
+        QTest::addColumn<QString>("there");
+        for (const char* there : {"file", "link", "link to nothing", "pipe"})
+            QTest::newRow(there) << there;
+    }
+    void savedOutputsReplaceNothing() {
+        QFETCH(QString, there);
+        const auto model = openModel(writeModel(), {{"n", 4}});
+        REQUIRE_OK(model);
+        RunRequest request;
+        request.engine = Engine::reference;
+        request.saveFolder = path(("data of a " + there.toStdString()).c_str());
+        const fs::path second = request.saveFolder / "second.npy", mine = path("labels.npy");
+        fs::create_directory(request.saveFolder);
+        write(mine, "mine");
+        if (there == "file")
+            write(second, "mine");
+        else if (there == "pipe")
+            QCOMPARE(::mkfifo(second.c_str(), 0600), 0);
+        else
+            fs::create_symlink(there == "link" ? mine : path("nothing"), second);
+        const auto before = fs::symlink_status(second).type();
+        const auto refused = runModel(*model, request);
+        QVERIFY(!refused.ok() && refused.error().message.find("second.npy is there already") != std::string::npos && refused.error().message.find("--replace") != std::string::npos);
+        QVERIFY(fs::symlink_status(second).type() == before && !fs::exists(request.saveFolder / "first.npy"));
+        request.replace = true;
+        QCOMPARE(runModel(*model, request).ok(), there != "pipe");
+        QCOMPARE(readNpy(second).ok(), there != "pipe");
+        QCOMPARE(fs::exists(request.saveFolder / "first.npy"), there != "pipe");
+        QCOMPARE(textOf(mine), "mine");
+        QVERIFY(!fs::exists(path("nothing")));
     }
 
     void moreOutputsThanFilesMayBeOpen() {
