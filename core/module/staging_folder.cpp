@@ -135,6 +135,36 @@ Status StagingFolder::write(const std::string& name, std::span<const std::byte> 
 }
 
 Status StagingFolder::write(const std::string& name, const std::vector<std::span<const std::byte>>& pieces) {
+    return fill(name, [&](const Put& put) -> Status {
+        for (const std::span<const std::byte> piece : pieces) {
+            TS_TRY(put(piece));
+            dropMappedPages(piece);
+        }
+        return {};
+    });
+}
+
+Status StagingFolder::write(const std::string& name, std::string_view text) {
+    return write(name, std::as_bytes(std::span(text)));
+}
+
+Status StagingFolder::copy(const std::string& name, const fs::path& from, const StopToken& stop) {
+    constexpr std::size_t kPiece = std::size_t(1) << 20;
+    TS_ASSIGN(InputFile file, InputFile::open(from));
+    return fill(name, [&](const Put& put) -> Status {
+        std::vector<std::byte> piece;
+        for (std::size_t left = file.size(); left > 0; left -= piece.size()) {
+            if (stop.stopRequested())
+                return cancelledError();
+            piece.resize(std::min(left, kPiece));
+            TS_TRY(file.read(piece));
+            TS_TRY(put(piece));
+        }
+        return {};
+    });
+}
+
+Status StagingFolder::fill(const std::string& name, const std::function<Status(const Put&)>& bytes) {
     const fs::path path = staging_ / name;
     std::error_code error;
     fs::create_directories(path.parent_path(), error);
@@ -143,20 +173,13 @@ Status StagingFolder::write(const std::string& name, const std::vector<std::span
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0)
         return writeFailure(target_ / name, errno);
-    int failure = 0;
-    for (std::size_t i = 0; i < pieces.size() && failure == 0; ++i) {
-        failure = writeAll(descriptor, pieces[i]);
-        dropMappedPages(pieces[i]);
-    }
-    if (failure == 0 && ::fsync(descriptor) != 0 && errno != EINVAL)
-        failure = errno;
-    if (::close(descriptor) != 0 && failure == 0)
-        failure = errno;
-    return failure == 0 ? Status() : writeFailure(target_ / name, failure);
-}
-
-Status StagingFolder::write(const std::string& name, std::string_view text) {
-    return write(name, std::as_bytes(std::span(text)));
+    const auto done = [&](int failure) { return failure == 0 ? Status() : writeFailure(target_ / name, failure); };
+    Status status = bytes([&](std::span<const std::byte> piece) { return done(writeAll(descriptor, piece)); });
+    if (status.ok() && ::fsync(descriptor) != 0 && errno != EINVAL)
+        status = done(errno);
+    if (::close(descriptor) != 0 && status.ok())
+        status = done(errno);
+    return status;
 }
 
 Status StagingFolder::commit() {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/base/stop_token.h"
 #include "core/base/work_folder.h"
 #include "core/module/own_files.h"
 
@@ -28,10 +30,13 @@ public:
     Status write(const std::string& name, std::span<const std::byte> bytes); // "example/main.c"
     Status write(const std::string& name, std::string_view text);
     Status write(const std::string& name, const std::vector<std::span<const std::byte>>& pieces); // one after the other
+    Status copy(const std::string& name, const std::filesystem::path& from, const StopToken& stop); // of a regular file
     // An Error that something of the user's had to stay behind comes after the new folder is in its place.
     Status commit();
 
 private:
+    using Put = std::function<Status(std::span<const std::byte>)>;
+    Status fill(const std::string& name, const std::function<Status(const Put&)>& bytes);
     StagingFolder(std::filesystem::path target, ListOwnFiles list, WorkFolder work, std::vector<std::filesystem::path> madeParents);
     Status takePlace();
     Status replace(); // an older export, which lies in the hidden folder then

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 
-#include "core/base/atomic_file.h"
+#include "core/module/module_info.h"
+#include "core/module/staging_folder.h"
 #include "core/store/store.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/session.h"
@@ -27,6 +29,27 @@ std::string tunedText(const TuneReport& report) {
     if (const TunedRun& run = report.last(); run.beforeMs && run.afterMs)
         text += ", " + msText(*run.beforeMs) + " -> " + msText(*run.afterMs);
     return report.unfinished ? text + ", " + report.last().stopReason : text;
+}
+
+// What the module lists, if it lies in its folder: links may lead anywhere. Files that a module does not need may be missing.
+Result<fs::path> copyModule(const fs::path& module, const fs::path& folder, const StopToken& stop) {
+    TS_ASSIGN(const ModuleInfo info, readModuleInfo(module));
+    TS_ASSIGN(StagingFolder staging, StagingFolder::create(folder, ownModuleFiles));
+    std::set<std::string> names{"module.json"};
+    for (const ModuleFile& file : info.files)
+        names.insert(file.name);
+    std::error_code error;
+    const fs::path place = fs::canonical(module, error);
+    for (const std::string& name : names) {
+        const fs::path file = fs::canonical(module / name, error);
+        if (error == std::errc::no_such_file_or_directory)
+            continue;
+        if (error || file != (place / name).lexically_normal())
+            return inputError((module / name).string() + " is a link or lies behind one; copy the module whole, or export it again");
+        TS_TRY(staging.copy(name, file, stop));
+    }
+    TS_TRY(staging.commit());
+    return folder;
 }
 
 } // namespace
@@ -132,8 +155,7 @@ Status Experiment::save(const fs::path& folder) {
         std::error_code error;
         if (fs::exists(folder, error))
             return inputError(folder.string() + " exists; choose another folder, or remove it");
-        fs::copy(state_->built, folder, fs::copy_options::recursive, error);
-        return error ? Result<fs::path>(writeFailure(folder, error.value())) : Result<fs::path>(folder);
+        return copyModule(state_->built, folder, state_->options.work.stop);
     };
     TS_ASSIGN([[maybe_unused]] const fs::path saved, timed<fs::path>("save", work, [](const fs::path& path) { return path.string(); }));
     return {};

@@ -42,6 +42,39 @@ private slots:
         QVERIFY(runCli({"store", "check", "--store", folder_.filePath("trials.db"), "--json"}).json()["ok"].toBool());
     }
 
+    // A module from elsewhere may have links to anything.
+    void savesWhatTheModuleLists() {
+        const QString module = folder_.filePath("made"), copy = folder_.filePath("copy");
+        QVERIFY(experiment({"mlp", "--threads", "1", "--verbs", "build,save", "-o", module}).status == 0);
+        for (const char* name : {"secret/key", "secret/deep/key", "made/note"}) {
+            QDir().mkpath(QFileInfo(folder_.filePath(name)).path());
+            QFile file(folder_.filePath(name));
+            QVERIFY(file.open(QIODevice::WriteOnly) && file.write("dear") == 4);
+        }
+        QVERIFY(QFile::link(folder_.filePath("secret/key"), module + "/key") && QFile::link(folder_.filePath("secret"), module + "/all"));
+        const QStringList listed = QDir(module).entryList(QDir::AllEntries | QDir::NoDotAndDotDot);
+        const CliResult saved = experiment({module, "--verbs", "save,run", "-o", copy});
+        QVERIFY2(saved.status == 0, saved.errors);
+        QStringList expected = listed;
+        for (const char* name : {"key", "all", "note"})
+            QVERIFY(expected.removeOne(name));
+        QCOMPARE(QDir(copy).entryList(QDir::AllEntries | QDir::NoDotAndDotDot), expected);
+        QVERIFY(experiment({copy, "--verbs", "run"}).status == 0);
+
+        QVERIFY(QFile::rename(module + "/weights.bin", folder_.filePath("weights")) && QFile::link(folder_.filePath("weights"), module + "/weights.bin"));
+        const CliResult linked = experiment({module, "--verbs", "save", "-o", folder_.filePath("linked")});
+        QVERIFY2(linked.status == 1 && linked.sentence().contains("weights.bin is a link"), linked.errors);
+        const QString nothing = folder_.filePath("nothing");
+        QDir().mkpath(nothing);
+        QFile description(nothing + "/module.json");
+        QVERIFY(description.open(QIODevice::WriteOnly) && description.write("{}") == 2 && QFile::link(folder_.filePath("secret"), nothing + "/all"));
+        description.close();
+        const CliResult bare = experiment({nothing, "--verbs", "save", "-o", folder_.filePath("bare")});
+        QVERIFY2(bare.status == 1 && bare.sentence().contains("no description of a module"), bare.errors);
+        for (const char* name : {"linked", "bare"})
+            QVERIFY(!QFileInfo::exists(folder_.filePath(name)));
+    }
+
     void whatCannotBe_data() {
         QTest::addColumn<QStringList>("words");
         QTest::addColumn<int>("status");
