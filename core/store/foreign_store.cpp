@@ -124,11 +124,7 @@ Status meetToWrite(Connection& connection) {
             return insert.bind(mark).run();
         }));
     }
-    if (!isDefaultStore(connection.path()) || wasDefaultStoreMet())
-        return pauseUnsealed(connection);
-    TS_TRY(sealWaiting(connection));
-    rememberDefaultStore();
-    return {};
+    return pauseUnsealed(connection);
 }
 
 } // namespace tunesmith

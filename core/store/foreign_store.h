@@ -9,7 +9,7 @@ namespace tunesmith {
 Status checkCompanions(const std::string& path);
 
 // A file that this user's programs have not met (known_stores.h) is looked through, and marked before it is written to. Jobs that wait in it and are
-// not this user's own (job_seal.h) are paused then; those that the default store has when it is met are.
+// not this user's own (job_seal.h) are paused then, wherever it lies.
 Status meetToRead(sqlite::Connection& connection);
 Status meetToWrite(sqlite::Connection& connection);
 

@@ -58,27 +58,9 @@ Result<std::vector<Waiting>> unsealedJobs(Connection& connection) {
     return waiting;
 }
 
-Status writeSeal(Connection& connection, const std::string& seal) {
-    TS_ASSIGN(auto insert, connection.prepare("INSERT INTO origin VALUES (?)"));
-    return insert.bind(seal).run();
-}
-
 Status pause(Connection& connection, StoredJobId job) {
     TS_ASSIGN(auto update, connection.prepare("UPDATE job SET wish = 'pause', detail = 'came with this store: resume it if it is to run' WHERE id = ? AND wish = 'run'"));
     return update.bind(job.value()).run();
-}
-
-// Most stores have none, and are not locked for that.
-Status changeUnsealed(Connection& connection, const std::function<Status(const Waiting&)>& change) {
-    TS_ASSIGN(const auto seen, unsealedJobs(connection));
-    if (seen.empty())
-        return {};
-    return connection.transaction("IMMEDIATE", [&]() -> Status {
-        TS_ASSIGN(const auto unsealed, unsealedJobs(connection));
-        for (const Waiting& each : unsealed)
-            TS_TRY(change(each));
-        return {};
-    });
 }
 
 } // namespace
@@ -91,7 +73,8 @@ Status breakSeal(Connection& connection, StoredJobId job) {
 
 Status sealJob(Connection& connection, StoredJobId job) {
     TS_ASSIGN(const std::string seal, sealOf(connection, job));
-    return writeSeal(connection, seal);
+    TS_ASSIGN(auto insert, connection.prepare("INSERT INTO origin VALUES (?)"));
+    return insert.bind(seal).run();
 }
 
 Result<bool> requireSeal(Connection& connection, StoredJobId job) {
@@ -104,12 +87,17 @@ Result<bool> requireSeal(Connection& connection, StoredJobId job) {
     return sealed;
 }
 
+// Most stores have no such job, and are not locked for that.
 Status pauseUnsealed(Connection& connection) {
-    return changeUnsealed(connection, [&](const Waiting& each) { return pause(connection, each.job); });
-}
-
-Status sealWaiting(Connection& connection) {
-    return changeUnsealed(connection, [&](const Waiting& each) { return writeSeal(connection, each.seal); });
+    TS_ASSIGN(const auto seen, unsealedJobs(connection));
+    if (seen.empty())
+        return {};
+    return connection.transaction("IMMEDIATE", [&]() -> Status {
+        TS_ASSIGN(const auto unsealed, unsealedJobs(connection));
+        for (const Waiting& each : unsealed)
+            TS_TRY(pause(connection, each.job));
+        return {};
+    });
 }
 
 } // namespace tunesmith

@@ -76,11 +76,6 @@ void forgetRemoved(const fs::path& folder) {
     }
 }
 
-fs::path defaultStoreMemory() {
-    const auto store = defaultStorePath();
-    return store.ok() ? fs::path(*store).parent_path() / "default-store-met" : fs::path();
-}
-
 } // namespace
 
 StoreMarks::StoreMarks(const std::string& path) : key_(userKey()) {
@@ -119,21 +114,6 @@ void rememberLookedThrough(const std::string& path, const std::string& id) {
     const std::string text = fs::absolute(path, error).string() + "\n";
     if (auto file = AtomicFile::create(memoryOf(folder, path, id)); file.ok() && file->write(std::as_bytes(std::span(text))).ok())
         (void)file->commit(); // else it is looked through again
-}
-
-bool isDefaultStore(const std::string& path) {
-    std::error_code error;
-    const auto usual = defaultStorePath();
-    return usual.ok() && fs::equivalent(path, *usual, error);
-}
-
-bool wasDefaultStoreMet() {
-    std::error_code error;
-    return fs::exists(fs::symlink_status(defaultStoreMemory(), error));
-}
-
-void rememberDefaultStore() {
-    (void)appendToOwnFile(defaultStoreMemory(), "", 0); // else its jobs are the user's own again
 }
 
 } // namespace tunesmith

@@ -26,9 +26,4 @@ private:
 bool wasLookedThrough(const std::string& path, const std::string& id);
 void rememberLookedThrough(const std::string& path, const std::string& id);
 
-// The default store of this data folder was met: what takes its place later is a file like any other.
-bool isDefaultStore(const std::string& path);
-bool wasDefaultStoreMet();
-void rememberDefaultStore();
-
 } // namespace tunesmith

@@ -193,17 +193,6 @@ private slots:
         QVERIFY(jobs[0].wish == JobWish::pause && jobs[1].wish == JobWish::run && jobs[1].detail.empty());
     }
 
-    void jobsOfTheDefaultStoreAreOnesOwn() {
-        const QByteArray before = qgetenv("XDG_DATA_HOME");
-        const auto back = qScopeGuard([&] { qputenv("XDG_DATA_HOME", before); });
-        qputenv("XDG_DATA_HOME", folder_.filePath("own").toUtf8());
-        const std::string path = defaultStorePath().value();
-        fs::copy_file(foreign("mine.db", "SELECT 1"), path);
-        const std::vector<JobRow> jobs = Store::open(path).value()->jobs().value();
-        for (const JobRow& job : jobs)
-            QCOMPARE(job.wish, JobWish::run);
-    }
-
     void readersPauseNothing() {
         const std::string path = foreign("readers.db", "SELECT 1");
         const std::vector<JobRow> jobs = Store::open(path, StoreMode::readOnly).value()->jobs().value();
