@@ -85,7 +85,7 @@ void addRemoteFiles(CLI::App& command, RemoteFiles& files) {
 }
 
 void addRemote(CLI::App& command, DeviceChoice& remote) {
-    command.add_option("--tracker", remote.tracker, "The tracker of jobs on devices, instead of the one that they name")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress));
+    command.add_option("--tracker", remote.tracker, "The tracker of jobs on devices, instead of the one that they name; --token-file goes to no other")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress));
     addRemoteFiles(command, remote.files);
 }
 

@@ -93,7 +93,8 @@ public:
     Result<std::vector<StoredJobId>> addJobs(const std::vector<JobRow>& jobs); // all of them in one commit, or none
     Result<std::vector<JobRow>> jobs() const;                                  // in the order in which they came
     Result<JobRow> job(StoredJobId job) const;
-    Result<bool> takeJob(StoredJobId job); // false: it was removed or has ended, somebody who lives has it, or it is not meant to run (job_seal.h)
+    // What its seal covers (job_seal.h), as it is run. None: it was removed or has ended, somebody who lives has it, or it is not meant to run.
+    Result<std::optional<JobRow>> takeJob(StoredJobId job);
     Status saveJob(StoredJobId job, const JobProgress& progress); // own jobs
     Status endJob(StoredJobId job, JobState state, const std::string& detail = {}); // own jobs; queued gives it back
     Status wishJob(StoredJobId job, JobWish wish); // of a job that nobody runs, cancel ends it; run queues one again that failed or was cancelled

@@ -120,6 +120,13 @@ Status setState(Connection& connection, StoredJobId job, JobState state, const s
     return update.bind(owner).bind(job.value()).run();
 }
 
+Result<JobRow> rowOf(Connection& connection, StoredJobId job) {
+    TS_ASSIGN(auto row, connection.prepare(std::string(kColumns) + "WHERE id = ?"));
+    row.bind(job.value());
+    TS_ASSIGN(const bool found, row.step());
+    return found ? Result<JobRow>(jobOf(row)) : Result<JobRow>(unknownJob(connection, job));
+}
+
 Status changeOne(Connection& connection, Statement& update, StoredJobId job) {
     TS_TRY(update.run());
     return connection.changes() == 1 ? Status() : Status(unknownJob(connection, job));
@@ -161,24 +168,21 @@ Result<std::vector<JobRow>> Store::jobs() const {
 }
 
 Result<JobRow> Store::job(StoredJobId job) const {
-    return impl_->read<JobRow>([&](Connection& connection) -> Result<JobRow> {
-        TS_ASSIGN(auto row, connection.prepare(std::string(kColumns) + "WHERE id = ?"));
-        row.bind(job.value());
-        TS_ASSIGN(const bool found, row.step());
-        return found ? Result<JobRow>(jobOf(row)) : Result<JobRow>(unknownJob(connection, job));
-    });
+    return impl_->read<JobRow>([&](Connection& connection) { return rowOf(connection, job); });
 }
 
-Result<bool> Store::takeJob(StoredJobId job) {
-    return impl_->write<bool>(Durability::powerLoss, [&](Connection& connection) -> Result<bool> {
+Result<std::optional<JobRow>> Store::takeJob(StoredJobId job) {
+    using Taken = std::optional<JobRow>;
+    return impl_->write<Taken>(Durability::powerLoss, [&](Connection& connection) -> Result<Taken> {
         TS_ASSIGN(const std::optional<JobLife> life, findLife(connection, job));
         if (!life || life->ended() || life->held())
-            return false;
+            return Taken();
         TS_ASSIGN(const bool sealed, requireSeal(connection, job));
         if (!sealed)
-            return false;
+            return Taken();
         TS_TRY(setState(connection, job, JobState::running, "", impl_->owner));
-        return true;
+        TS_ASSIGN(JobRow row, rowOf(connection, job));
+        return Taken(std::move(row));
     });
 }
 

@@ -9,10 +9,10 @@
 #include "core/measure/machine.h"
 #include "core/measure/memory.h"
 #include "core/workbench/job_clock.h"
+#include "core/workbench/job_device.h"
 #include "core/workbench/job_gate.h"
 #include "core/workbench/job_kind.h"
 #include "core/workbench/job_spec.h"
-#include "core/workbench/run_legs.h"
 #include "core/workbench/version.h"
 
 namespace tunesmith {
@@ -59,28 +59,11 @@ JobTraits traitsOf(const TuneJob& job, const JobRow& row) {
     return traits;
 }
 
-void applyRemote(const DeviceChoice& remote, DeviceChoice& device) {
-    const auto replace = [](std::string& value, const std::string& by) { value = by.empty() ? value : by; };
-    replace(device.tracker, remote.tracker);
-    replace(device.files.token, remote.files.token);
-    replace(device.files.ca, remote.files.ca);
-    device.files.insecure |= remote.files.insecure;
-}
-
-void applyOffer(const DeviceChoice& offered, DeviceChoice& device) {
-    if (!device.tracker.empty() && device.tracker != offered.tracker)
-        return;
-    const auto fill = [](std::string& value, const std::string& by) { value = value.empty() ? by : value; };
-    fill(device.tracker, offered.tracker);
-    fill(device.files.token, offered.files.token);
-    fill(device.files.ca, offered.files.ca);
-    device.files.insecure |= offered.files.insecure;
-}
-
 } // namespace
 
 struct JobSession::Job {
     StoredJobId id;
+    std::string what;              // it is to do, as its row said
     std::string unreadable;        // why it cannot begin: its row makes no sense
     const JobKind* kind = nullptr; // null: of one that is unreadable
     std::int64_t heldMb = 0; // in memory as long as it runs
@@ -149,8 +132,6 @@ Status JobSession::add(StoredJob stored) {
     TS_ASSIGN(const std::int64_t trials, storedTrials(row.run));
     auto added = std::make_unique<Job>();
     TuneJob job = stored.job.valueOr({});
-    applyRemote(remote_, job.device);
-    applyOffer(offered_, job.device);
     JobStanding standing{.job = jobs_.size(), .id = row.id.value(), .name = row.name, .priority = row.priority, .fraction = row.progress, .trials = trials};
     if (!stored.job.ok()) {
         added->unreadable = stored.job.error().message;
@@ -160,11 +141,10 @@ Status JobSession::add(StoredJob stored) {
         standing.budget = added->kind->budget(job);
     }
     added->id = row.id;
+    added->what = row.what;
     nameResult(added->result, row);
     added->progress = {row.run, row.progress, row.seconds};
     added->board = board_.addJob(traitsOf(job, row));
-    if (!job.device.key.empty() && !job.device.tracker.empty())
-        devices_.add(job.device);
     added->job = std::move(job);
     added->standing = std::make_unique<StandingWatch>(watch_, std::move(standing));
     names_[added->board] = row.id;
@@ -174,13 +154,16 @@ Status JobSession::add(StoredJob stored) {
     return {};
 }
 
-// Of all legs of a tuning.
-Result<std::int64_t> JobSession::storedTrials(RunId run) const {
+// Of all legs of a tuning. The runs are read once for jobs that come together.
+Result<std::int64_t> JobSession::storedTrials(RunId run) {
     std::int64_t trials = 0;
     if (!run.valid())
         return trials;
-    TS_ASSIGN(std::vector<RunRow> runs, store_->runs());
-    for (const RunRow& leg : RunLegs(std::move(runs)).of(run)) {
+    if (!legs_) {
+        TS_ASSIGN(std::vector<RunRow> runs, store_->runs());
+        legs_.emplace(std::move(runs));
+    }
+    for (const RunRow& leg : legs_->of(run)) {
         TS_ASSIGN(const std::vector<RunWorkloadSummary> workloads, store_->runWorkloads(leg.id));
         for (const RunWorkloadSummary& workload : workloads)
             trials += workload.trials;
@@ -353,31 +336,42 @@ Status JobSession::startWaiting() {
 }
 
 Status JobSession::start(Job& job) {
-    TS_ASSIGN(const bool taken, store_->takeJob(job.id));
-    if (!taken) {
+    TS_ASSIGN(const std::optional<JobRow> row, store_->takeJob(job.id));
+    if (!row) {
         const std::lock_guard lock(mutex_);
         job.state = Job::State::elsewhere;
         return {};
     }
     if (!job.unreadable.empty())
-        return failUnread(job);
-    TS_ASSIGN(const JobRow row, store_->job(job.id));
-    TS_ASSIGN(const std::int64_t trials, storedTrials(row.run));
+        return failUnread(job, job.unreadable);
+    if (row->kind != job.job.kind || row->what != job.what) // somebody wrote to the store after this session had read it, and the seal is of what is there
+        return failUnread(job, "the store said something else of it before; resume it if it is to do what `jobs list` says");
+    legs_.reset(); // there may be more
+    TS_ASSIGN(const std::int64_t trials, storedTrials(row->run));
+    watchDevices(job.job);
     const std::lock_guard lock(mutex_);
     job.state = Job::State::running;
-    job.progress = {row.run, row.progress, row.seconds};
-    job.secondsBefore = row.seconds;
+    job.progress = {row->run, row->progress, row->seconds};
+    job.secondsBefore = row->seconds;
     job.clock = std::make_shared<JobClock>();
-    job.standing->onBegin(row.progress, trials);
+    job.standing->onBegin(row->progress, trials);
     job.thread = std::jthread([this, &job] { work(job); });
     return {};
 }
 
-Status JobSession::failUnread(Job& job) {
-    TS_TRY(store_->endJob(job.id, JobState::failed, job.unreadable));
+// Its tracker is told the token, so only a job that was taken has it asked. What is wrong with the choice, the job itself fails for.
+void JobSession::watchDevices(const TuneJob& job) {
+    if (job.device.key.empty())
+        return;
+    if (const auto device = deviceOfJob(job, remote_, offered_); device.ok())
+        devices_.add(*device);
+}
+
+Status JobSession::failUnread(Job& job, const std::string& why) {
+    TS_TRY(store_->endJob(job.id, JobState::failed, why));
     const std::lock_guard lock(mutex_);
     job.result.state = "failed";
-    job.result.error = job.unreadable;
+    job.result.error = why;
     job.state = Job::State::ended;
     job.standing->onEnd(job.result.state, job.result.error);
     return {};
@@ -413,9 +407,7 @@ void JobSession::work(Job& job) {
 }
 
 Result<DeviceChoice> JobSession::deviceOf(Job& job) {
-    DeviceChoice device = job.job.device;
-    if (device.tracker.empty())
-        return inputError("job " + job.job.name + " wants devices of the key " + device.key + ", but of no tracker; write tracker = \"HOST:PORT\" in its file, or run the jobs with --tracker");
+    TS_ASSIGN(DeviceChoice device, deviceOfJob(job.job, remote_, offered_));
     device.job = "job-" + std::to_string(job.id.value());
     device.priorityNow = [this, &job] {
         const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 #include "core/store/store.h"
 #include "core/workbench/device_watch.h"
 #include "core/workbench/job_watch.h"
+#include "core/workbench/run_legs.h"
 
 namespace tunesmith {
 
@@ -39,13 +40,14 @@ private:
     Status followJob(Job& job, const JobRow& row);
     Status addNew(const std::vector<JobRow>& rows);
     void requeue(Job& job, const JobRow& row);
-    Result<std::int64_t> storedTrials(RunId run) const;
+    Result<std::int64_t> storedTrials(RunId run);
     void onRemoved(Job& job);
     void breakOff(const Status& status);
     Status storeSlices();
     Status startWaiting();
     Status start(Job& job);
-    Status failUnread(Job& job);
+    void watchDevices(const TuneJob& job);
+    Status failUnread(Job& job, const std::string& why);
     void work(Job& job);
     Result<JobEnd> endOf(Job& job);
     Result<DeviceChoice> deviceOf(Job& job);
@@ -65,6 +67,7 @@ private:
     JobWatch watch_;
     DeviceWatch devices_;
     std::size_t storedSlices_ = 0;
+    std::optional<RunLegs> legs_; // as they were read last
     Work work_;
     StopSource broken_; // the store is
     mutable std::mutex mutex_; // guards what the threads of jobs change

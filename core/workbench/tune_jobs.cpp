@@ -61,7 +61,8 @@ Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work) {
         return TunedJobs();
     TS_ASSIGN(const auto session, JobSession::begin(store, request));
     for (StoredJob& job : jobs)
-        TS_TRY(session->add(std::move(job)));
+        if (!work.stop.stopRequested()) // a store may have any number
+            TS_TRY(session->add(std::move(job)));
     TS_TRY(session->run(work));
     TunedJobs tuned;
     tuned.jobs = session->results();

@@ -74,8 +74,8 @@ struct TuneJobsRequest {
     std::string policy = "predictive"; // of jobPolicies(), but "shared"
     std::string store;                 // empty: the default one
     int atOnce = 0; // so many jobs run on this machine, and on the devices of each key; the others wait. 0: two more than there are cores
-    DeviceChoice remote = {}; // the tracker, and the files of tokens and certificates, instead of what jobs say
-    DeviceChoice offered = {}; // likewise, but only for jobs that name no tracker, or this one: what they lack
+    DeviceChoice remote = {}; // the tracker, and the files of tokens and certificates, instead of what jobs say; a token without a tracker is for no job that names one
+    DeviceChoice offered = {}; // likewise, but only for jobs that name no tracker, or this one
     TuneJobsListener* listener = nullptr;
 };
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <grpcpp/grpcpp.h>
 #include <memory>
+#include <mutex>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <thread>
@@ -128,6 +129,30 @@ public:
 
 private:
     const remote::WishAnswer answer_;
+    LocalServer server_{*this}; // the last: it calls what is above
+};
+
+// A tracker that keeps the tokens that it is sent, and turns everybody away.
+class CuriousTracker final : public remote::Tracker::Service {
+public:
+    const std::string& address() const { return server_.address(); }
+    std::vector<std::string> tokens() const { // of each call; "" where there was none
+        const std::lock_guard lock(mutex_);
+        return tokens_;
+    }
+    grpc::Status Ask(grpc::ServerContext* context, const remote::Wish*, remote::WishAnswer*) override { return keep(*context); }
+    grpc::Status List(grpc::ServerContext* context, const remote::ListRequest*, remote::DeviceList*) override { return keep(*context); }
+
+private:
+    grpc::Status keep(const grpc::ServerContext& context) {
+        const auto token = context.client_metadata().find("x-tunesmith-token");
+        const std::lock_guard lock(mutex_);
+        tokens_.push_back(token == context.client_metadata().end() ? std::string() : std::string(token->second.data(), token->second.size()));
+        return {grpc::StatusCode::UNAUTHENTICATED, "a wrong token"};
+    }
+
+    mutable std::mutex mutex_;
+    std::vector<std::string> tokens_;
     LocalServer server_{*this}; // the last: it calls what is above
 };
 

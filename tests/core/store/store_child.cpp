@@ -62,7 +62,7 @@ Status addTrials(Store& store) {
 
 Status takeFirstJob(Store& store) {
     TS_ASSIGN(const auto jobs, store.jobs());
-    TS_ASSIGN(const bool taken, store.takeJob(jobs.at(0).id));
+    TS_ASSIGN(const auto taken, store.takeJob(jobs.at(0).id));
     return taken ? store.saveJob(jobs[0].id, {{}, 0.125, 1}) : Status(internalError("somebody has the job"));
 }
 
