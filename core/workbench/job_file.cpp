@@ -183,21 +183,42 @@ private:
         return {};
     }
 
-    // The author of this file chose who gets the secret, so it cannot be one that the user has elsewhere.
-    Status secret(const JobKey& key, const toml::node& node, std::string& value) const {
+    // In the folder of this file, wherever links lead: what the user has elsewhere, its author may neither send nor write.
+    std::optional<std::filesystem::path> within(const std::string& name) const {
         std::error_code error, other;
-        const auto folder = std::filesystem::weakly_canonical(beside("."), error), named = std::filesystem::weakly_canonical(beside(value), other);
-        const auto within = named.lexically_relative(folder);
-        if (error || other || within.empty() || *within.begin() == "..")
-            return at(node.source(), "'" + std::string(key.name) + "' is sent to the tracker, so it is to lie in the folder of this file; leave it out and give --token-file");
-        value = named.string();
+        const auto folder = std::filesystem::weakly_canonical(beside("."), error), named = std::filesystem::weakly_canonical(beside(name), other);
+        const auto way = named.lexically_relative(folder);
+        if (error || other || way.empty() || *way.begin() == "..")
+            return std::nullopt;
+        return named;
+    }
+
+    Status secret(const JobKey& key, const toml::node& node, std::string& value) const {
+        const auto named = within(value);
+        if (!named)
+            return at(node.source(), "'" + std::string(key.name) + "' is sent to the tracker, so it is to lie in the folder of this file; leave it out and give --tracker and --token-file");
+        value = named->string();
         return {};
     }
 
     Status read(const JobKey& key, const toml::node& node, std::filesystem::path& value) const {
         std::string name;
         TS_TRY(text(key.name, node, name));
+        if (key.names == JobKey::Names::written)
+            return written(key, node, name, value);
         value = beside(name);
+        return {};
+    }
+
+    Status written(const JobKey& key, const toml::node& node, const std::string& name, std::filesystem::path& value) const {
+        const auto named = within(name);
+        if (!named)
+            return at(node.source(), "'" + std::string(key.name) + "' is to lie in the folder of this file, as a file of jobs writes nowhere else; name a file there, or write it with `optimize -o`");
+        std::error_code none;
+        const auto there = std::filesystem::status(*named, none);
+        if (named->extension() != ".onnx" || (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)))
+            return at(node.source(), "'" + std::string(key.name) + "' is a model: name a file that ends in .onnx");
+        value = *named;
         return {};
     }
 

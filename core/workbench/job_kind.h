@@ -19,7 +19,8 @@ struct JobKey {
     Field field;                                                   // paths are of files beside the one that says it
     std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max(); // of numbers; fractions of at least 0 are more than that
     In in = In::both;
-    enum class Names { nothing, model, file, secret } names = Names::nothing; // of a text: a file, or else a sample; a file beside the one that says it; one in its folder, for it is sent to others
+    // Of a text: a file, or else a sample; a file beside the one that says it; one in its folder, for it is sent to others; a model in its folder, for it is written.
+    enum class Names { nothing, model, file, secret, written } names = Names::nothing;
 };
 
 // What a job that runs gets of its session.

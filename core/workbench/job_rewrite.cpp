@@ -22,7 +22,7 @@ std::vector<JobKey> keysOf(TuneJob& job) {
             {"builders", &asked.builders, 0, 1024},
             {"measure", &asked.measure},
             {"no_measure", &asked.noMeasure},
-            {"output", &asked.file}};
+            {"output", &asked.file, 0, 0, JobKey::In::both, JobKey::Names::written}};
 }
 
 Status requireOneOf(const char* key, const std::string& name, const std::vector<NamedText>& all) {

@@ -220,6 +220,46 @@ private slots:
         const std::string& error = tuned.jobs.front().error;
         QVERIFY2(error.find("ours.invalid:1 on another machine needs --ca") != std::string::npos, error.c_str());
     }
+
+    // Whoever wrote the file does not know where the user has what.
+    void filesWriteBesideThem_data() {
+        QTest::addColumn<QString>("output");
+        QTest::addColumn<QString>("says"); // empty: it may
+        QTest::newRow("elsewhere") << "ELSEWHERE/thesis.onnx" << "is to lie in the folder of this file";
+        QTest::newRow("above") << "../elsewhere/thesis.onnx" << "is to lie in the folder of this file";
+        QTest::newRow("new, elsewhere") << "ELSEWHERE/new.onnx" << "is to lie in the folder of this file";
+        QTest::newRow("by a link") << "link.onnx" << "is to lie in the folder of this file";
+        QTest::newRow("by a link to a folder") << "linked/thesis.onnx" << "is to lie in the folder of this file";
+        QTest::newRow("what a shell reads") << ".bash_aliases" << "name a file that ends in .onnx";
+        QTest::newRow("a pipe") << "pipe.onnx" << "name a file that ends in .onnx";
+        QTest::newRow("a folder") << "folder.onnx" << "name a file that ends in .onnx";
+        QTest::newRow("new") << "new.onnx" << "";
+        QTest::newRow("replaced") << "there.onnx" << "";
+        QTest::newRow("below") << "folder.onnx/new.onnx" << "";
+        QTest::newRow("by a link that stays") << "stays.onnx" << "";
+    }
+    void filesWriteBesideThem() {
+        QFETCH(QString, output);
+        QFETCH(QString, says);
+        for (const char* folder : {"elsewhere", "given/folder.onnx"})
+            fs::create_directory(path(folder));
+        for (const char* file : {"elsewhere/thesis.onnx", "given/there.onnx"})
+            std::ofstream(path(file)) << "trained for weeks";
+        fs::create_symlink(path("elsewhere/thesis.onnx"), path("given/link.onnx"));
+        fs::create_symlink(path("elsewhere"), path("given/linked"));
+        fs::create_symlink("there.onnx", path("given/stays.onnx"));
+        QCOMPARE(::mkfifo(path("given/pipe.onnx").c_str(), 0600), 0);
+        const std::string file = path("given/jobs.toml");
+        std::ofstream(file) << "[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\noutput = '" << output.replace("ELSEWHERE", folder_->filePath("elsewhere")).toStdString() << "'\n";
+        const auto read = readJobFile(file);
+        if (says.isEmpty()) {
+            QVERIFY2(read.ok(), problemOf(read.ok() ? Status() : Status(read.error())).c_str());
+            QVERIFY(fs::equivalent(read->jobs.front().rewriting.file.parent_path(), path(output.startsWith("folder") ? "given/folder.onnx" : "given")));
+            return;
+        }
+        QVERIFY(!read.ok());
+        QVERIFY2(QString::fromStdString(read.error().message).contains(says) && read.error().message.find("line 4") != std::string::npos, read.error().message.c_str());
+    }
 };
 
 QTEST_GUILESS_MAIN(TestForeignJobs)
