@@ -16,8 +16,11 @@
 #include <QFileDialog>
 #include <QGridLayout>
 #include <QLabel>
+#include <QMessageBox>
+#include <QPushButton>
 #include <QSaveFile>
 #include <QStackedWidget>
+#include <algorithm>
 
 namespace tunesmith {
 namespace {
@@ -128,8 +131,8 @@ void TimelinePage::connectParts() {
     connect(&runner_.job(), &Job::finished, this, &TimelinePage::refresh);
     connect(&writing_, &Job::failed, this, &TimelinePage::problem);
     connect(&changing_, &Job::failed, this, &TimelinePage::problem);
-    connect(panel_, &JobsPanel::pauseRequested, this, [this](qint64 job) { change(job, JobChange::pause); });
-    connect(panel_, &JobsPanel::resumeRequested, this, [this](qint64 job) { change(job, JobChange::resume); });
+    connect(panel_, &JobsPanel::pauseRequested, this, &TimelinePage::pause);
+    connect(panel_, &JobsPanel::resumeRequested, this, &TimelinePage::resume);
     connect(panel_, &JobsPanel::cancelRequested, this, [this](qint64 job) { change(job, JobChange::cancel); });
     connect(panel_, &JobsPanel::priorityRequested, this, [this](qint64 job, int priority) {
         changeLater([store = store_, job, priority] { return setJobPriority(store, job, priority); });
@@ -204,6 +207,44 @@ void TimelinePage::showStandings(const std::vector<JobStanding>& standings) {
         view_->setJobs(rows_);
     if (!past())
         panel_->setJobs(rows_);
+}
+
+void TimelinePage::pause(qint64 job) {
+    paused_.insert(job);
+    change(job, JobChange::pause);
+}
+
+// A job that was not paused here may have come with the store, and runs what its row says: a person should know.
+void TimelinePage::resume(qint64 job) {
+    if (paused_.contains(job))
+        return change(job, JobChange::resume);
+    changing_.start(
+        tr("Looking at a job"), [store = store_](const Work&) { return listJobs(store); },
+        [this, job](const Result<std::vector<QueuedJob>>& jobs) {
+            if (!jobs.ok())
+                return emit problem(QString::fromStdString(jobs.error().message));
+            const auto found = std::ranges::find(*jobs, job, &QueuedJob::id);
+            if (found == jobs->end())
+                return emit problem(tr("This job is no longer in the store."));
+            askToResume(*found);
+        });
+}
+
+void TimelinePage::askToResume(const QueuedJob& job) {
+    const QString does = job.does.empty() ? tr("does what cannot be read") : oneLine(job.does, kValueLength);
+    auto* box = new QMessageBox(QMessageBox::Question, tr("Resume a job"), tr("Job %1 %2.").arg(job.id).arg(does), QMessageBox::Cancel, this);
+    box->setObjectName(QStringLiteral("resumeQuestion"));
+    box->setAccessibleName(box->windowTitle());
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setTextFormat(Qt::PlainText);
+    box->setInformativeText(tr("It was not paused in this window, and may have come with the store. Resume it only if you know it."));
+    QPushButton* resume = box->addButton(tr("&Resume"), QMessageBox::AcceptRole);
+    box->setDefaultButton(resume);
+    connect(box, &QMessageBox::buttonClicked, this, [this, resume, id = job.id](const QAbstractButton* clicked) {
+        if (clicked == resume)
+            change(id, JobChange::resume);
+    });
+    box->open();
 }
 
 // Jobs are the store's: whoever runs them follows.

@@ -4,6 +4,7 @@
 #include "app/gui/jobs_runner.h"
 #include "app/gui/session_loader.h"
 #include "widgets/timeline/timeline_data.h"
+#include <QSet>
 #include <QTemporaryFile>
 
 class QComboBox;
@@ -74,6 +75,9 @@ private:
     QVector<TimelineSlice> rowsOf(const std::vector<JobSlice>& slices); // with tracks for their devices
     void showStandings(const std::vector<JobStanding>& standings);
     void showFinished(const Result<TunedJobs>& result);
+    void pause(qint64 job);
+    void resume(qint64 job);
+    void askToResume(const QueuedJob& job);
     void change(qint64 job, JobChange change);
     void changeLater(std::function<Status()> change);
     void begin(const QString& title);
@@ -93,6 +97,7 @@ private:
     SessionTracks tracks_;
     QString summary_; // of those that have ended
     QVector<TimelineJob> rows_;
+    QSet<qint64> paused_; // jobs, in this window
     std::optional<qint64> ours_, shown_; // sessions: the last one that was run here, and the one that is shown
     std::vector<JobSessionSummary> known_;
     SessionNews news_; // the last of the one that is shown, without its slices

@@ -140,6 +140,7 @@ TimelineJob jobRow(const JobStanding& standing) {
     TimelineJob job;
     job.key = standing.id;
     job.name = oneLine(QString::fromStdString(standing.name));
+    job.does = oneLine(standing.does, kValueLength);
     job.color = static_cast<int>(standing.job);
     job.priority = standing.priority;
     job.state = standing.ended ? standing.cancelled ? State::cancelled : standing.error.empty() ? State::done : State::failed
@@ -159,6 +160,7 @@ TimelineJob jobRow(const SessionJob& stored, int place) {
     TimelineJob job;
     job.key = queued.id;
     job.name = oneLine(QString::fromStdString(queued.name));
+    job.does = oneLine(queued.does, kValueLength);
     job.color = place;
     job.priority = queued.priority;
     job.state = queued.state == "running" ? State::running : queued.state == "paused" ? State::paused : queued.state == "done" ? State::done

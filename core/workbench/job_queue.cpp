@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/printable.h"
 #include "core/store/store.h"
 #include "core/workbench/job_kind.h"
 #include "core/workbench/job_spec.h"
@@ -28,16 +29,31 @@ std::string stateOf(const JobRow& row) {
     return "";
 }
 
-std::string doneBy(const TuneJob& job) {
-    if (!job.problem.file.empty())
-        return "tunes the problem " + job.problem.file.string() + ", whose commands it runs";
-    const std::string& output = job.rewriting.file;
-    const std::string& token = job.device.files.token;
-    return job.kind + "s the model " + job.model + (output.empty() ? "" : " into " + output) + (job.device.tracker.empty() ? "" : " on devices of " + job.device.tracker) +
-           (token.empty() ? "" : ", which get the token in " + token);
+// No name is so long that another one is cut off.
+std::string said(const std::string& name) {
+    constexpr std::size_t kMost = 200;
+    return shortened(name, kMost);
+}
+
+std::string onWhat(const DeviceChoice& device) {
+    if (device.key.empty())
+        return {};
+    std::string text = " on devices of the key " + said(device.key);
+    const auto add = [&](const char* words, const std::string& value) { text += value.empty() ? "" : words + said(value); };
+    add(" of the tracker ", device.tracker);
+    add(", which gets the token in ", device.files.token);
+    add(", trusting ", device.files.ca);
+    return text + (device.files.insecure ? ", without TLS or token if need be" : "");
 }
 
 } // namespace
+
+std::string doneBy(const TuneJob& job) {
+    if (!job.problem.file.empty())
+        return "tunes the problem " + said(job.problem.file.string()) + ", whose commands it runs";
+    const std::string output = job.rewriting.file.string();
+    return job.kind + "s the model " + said(job.model) + (output.empty() ? "" : " into " + said(output)) + onWhat(job.device);
+}
 
 QueuedJob queuedJob(const JobRow& row) {
     QueuedJob job;

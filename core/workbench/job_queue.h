@@ -32,6 +32,7 @@ Result<std::vector<std::int64_t>> addJobs(const std::string& store, std::vector<
 
 // Inside core/workbench: what a row of the store says; and adding jobs after looking at their models.
 QueuedJob queuedJob(const JobRow& row);
+std::string doneBy(const TuneJob& job); // QueuedJob::does
 Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jobs, ModelLooks& models, const Work& work);
 
 // Whoever runs the job follows within a second. Paused jobs end the stage that they are in. Resuming queues jobs again that failed or were cancelled; they go on

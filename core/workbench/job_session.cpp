@@ -12,6 +12,7 @@
 #include "core/workbench/job_device.h"
 #include "core/workbench/job_gate.h"
 #include "core/workbench/job_kind.h"
+#include "core/workbench/job_queue.h"
 #include "core/workbench/job_spec.h"
 #include "core/workbench/version.h"
 
@@ -139,6 +140,7 @@ Status JobSession::add(StoredJob stored) {
         added->kind = jobKind(job.kind).value();
         added->heldMb = added->kind->heldMb(job);
         standing.budget = added->kind->budget(job);
+        standing.does = doneBy(job);
     }
     added->id = row.id;
     added->what = row.what;

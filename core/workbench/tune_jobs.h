@@ -46,6 +46,7 @@ struct JobStanding {
     std::size_t job = 0; // its place among those of the session
     std::int64_t id = 0; // in the store
     std::string name = {};
+    std::string does = {}; // as in QueuedJob
     int priority = 0;
     TuneBudget budget = {};
     double fraction = 0; // of it, 0 to 1

@@ -24,8 +24,9 @@ QString progressText(const TimelineJob& job) {
 QVector<TableColumn<TimelineJob>> jobColumns() {
     using Row = TimelineJob;
     const auto problem = [](const Row& job) { return job.problem.isEmpty() ? QVariant() : QVariant(plainToolTip(job.problem)); };
-    return {{JobsPanel::tr("Job"), JobsPanel::tr("Its slices have this colour in the timeline"), [](const Row& job) { return oneLine(job.name); },
-             nullptr, kLeft, problem},
+    const auto does = [problem](const Row& job) { return job.does.isEmpty() ? problem(job) : QVariant(plainToolTip(job.problem.isEmpty() ? job.does : job.does + QStringLiteral("\n") + job.problem)); };
+    return {{JobsPanel::tr("Job"), JobsPanel::tr("Its slices have this colour in the timeline; point at a job to see what it does"), [](const Row& job) { return oneLine(job.name); },
+             nullptr, kLeft, does},
             {JobsPanel::tr("State"), JobsPanel::tr("Point at a failed job to see why it failed"), [](const Row& job) { return stateName(job.state); },
              [](const Row& job) { return static_cast<int>(job.state); }, kLeft, problem},
             {JobsPanel::tr("Progress"), JobsPanel::tr("Of the whole budget"), progressText,

@@ -29,7 +29,7 @@ QString twoUnits(double seconds) {
 } // namespace
 
 bool TimelineJob::operator==(const TimelineJob& other) const {
-    return key == other.key && name == other.name && color == other.color && state == other.state && problem == other.problem && priority == other.priority &&
+    return key == other.key && name == other.name && does == other.does && color == other.color && state == other.state && problem == other.problem && priority == other.priority &&
            same(progress, other.progress) && budgetLeft == other.budgetLeft && same(bestMs, other.bestMs) && result == other.result;
 }
 

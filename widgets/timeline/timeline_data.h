@@ -35,6 +35,7 @@ struct TimelineJob {
     QString budgetLeft; // "312 trials"
     double bestMs = std::numeric_limits<double>::quiet_NaN(); // so far; NaN: none yet
     QString result; // what it came to, of one that tunes no model: "26 kernels → 18 kernels"
+    QString does; // "tunes the model net.onnx", on whose devices; empty: not known
 
     bool ended() const { return state == State::done || state == State::failed || state == State::cancelled; }
     bool operator==(const TimelineJob& other) const;

@@ -11,6 +11,8 @@
 #include <QComboBox>
 #include <QFile>
 #include <QLabel>
+#include <QMessageBox>
+#include <QPushButton>
 #include <QSignalSpy>
 
 using namespace tunesmith;
@@ -140,6 +142,42 @@ private slots:
         QTRY_VERIFY_WITH_TIMEOUT(page->detail().startsWith(QStringLiteral("Took")), kSoon);
         QTRY_VERIFY_WITH_TIMEOUT(!page->sessions()->currentText().endsWith(QStringLiteral("running")), kSoon);
         QVERIFY(!page->view()->action(QStringLiteral("follow"))->isEnabled());
+    }
+
+    // A row of a store from elsewhere calls itself as it likes.
+    void resumingTellsWhatAJobDoes() {
+        WindowFixture fixture;
+        Sessions sessions(fixture);
+        JobRow row;
+        row.kind = "problem";
+        row.name = "resnet50";
+        row.what = R"({"file": "/pack/<b>a</b>.toml"})";
+        row.wish = JobWish::pause;
+        const StoredJobId id = take(sessions.store->addJobs({row})).front();
+        sessions.jobs.push_back(id);
+        sessions.add(sessions.begin("fair"), 0, 4);
+        TimelinePage* page = pageOf(fixture);
+        QVERIFY(shows(page, 4));
+        JobsPanel* panel = page->jobsPanel();
+        panel->setCurrent(id.value());
+        QVERIFY(panel->current()->does.contains(QStringLiteral("whose commands it runs")) && panel->rows().index(3, JobsModel::name).data(Qt::ToolTipRole).toString().contains(QStringLiteral("commands")));
+        const auto wish = [&] { return take(sessions.store->job(id)).wish; };
+        const auto question = [&] { return page->findChild<QMessageBox*>(QStringLiteral("resumeQuestion")); };
+        for (const bool agreed : {false, true}) {
+            panel->action(QStringLiteral("resumeJob"))->trigger();
+            QTRY_VERIFY_WITH_TIMEOUT(question() && question()->isVisible(), kSoon);
+            QVERIFY2(question()->text().contains(QStringLiteral("/pack/<b>a</b>.toml, whose commands it runs")), qPrintable(question()->text()));
+            QVERIFY(question()->textFormat() == Qt::PlainText && !question()->accessibleName().isEmpty() && wish() == JobWish::pause);
+            (agreed ? question()->defaultButton() : question()->button(QMessageBox::Cancel))->click();
+            QTRY_VERIFY_WITH_TIMEOUT(!question(), kSoon);
+            QTRY_COMPARE_WITH_TIMEOUT(wish(), agreed ? JobWish::run : JobWish::pause, kSoon);
+        }
+        QTRY_VERIFY_WITH_TIMEOUT(panel->current()->state == TimelineJob::State::waiting, kSoon);
+        panel->action(QStringLiteral("pauseJob"))->trigger(); // here, so that nobody has to be asked
+        QTRY_VERIFY_WITH_TIMEOUT(panel->current()->state == TimelineJob::State::paused, kSoon);
+        panel->action(QStringLiteral("resumeJob"))->trigger();
+        QTRY_COMPARE_WITH_TIMEOUT(wish(), JobWish::run, kSoon);
+        QVERIFY(!question());
     }
 
     void manySlicesComeInParts() {

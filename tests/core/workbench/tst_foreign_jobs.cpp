@@ -199,7 +199,7 @@ private slots:
         }
         if (remote.isEmpty()) {
             const std::string& error = tuned.jobs.front().error;
-            QVERIFY2(error.find("give --tracker " + theirs.address()) != std::string::npos, error.c_str());
+            QVERIFY2(error.starts_with("job mlp names the tracker " + theirs.address()) && error.find("give --tracker " + theirs.address()) != std::string::npos, error.c_str());
         }
     }
 
@@ -219,6 +219,21 @@ private slots:
         QVERIFY(!limit.reached());
         const std::string& error = tuned.jobs.front().error;
         QVERIFY2(error.find("ours.invalid:1 on another machine needs --ca") != std::string::npos, error.c_str());
+    }
+
+    // As far as it can be known before.
+    void whatItDoesIsSaid() {
+        JobRow row;
+        row.what = json("{'model': 'mlp', 'device': 'k', 'tracker': 'far:9290', 'token_file': '/home/u/secret', 'ca': '/tmp/ca.pem', 'insecure': true}");
+        const std::string does = queuedJob(row).does;
+        for (const char* part : {"tunes the model mlp", "the key k", "far:9290", "gets the token in /home/u/secret", "/tmp/ca.pem", "without TLS"})
+            QVERIFY2(does.find(part) != std::string::npos, does.c_str());
+        row.what = json("{'model': '" + std::string(5000, '/') + "mlp', 'device': 'k', 'tracker': 'far:9290', 'token_file': '/home/u/secret'}"); // hides nothing
+        const std::string cut = queuedJob(row).does;
+        QVERIFY2(cut.size() < 500 && cut.find("/home/u/secret") != std::string::npos, cut.c_str());
+        row.kind = "problem";
+        row.what = json("{'file': '/pack/a.toml'}");
+        QCOMPARE(queuedJob(row).does, std::string("tunes the problem /pack/a.toml, whose commands it runs"));
     }
 
     // Whoever wrote the file does not know where the user has what.
