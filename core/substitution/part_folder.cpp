@@ -7,18 +7,21 @@
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/file.h>
 #include <thread>
 #include <unistd.h>
 
 #include "core/base/atomic_file.h"
 #include "core/base/hash.h"
+#include "core/base/text_file.h"
 
 namespace tunesmith::substitution {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kMostPurpose = 65536;
 constexpr const char *kPurpose = "purpose.txt", *kLock = "lock", *kSuffix = ".part";
 
 // After a part's content: how long it is, and its checksum.
@@ -35,9 +38,20 @@ Result<Bytes> readRange(const fs::path& file, std::size_t offset, std::size_t co
     return bytes;
 }
 
-Result<Bytes> readAll(const fs::path& file) {
+// Of the content of a whole part. The end of the file is looked at first: what does not say its own length is not read.
+Result<std::optional<std::size_t>> wholeSize(const fs::path& file) {
+    using Size = std::optional<std::size_t>;
+    Footer footer{};
     TS_ASSIGN(const InputFile input, InputFile::open(file));
-    return readRange(file, 0, input.size());
+    if (input.size() < sizeof(footer))
+        return Size();
+    const std::size_t size = input.size() - sizeof(footer);
+    TS_ASSIGN(const Bytes end, readRange(file, size, sizeof(footer)));
+    std::memcpy(footer.data(), end.data(), sizeof(footer));
+    if (footer[0] != size)
+        return Size();
+    TS_ASSIGN(const Bytes content, readRange(file, 0, size));
+    return footer == footerOf(content) ? Size(size) : Size();
 }
 
 // A killed program leaves such a file of an AtomicFile.
@@ -94,7 +108,7 @@ Result<PartFolder> PartFolder::open(const fs::path& path, const std::string& pur
 
 Status PartFolder::lock() {
     const fs::path file = path_ / kLock;
-    state_->lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    state_->lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
     if (state_->lock < 0)
         return writeFailure(file, errno);
     for (int attempt = 0; attempt < 20; ++attempt) { // a program that was just killed still has it for a moment
@@ -109,8 +123,7 @@ Status PartFolder::checkPurpose(const std::string& purpose) {
     const fs::path file = path_ / kPurpose;
     std::error_code error;
     if (fs::exists(file, error)) {
-        TS_ASSIGN(const Bytes bytes, readAll(file));
-        const std::string found(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        TS_ASSIGN(const std::string found, readText(file, kMostPurpose, "a purpose"));
         if (found != purpose + "\n")
             return inputError("the folder " + path_.string() + " holds the parts of " + found.substr(0, found.find('\n')) + ", not of " + purpose +
                               "; go on with those options, name another folder or remove this one to start anew");
@@ -127,15 +140,13 @@ Status PartFolder::takeStock() {
     for (const fs::path& file : files) {
         if (file.extension() != kSuffix)
             continue;
-        TS_ASSIGN(const Bytes bytes, readAll(file));
-        Footer footer{};
-        const std::size_t size = bytes.size() - std::min(bytes.size(), sizeof(footer));
-        if (bytes.size() >= sizeof(footer))
-            std::memcpy(footer.data(), bytes.data() + size, sizeof(footer));
-        if (isTemporary(file))
+        if (isTemporary(file)) {
             ::unlink(file.c_str());
-        else if (footer == footerOf(std::span(bytes).first(size)))
-            state_->sizes[file.stem().string()] = size;
+            continue;
+        }
+        TS_ASSIGN(const std::optional<std::size_t> size, wholeSize(file));
+        if (size)
+            state_->sizes[file.stem().string()] = *size;
         else
             state_->torn.push_back(file);
     }

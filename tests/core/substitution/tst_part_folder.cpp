@@ -119,6 +119,23 @@ private slots:
         QCOMPARE(QDir(folder_).entryList(QDir::Files), QStringList{"film.part"});
     }
 
+    // A folder from elsewhere may hold links, and parts whose length says nothing of what they hold.
+    void foldersFromElsewhere() {
+        QVERIFY(opened().write("one", bytesOf("first")).ok());
+        constexpr qint64 kHuge = qint64(1) << 40;
+        QFile huge(file("huge.part"));
+        QVERIFY(huge.open(QIODevice::ReadWrite) && huge.resize(kHuge));
+        {
+            const PartFolder folder = opened();
+            QVERIFY(folder.has("one") && !folder.has("huge"));
+        }
+        QVERIFY(huge.remove() && QFile::remove(file("lock")) && QFile::link(temporary_.filePath("nothing"), file("lock")));
+        QVERIFY2(refusal().contains("lock"), qPrintable(refusal()));
+        QVERIFY(!QFile::exists(temporary_.filePath("nothing")));
+        QVERIFY(QFile::remove(file("lock")) && QFile::resize(file("purpose.txt"), kHuge));
+        QVERIFY2(refusal().contains("a purpose has at most"), qPrintable(refusal()));
+    }
+
     void oneProgramAtATime() {
         const PartFolder folder = opened();
         QVERIFY(refusal().contains("at work"));
