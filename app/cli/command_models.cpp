@@ -2,6 +2,8 @@
 #include "app/cli/command.h"
 #include "app/cli/text.h"
 
+#include <filesystem>
+
 namespace tunesmith::cli {
 namespace {
 
@@ -16,8 +18,12 @@ Result<int> listModels(Session& session) {
 }
 
 Result<int> writeModel(Session& session, const std::string& name, std::string file) {
-    if (file.empty())
+    if (file.empty()) {
         file = name + ".onnx";
+        std::error_code none;
+        if (std::filesystem::exists(std::filesystem::symlink_status(file, none)))
+            return inputError(file + " is there already; if the sample may take its place, say so with --output " + file);
+    }
     TS_TRY(writeSample(name, file));
     return session.print({{"model", name}, {"file", file}}, "wrote " + file + "\n");
 }
@@ -32,7 +38,7 @@ void addModels(CLI::App& app, Session& session) {
     CLI::App& command =
         *app.add_subcommand("models", "Built-in sample models: list them, or write one as an ONNX file");
     command.add_option("name", options->name, "Sample to write");
-    command.add_option("-o,--output", options->file, "File to write (default: NAME.onnx)")->needs("name");
+    command.add_option("-o,--output", options->file, "File to write (default: NAME.onnx, where there is none)")->needs("name");
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options] {

@@ -89,8 +89,9 @@ void arrange(MainWindow& window, const Shot& shot) {
 
 bool write(MainWindow& window, const QDir& folder, const Shot& shot) {
     const QString path = folder.filePath(QLatin1String(shot.name) + QStringLiteral(".png"));
+    QFile::remove(path); // else a link there would have what it names written to
     QFile file(path);
-    const bool written = file.open(QIODevice::WriteOnly) && window.grab().save(&file, "PNG") && file.flush();
+    const bool written = file.open(QIODevice::WriteOnly | QIODevice::NewOnly) && window.grab().save(&file, "PNG") && file.flush();
     if (!written)
         std::fprintf(stderr, "tunesmith: cannot write %s: %s\n", qPrintable(path), qPrintable(file.errorString()));
     return written;

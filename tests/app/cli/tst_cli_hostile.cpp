@@ -198,6 +198,18 @@ private slots:
         QCOMPARE(QFileInfo(path("letter")).size(), 4);
     }
 
+    // The command names no file.
+    void samplesReplaceNothing() {
+        const QString before = QDir::currentPath(), file = path("mlp.onnx");
+        writeFile(file.toStdString(), "trained");
+        QVERIFY(QDir::setCurrent(folder_.path()));
+        const CliResult refused = runCli({"models", "mlp"}), made = runCli({"models", "encoder"}), named = runCli({"models", "mlp", "-o", "named.onnx"}), again = runCli({"models", "mlp", "-o", "named.onnx"});
+        QVERIFY(QDir::setCurrent(before));
+        QVERIFY2(refused.status == 1 && refused.sentence().contains("mlp.onnx is there already"), refused.errors);
+        QCOMPARE(QFileInfo(file).size(), 7);
+        QVERIFY(made.status == 0 && named.status == 0 && again.status == 0);
+    }
+
     void fullDisk() {
         verifyRefused({"models", "mlp", "-o", "/dev/full"}, "no space left");
         verifyRefused({"export", "mlp", "--onnx", "/dev/full"}, "no space left");
