@@ -232,6 +232,11 @@ bool isModuleFolder(const fs::path& folder) {
     return fs::exists(folder / kDescription, error); // what is no file is refused by name when it is read
 }
 
+// A description from elsewhere may list any file of which somebody knows what it holds.
+bool isNameOfExport(const std::string& name, const std::string& prefix) {
+    return name == kWeights || name == "README.md" || name == "lib" + prefix + ".so" || name == prefix + ".h" || name.starts_with("example/");
+}
+
 OwnFiles listedFiles(const json& document) {
     OwnFiles files;
     for (const json& entry : document.value("files", json::array()))
@@ -246,6 +251,7 @@ std::optional<OwnFiles> ownModuleFiles(const fs::path& folder) {
     if (!document.is_object() || !document.contains("tunesmith_module"))
         return std::nullopt;
     OwnFiles own = listedFiles(document);
+    std::erase_if(own, [prefix = textAt(document, "prefix")](const ModuleFile& file) { return !isNameOfExport(file.name, prefix); });
     own.push_back({kDescription, 0, {}});
     return own;
 }

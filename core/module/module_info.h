@@ -61,7 +61,7 @@ nlohmann::json describePlan(const ModulePlan& plan, const std::string& prefix);
 
 bool isModuleFolder(const std::filesystem::path& folder); // has a module.json, whatever is in it
 OwnFiles listedFiles(const nlohmann::json& document); // in its "files", as far as it can be read
-// The files that such a folder lists, as far as they can be read. Whatever the library and the weights hold, they are ours.
+// The files that such a folder lists, under the names that an export gives, as far as they can be read.
 std::optional<OwnFiles> ownModuleFiles(const std::filesystem::path& folder);
 // Errors: no module, newer format, a file that is missing or has another size than module.json says.
 Result<ModuleInfo> readModuleInfo(const std::filesystem::path& folder);

@@ -99,6 +99,16 @@ FamilyInfo familyFrom(const json& document) {
     return family;
 }
 
+// "" where the name is no text.
+std::string modelOf(const json& document) {
+    FamilyInfo family;
+    const auto name = document.find("name");
+    if (name == document.end() || !name->is_string())
+        return {};
+    family.name = *name;
+    return family.modelFile();
+}
+
 } // namespace
 
 std::string FamilyInfo::modelFile() const {
@@ -147,6 +157,7 @@ std::optional<OwnFiles> ownFamilyFiles(const std::filesystem::path& folder) {
     if (!document.is_object() || !document.contains(kMarker))
         return std::nullopt;
     OwnFiles own = listedFiles(document);
+    std::erase_if(own, [model = modelOf(document)](const ModuleFile& file) { return file.name != "README.md" && file.name != model && file.name != model + ".data"; });
     if (const auto family = readFamily(folder); family.ok())
         for (const FamilyMember& member : family->members)
             for (const ModuleFile& listed : ownModuleFiles(folder / member.folder).value_or(OwnFiles()))

@@ -4,6 +4,7 @@
 #include <QRegularExpression>
 #include <dlfcn.h>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/module/module_info.h"
@@ -316,6 +317,25 @@ private slots:
         const ProgramRun run = runTool(python, {"-I", file("example/run.py")});
         QVERIFY2(run.status == 0, qPrintable(run.errors));
         QVERIFY2(run.output.startsWith("y float32 1000x33: "), qPrintable(run.output));
+    }
+
+    // A description from elsewhere, unpacked beside files of which somebody knows what they hold.
+    void filesOfOtherNamesAreNoExports() {
+        const fs::path folder = pathIn(folder_, "planted");
+        fs::create_directory(folder);
+        nlohmann::json files = nlohmann::json::array();
+        for (const char* name : {"images.gz", "weights.bin"}) {
+            std::ofstream(folder / name) << "public";
+            const auto hash = hashFile(folder / name);
+            VERIFY_OK(hash);
+            files.push_back({{"name", name}, {"bytes", 6}, {"hash", *hash}});
+        }
+        std::ofstream(folder / "module.json") << nlohmann::json{{"tunesmith_module", 1}, {"prefix", "net"}, {"files", files}};
+        const auto plan = samplePlan();
+        VERIFY_OK(plan);
+        VERIFY_OK(exportModule(*plan, folder, {}));
+        QVERIFY(fs::exists(folder / "images.gz") && fs::exists(folder / "tiny_net_2.h"));
+        QVERIFY(!fs::exists(folder / "weights.bin.old")); // as an export's
     }
 
     void replacesOnlyModules() {
