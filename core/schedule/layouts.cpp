@@ -47,6 +47,12 @@ Layout readLayoutOf(const LayoutPlan& plan, const Graph& graph, const KernelGrou
     return found != plan.reads.end() ? found->second : layoutOf(plan, graph, value);
 }
 
+bool mayLieBetweenKernels(const Layout& layout, std::size_t rank) {
+    const std::int64_t block = channelBlock(layout);
+    const bool width = block == 4 || block == 8 || block == 16;
+    return layout == Layout::rowMajor(rank) || (width && rank == 4 && layout == Layout::blocked(4, 1, block));
+}
+
 bool isFeatureMap(const Value& value) {
     return !value.isConstant() && value.type.isStatic() && value.type.dims->size() == 4 && value.type.dtype == DType::f32;
 }
@@ -77,11 +83,7 @@ std::size_t differencesOf(const LayoutPlan& a, const LayoutPlan& b) {
 }
 
 Status checkLayoutPlan(const LayoutPlan& plan, const Graph& graph, const std::vector<KernelGroup>& groups, const Target& target) {
-    const auto sound = [&](const Layout& layout) {
-        const std::int64_t block = channelBlock(layout);
-        const bool width = block == 4 || block == 8 || block == 16;
-        return layout == Layout::rowMajor(4) || (width && block <= target.floatLanes() && layout == Layout::blocked(4, 1, block));
-    };
+    const auto sound = [&](const Layout& layout) { return mayLieBetweenKernels(layout, 4) && channelBlock(layout) <= target.floatLanes(); };
     std::set<ValueId> free;
     std::set<std::pair<NodeId, ValueId>> readings;
     for (const KernelGroup& group : groups) {

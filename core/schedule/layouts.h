@@ -23,6 +23,9 @@ LayoutPlan chooseLayouts(const Graph& graph, const std::vector<KernelGroup>& gro
 loops::Layout layoutOf(const LayoutPlan& plan, const Graph& graph, ValueId value);
 loops::Layout readLayoutOf(const LayoutPlan& plan, const Graph& graph, const KernelGroup& group, ValueId value); // in which the group gets it
 
+// Whether values of this rank are kept so between kernels: by rows, or with channels in blocks of 4, 8 or 16.
+bool mayLieBetweenKernels(const loops::Layout& layout, std::size_t rank);
+
 // Layouts are planned for maps of channels: float32 values of rank 4.
 bool isFeatureMap(const Value& value);
 bool mayChooseLayout(const Graph& graph, const KernelGroup& group); // of what the group makes

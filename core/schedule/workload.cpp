@@ -10,6 +10,7 @@
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/ops/explicit_window.h"
+#include "core/ops/infer_shapes.h"
 #include "core/ops/lower_node.h"
 #include "core/ops/raise_opset.h"
 #include "core/schedule/autotvm_template.h"
@@ -73,15 +74,49 @@ std::string keyOf(const Workload& workload) {
     return hexHash(hasher.value());
 }
 
-void finish(Workload& workload) {
+Status finish(Workload& workload) {
     const Graph& graph = workload.graph;
+    TS_ASSIGN(const LoweredWorkload lowered, lowerWorkload(workload));
+    workload.flops = loops::flopCount(lowered.program);
     workload.key = keyOf(workload);
     workload.op = graph.nodes().front()->op;
     workload.name = headText(graph, *graph.nodes().front());
     for (std::size_t i = 1; i < graph.nodeCount(); ++i)
         workload.name += " +" + lowerCase(graph.nodes()[i]->op);
-    if (const auto lowered = lowerWorkload(workload); lowered.ok())
-        workload.flops = loops::flopCount(lowered->program);
+    return {};
+}
+
+Error damaged(const std::string& what) { return inputError("the stored workload is damaged: " + what); }
+
+// A group has 16 nodes at most, and a node 256 outputs; lowering takes their square.
+Status checkSize(const Graph& graph) {
+    constexpr std::size_t kMostNodes = 64, kMostOutputs = 512;
+    std::size_t outputs = 0;
+    for (const auto& node : graph.nodes())
+        outputs += node->outputs.size();
+    if (graph.nodeCount() > 0 && graph.nodeCount() <= kMostNodes && outputs <= kMostOutputs)
+        return {};
+    return damaged("it has " + std::to_string(graph.nodeCount()) + " nodes with " + std::to_string(outputs) + " outputs, which is no kernel");
+}
+
+// A graph whose shapes were inferred: whoever lowers it relies on the types of all values and on the rules of all nodes.
+Status checkGraph(const Graph& graph) {
+    constexpr std::int64_t kMostElements = std::int64_t(1) << 40;
+    for (const auto& value : graph.values()) {
+        const auto count = value->type.isStatic() ? checkedElementCount(value->type.shape()) : std::nullopt;
+        if (!count || *count > kMostElements || byteSize(value->type.dtype) == 0)
+            return damaged("'" + value->name + "' is " + value->type.text());
+    }
+    for (std::size_t n = 0; n < graph.nodeCount(); ++n)
+        TS_TRY(checkComputable(graph, NodeId(static_cast<std::int64_t>(n))));
+    for (const ValueId output : graph.outputs())
+        if (!graph.value(output).producer.valid())
+            return damaged("none of its nodes makes '" + graph.value(output).name + "'");
+    return {};
+}
+
+bool fit(const std::vector<Layout>& layouts, const Graph& graph, const std::vector<ValueId>& values) {
+    return std::ranges::equal(layouts, values, [&](const Layout& layout, ValueId id) { return mayLieBetweenKernels(layout, graph.value(id).type.shape().size()); });
 }
 
 } // namespace
@@ -127,21 +162,22 @@ Result<Workload> Workload::deserialize(std::string_view text) {
         return inputError("the stored workload is damaged or of another version");
     const std::string_view onnx = text.substr(newline + 1);
     Workload workload;
-    TS_ASSIGN(workload.graph, importOnnxBytes({reinterpret_cast<const std::byte*>(onnx.data()), onnx.size()}, {}));
+    TS_ASSIGN(const Graph graph, importOnnxBytes({reinterpret_cast<const std::byte*>(onnx.data()), onnx.size()}, {}));
+    TS_TRY(checkSize(graph));
+    TS_ASSIGN(workload.graph, inferShapes(graph));
+    TS_TRY(checkGraph(workload.graph));
     try {
         workload.inputLayouts = layoutsFromJson(header.at("inputs"));
         workload.outputLayouts = layoutsFromJson(header.at("outputs"));
         workload.constantInputs = header.at("constant").get<std::vector<bool>>();
         TS_ASSIGN(workload.space, spaceKindFromName(header.value("space", "")));
     } catch (const nlohmann::json::exception&) {
-        return inputError("the stored workload is damaged: its layouts cannot be read");
+        return damaged("its layouts cannot be read");
     }
-    const bool fits = workload.graph.nodeCount() > 0 && workload.inputLayouts.size() == workload.graph.inputs().size() &&
-                      workload.constantInputs.size() == workload.graph.inputs().size() &&
-                      workload.outputLayouts.size() == workload.graph.outputs().size();
-    if (!fits)
-        return inputError("the stored workload is damaged: its graph and its layouts do not fit");
-    finish(workload);
+    if (workload.constantInputs.size() != workload.inputLayouts.size() || !fit(workload.inputLayouts, workload.graph, workload.graph.inputs()) ||
+        !fit(workload.outputLayouts, workload.graph, workload.graph.outputs()))
+        return damaged("its graph and its layouts do not fit");
+    TS_TRY(finish(workload));
     return workload;
 }
 
@@ -208,7 +244,7 @@ Result<ExtractedWorkload> extractWorkload(const Graph& graph, const KernelGroup&
     }
     builder.setOutputs(std::move(outputs));
     TS_ASSIGN(workload.graph, builder.build());
-    finish(workload);
+    TS_TRY(finish(workload));
     return extracted;
 }
 
@@ -224,7 +260,7 @@ Result<Workload> conversionWorkload(const TensorType& type, const Layout& from, 
     workload.inputLayouts = {from};
     workload.outputLayouts = {to};
     workload.constantInputs = {false};
-    finish(workload);
+    TS_TRY(finish(workload));
     workload.name = "layout " + shapeText(type.shape()) + " " + from.text() + " -> " + to.text();
     return workload;
 }

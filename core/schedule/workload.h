@@ -35,7 +35,7 @@ struct Workload {
     std::int64_t bytes() const;    // everything that is read or written, once
     std::string shapeText() const; // "1x64x56x56, 64x64x3x3 -> 1x64x56x56"
     std::string serialize() const; // JSON header and ONNX bytes, for the store and for workers
-    static Result<Workload> deserialize(std::string_view text);
+    static Result<Workload> deserialize(std::string_view text); // from anybody: what lowers and schedules it takes for granted is checked
 };
 
 // The workload over another space, with its key there; as it is in our own where no template of that space knows it.

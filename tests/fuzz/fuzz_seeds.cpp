@@ -23,6 +23,7 @@ const std::map<std::string_view, Seeds (*)()> kKinds{
     {"models", tunesmith::fuzz::seeds},        {"texts", tunesmith::fuzz::textSeeds}, {"remote", remote},
     {"settings", tunesmith::fuzz::settingsSeeds}, {"npy", tunesmith::fuzz::npySeeds},    {"rules", tunesmith::fuzz::ruleSeeds},
     {"logs", tunesmith::fuzz::logSeeds},       {"modules", tunesmith::fuzz::moduleSeeds}, {"stores", tunesmith::fuzz::storeSeeds},
+    {"workloads", tunesmith::fuzz::workloadSeeds},
 };
 
 } // namespace

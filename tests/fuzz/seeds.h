@@ -16,6 +16,6 @@ std::vector<std::pair<const char*, onnx::ModelProto>> seedsOfToday(); // those o
 // The same of the other targets.
 std::vector<std::pair<std::string, std::string>> textSeeds();
 std::vector<std::string> remoteSeeds();
-std::vector<std::pair<std::string, std::string>> settingsSeeds(), npySeeds(), ruleSeeds(), logSeeds(), moduleSeeds(), storeSeeds();
+std::vector<std::pair<std::string, std::string>> settingsSeeds(), npySeeds(), ruleSeeds(), logSeeds(), moduleSeeds(), storeSeeds(), workloadSeeds();
 
 } // namespace tunesmith::fuzz

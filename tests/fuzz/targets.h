@@ -18,5 +18,6 @@ bool rules(std::span<const std::byte> bytes); // as text, as TASO prints them, a
 bool autotvmLog(std::span<const std::byte> bytes);
 bool moduleFolder(std::span<const std::byte> bytes); // module.json and family.json beside files that are there
 bool store(std::span<const std::byte> bytes);        // changes to a store's pages: offset, length, bytes
+bool workload(std::span<const std::byte> bytes);     // as a store keeps it and messages carry it
 
 } // namespace tunesmith::fuzz

@@ -21,6 +21,7 @@ const Target kTargets[] = {
     {"settings", fuzz::settings, fuzz::settingsSeeds, 4000}, {"npy", fuzz::npy, fuzz::npySeeds, 8000},
     {"rules", fuzz::rules, fuzz::ruleSeeds, 8000},           {"autotvm_log", fuzz::autotvmLog, fuzz::logSeeds, 8000},
     {"module_folder", fuzz::moduleFolder, fuzz::moduleSeeds, 4000}, {"store", fuzz::store, fuzz::storeSeeds, 100},
+    {"workload", fuzz::workload, fuzz::workloadSeeds, 2000},
 };
 
 // With FUZZ_KEEP=FILE the bytes at hand are kept there, for a broken promise ends the process.
@@ -71,7 +72,8 @@ private slots:
         for (const auto& [name, bytes] : seeds)
             QVERIFY2(understands(subject, bytes) != name.starts_with("damaged") || subject.seeds == fuzz::storeSeeds, name.c_str()); // damage of a store may lie where nobody looks
         Rng rng(17);
-        for (int i = 0; i < subject.rounds; ++i)
+        const int asked = qEnvironmentVariableIntValue("FUZZ_ROUNDS"); // for more of them
+        for (int i = 0; i < (asked > 0 ? asked : subject.rounds); ++i)
             understands(subject, bent(rng, seeds[rng.below(seeds.size())].second));
         const QDir folder(QStringLiteral(REGRESSIONS));
         for (const QString& name : folder.entryList({QString(subject.name) + ".*.b64"}, QDir::Files)) {

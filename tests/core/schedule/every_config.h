@@ -13,9 +13,14 @@ inline Target targetOf(Isa isa) {
     return target;
 }
 
+// Whether it is the same workload when a store or a worker reads it.
+inline bool survivesItsText(const Workload& workload) { return take(Workload::deserialize(workload.serialize())).key == workload.key; }
+
 // What is wrong with a kernel, on one thread or two, under some config of the workload's space; empty when nothing is. The space is that of one template.
 inline std::string wrongUnderAnyConfig(const Workload& workload, const std::string& expectedTemplate,
                                        const std::function<std::string(const ScheduledKernel&)>& alsoWrong = {}) {
+    if (!survivesItsText(workload))
+        return "its text is another workload";
     for (const Isa isa : {Isa::avx2, Isa::avx512}) {
         if (!hostSupports(isa))
             continue;

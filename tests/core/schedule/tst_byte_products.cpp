@@ -117,6 +117,8 @@ std::string wrongUnderSome(const std::function<Workload(const Target&)>& make, c
             continue;
         const Target target = targetOf(isa);
         const Workload workload = make(target);
+        if (!survivesItsText(workload))
+            return "its text is another workload";
         const auto space = take(ScheduleSpace::make(workload, target));
         if (space.space().name() != expectedTemplate)
             return "the template is " + space.space().name();
