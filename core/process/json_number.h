@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <concepts>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -16,6 +17,14 @@ template <std::integral Number> Number wholeNumber(const nlohmann::json& json) {
     if (!fits)
         throw nlohmann::json::out_of_range::create(406, "a number is too large or too small", &json);
     return json.get<Number>();
+}
+
+// From 1 to `most`.
+inline std::size_t countUpTo(std::int64_t most, const nlohmann::json& json) {
+    const auto count = wholeNumber<std::int64_t>(json);
+    if (count < 1 || count > most)
+        throw nlohmann::json::out_of_range::create(406, "a number is too large or too small", &json);
+    return static_cast<std::size_t>(count);
 }
 
 template <std::integral Number> std::vector<Number> wholeNumbers(const nlohmann::json& list) {

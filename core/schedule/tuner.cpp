@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_text.h"
+#include "core/process/json_number.h"
 #include "core/schedule/autotvm_starts.h"
 #include "core/schedule/kernel_workers.h"
 #include "core/schedule/records.h"
@@ -23,8 +24,12 @@ template <class T> void putOptional(nlohmann::json& json, const char* key, const
         json[key] = *value;
 }
 
-template <class T> std::optional<T> takeOptional(const nlohmann::json& json, const char* key) {
-    return json.contains(key) ? std::optional(json.at(key).get<T>()) : std::nullopt;
+std::optional<double> takeNumber(const nlohmann::json& json, const char* key) {
+    return json.contains(key) ? std::optional(json.at(key).get<double>()) : std::nullopt;
+}
+
+std::optional<std::size_t> takeTrials(const nlohmann::json& json, const char* key) {
+    return json.contains(key) ? std::optional(countUpTo(kMostTrials, json.at(key))) : std::nullopt;
 }
 
 // What a resumed run must know, besides what the store has in columns of its own.
@@ -121,12 +126,12 @@ Result<StoredRun> readRun(const Store& store, RunId id, const TuneOptions& now) 
     stored.options.model = row.model;
     try {
         const auto json = parseJson<nlohmann::json>(row.options);
-        stored.options.batch = json.at("batch").get<std::size_t>();
-        stored.options.trialsPerWorkload = takeOptional<std::size_t>(json, "trials_per_workload");
-        stored.options.totalTrials = takeOptional<std::size_t>(json, "trials");
-        stored.options.targetMs = takeOptional<double>(json, "target_ms");
+        stored.options.batch = countUpTo(kMostBatch, json.at("batch"));
+        stored.options.trialsPerWorkload = takeTrials(json, "trials_per_workload");
+        stored.options.totalTrials = takeTrials(json, "trials");
+        stored.options.targetMs = takeNumber(json, "target_ms");
         if (!now.seconds)
-            stored.options.seconds = takeOptional<double>(json, "seconds");
+            stored.options.seconds = takeNumber(json, "seconds");
         TS_ASSIGN(stored.target, targetFromJson(json));
         for (const auto& [key, texts] : json.at("starts").items())
             stored.starts[key] = texts.get<std::vector<std::string>>();
@@ -138,6 +143,8 @@ Result<StoredRun> readRun(const Store& store, RunId id, const TuneOptions& now) 
         TS_ASSIGN(const auto known, store.workload(summary.plan.workload));
         if (!known)
             return inputError("run " + std::to_string(id.value()) + " has a workload that is not in the store");
+        if (summary.plan.budget < 0 || summary.plan.budget > kMostTrials)
+            return unreadable(id, "the budget of '" + known->name + "'");
         TS_ASSIGN(Workload workload, Workload::deserialize({reinterpret_cast<const char*>(known->graph.data()), known->graph.size()}));
         workload.key = known->key; // whatever this version makes of it: trials are stored under that one
         stored.tasks.push_back({std::move(workload), summary.plan.occurrences});

@@ -84,7 +84,7 @@ std::optional<SearchSession::Batch> SearchSession::next(std::size_t most) {
         reason_ = reasonToStop();
     if (reason_)
         return std::nullopt;
-    std::size_t count = std::min(options_.batch, most);
+    std::size_t count = std::min({options_.batch, most, kMostBatch});
     if (options_.budget.trials)
         count = std::min(count, *options_.budget.trials - proposed_);
     Batch batch{batches_, strategy_.propose(count), {}};

@@ -16,6 +16,10 @@
 
 namespace tunesmith {
 
+// What is asked of a search, or stored of one, is within these. No stop ends a proposal, so not too many configs are proposed at once.
+inline constexpr std::size_t kMostBatch = 4096;
+inline constexpr std::int64_t kMostTrials = std::int64_t(1) << 40;
+
 // When to stop. None set: until the space is exhausted.
 struct SearchBudget {
     std::optional<std::size_t> trials;   // all together, those of an earlier part of the run included

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
+#include "core/search/search_session.h"
 #include "core/workbench/job_kind.h"
 
 // Jobs that tune a problem file of a plugin.
@@ -10,12 +11,12 @@ namespace {
 std::vector<JobKey> keysOf(TuneJob& job) {
     TuneProblemRequest& asked = job.problem;
     return {{"file", &asked.file},
-            {"trials", &asked.trials, 1, std::int64_t(1) << 40},
+            {"trials", &asked.trials, 1, kMostTrials},
             {"seconds", &asked.seconds},
             {"strategy", &asked.strategy},
             {"seed", &asked.seed},
             {"builders", &asked.builders, 0, 1024},
-            {"batch", &asked.batch, 1, 4096},
+            {"batch", &asked.batch, 1, kMostBatch},
             {"timeout", &asked.timeoutSeconds}};
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
+#include "core/search/search_session.h"
 #include "core/workbench/job_kind.h"
 
 // Jobs that tune the kernels of a model.
 namespace tunesmith {
 namespace {
-
-constexpr std::int64_t kMostTrials = std::int64_t(1) << 40;
 
 std::vector<JobKey> keysOf(TuneJob& job) {
     TuneRequest& tuning = job.tuning;
@@ -22,7 +21,7 @@ std::vector<JobKey> keysOf(TuneJob& job) {
             {"space", &tuning.space},
             {"seed", &tuning.seed},
             {"builders", &tuning.builders, 0, 1024},
-            {"batch", &tuning.batch, 1, 4096},
+            {"batch", &tuning.batch, 1, kMostBatch},
             {"timeout", &tuning.timeoutSeconds},
             {"transfer", &tuning.transfer},
             {"layouts", &tuning.layouts},

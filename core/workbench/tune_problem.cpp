@@ -11,6 +11,7 @@
 #include "core/base/text_file.h"
 #include "core/measure/machine.h"
 #include "core/plugin/plugin_loader.h"
+#include "core/process/json_number.h"
 #include "core/schedule/stored_rows.h"
 #include "core/search/strategy_table.h"
 #include "core/workbench/open_store.h"
@@ -124,18 +125,26 @@ private:
             return inputError(name + " was about other settings than " + request_.file.string() + " has now; start a new run");
         options_.strategy = row.strategy;
         options_.seed = row.seed;
-        const auto json = parseJson<nlohmann::json>(row.options);
-        if (!json.is_object() || !json.contains("batch") || !json["batch"].is_number_unsigned() || json["batch"] == 0u)
+        if (!readOptions(row.options))
             return inputError(name + " has no options that can be read; start a new run");
-        options_.batch = json["batch"].get<std::size_t>();
-        if (json.contains("trials") && json["trials"].is_number_unsigned())
-            options_.trials = json["trials"].get<std::size_t>();
-        options_.seconds = request_.seconds;
-        if (!options_.seconds && json.contains("seconds") && json["seconds"].is_number())
-            options_.seconds = json["seconds"].get<double>();
         TS_ASSIGN(const std::vector<TrialRow> rows, trialsOf(*store_, run_));
         TS_TRY(store_->resumeRun(run_));
         return makeSearch(rows);
+    }
+
+    bool readOptions(const std::string& text) {
+        try {
+            const auto json = parseJson<nlohmann::json>(text);
+            options_.batch = countUpTo(kMostBatch, json.at("batch"));
+            if (json.contains("trials"))
+                options_.trials = countUpTo(kMostTrials, json.at("trials"));
+            options_.seconds = request_.seconds;
+            if (!options_.seconds && json.contains("seconds"))
+                options_.seconds = json.at("seconds").get<double>();
+            return true;
+        } catch (const nlohmann::json::exception&) {
+            return false;
+        }
     }
 
     Status makeSearch(const std::vector<TrialRow>& rows) {

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/schedule/stored_rows.h"
+
 using namespace tunesmith;
 using namespace tunesmith::testing;
 
@@ -50,6 +52,12 @@ struct Damaged : Bench {
 class TestDamagedRuns : public QObject {
     Q_OBJECT
 
+    // One tuning for all rows that end before theirs begins.
+    static const Damaged& damaged() {
+        static const Damaged bench;
+        return bench;
+    }
+
 private slots:
     void startsOfAnotherSpaceAreRefused_data() {
         QTest::addColumn<QString>("starts");
@@ -67,19 +75,47 @@ private slots:
     }
     void optionsThatTuneNothingAreRefused_data() {
         QTest::addColumn<QString>("name");
-        for (const char* name : {"batch", "trials_per_workload"})
-            QTest::newRow(name) << name;
+        QTest::addColumn<QString>("value");
+        for (const char* name : {"batch", "trials_per_workload", "trials"})
+            for (const char* value : {"0", "-1", "1000000000000000", "18446744073709551615", "3e74", "\"8\"", "null"})
+                QTest::addRow("%s %s", name, value) << name << value;
     }
     void optionsThatTuneNothingAreRefused() {
         QFETCH(QString, name);
-        const Damaged bench;
+        QFETCH(QString, value);
+        const Damaged& bench = damaged();
         RunRow row = take(bench.store->run(bench.whole));
         auto json = nlohmann::json::parse(row.options);
-        json[name.toStdString()] = 0;
+        json[name.toStdString()] = nlohmann::json::parse(value.toStdString());
         row.options = json.dump();
         std::vector<RunWorkloadRow> plan{take(bench.store->runWorkloads(bench.whole)).front().plan};
         const RunId run = take(bench.store->beginRun(row, plan));
+        const auto resumed = Tuner(*bench.store).resume(run, bench.tuning);
+        QVERIFY(!resumed.ok());
+        QVERIFY2(resumed.error().message.find("start a new run") != std::string::npos, resumed.error().message.c_str());
+    }
+    void budgetsWithoutEndAreRefused() {
+        const Damaged& bench = damaged();
+        RunWorkloadRow plan = take(bench.store->runWorkloads(bench.whole)).front().plan;
+        plan.budget = std::numeric_limits<std::int64_t>::max();
+        const RunId run = take(bench.store->beginRun(take(bench.store->run(bench.whole)), {plan}));
         QVERIFY(!Tuner(*bench.store).resume(run, bench.tuning).ok());
+    }
+    void workloadsThatAreNoneAreRefused() {
+        const Damaged& bench = damaged();
+        WorkloadRow row = rowOf(bench.workload, bench.workload.serialize());
+        row.key = "0123456789abcdef";
+        std::string graph(row.graph.begin(), row.graph.end());
+        const std::string layout = "[[0,1,0]"; // the first axis of the first operand
+        graph.replace(graph.find(layout), layout.size(), "[[0,0,0]");
+        row.graph.assign(graph.begin(), graph.end());
+        take(bench.store->addWorkload(row));
+        RunWorkloadRow plan = take(bench.store->runWorkloads(bench.whole)).front().plan;
+        plan.workload = row.key;
+        const RunId run = take(bench.store->beginRun(take(bench.store->run(bench.whole)), {plan}));
+        const auto resumed = Tuner(*bench.store).resume(run, bench.tuning);
+        QVERIFY(!resumed.ok());
+        QVERIFY2(resumed.error().message.find("damaged") != std::string::npos, resumed.error().message.c_str());
     }
     void longConfigsAreShortened() {
         const Damaged bench;

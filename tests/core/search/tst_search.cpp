@@ -204,6 +204,14 @@ private slots:
         for (int i = 0; i <= static_cast<int>(StopReason::failed); ++i)
             QCOMPARE(static_cast<int>(*stopReasonFromName(stopReasonName(static_cast<StopReason>(i)))), i);
     }
+    void notTooManyAreProposedAtOnce() { // no stop ends a proposal
+        const KnobSpace space = toy::fineConvSpace();
+        RandomStrategy strategy(space, 3);
+        SearchOptions options;
+        options.batch = std::size_t(1) << 50;
+        SearchSession session(space, strategy, options);
+        QCOMPARE(session.next()->configs.size(), kMostBatch);
+    }
     void observersSeeEverything() {
         const KnobSpace space = toy::convSpace();
         RandomStrategy strategy(space, 3);

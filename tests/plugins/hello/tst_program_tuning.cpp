@@ -305,6 +305,26 @@ private slots:
         request.resume = take(store->beginRun(other)).value();
         QVERIFY(messageOf(tuneProblem(request)).contains("tuned no problem file but was of kind 'tune'"));
     }
+
+    // A store may come from anybody.
+    void optionsThatCannotBeReadAreRefused_data() {
+        QTest::addColumn<QByteArray>("options");
+        for (const char* options : {R"({"batch":0,"seconds":1})", R"({"batch":-1,"seconds":1})", R"({"batch":4000000000,"seconds":1})", R"({"batch":3e74,"seconds":1})", R"({"batch":8,"trials":-1})",
+                                    R"({"batch":8,"trials":9223372036854775807})", R"({"batch":8,"trials":"8"})", R"({"batch":8,"seconds":"1"})", "[]"})
+            QTest::newRow(options) << QByteArray(options);
+    }
+    void optionsThatCannotBeReadAreRefused() {
+        QFETCH(QByteArray, options);
+        const ProblemFolder folder;
+        TuneProblemRequest request = requestFor(folder, fileText(), "random", 1);
+        request.resume = take(tuneProblem(request)).run;
+        const auto store = take(Store::open(request.store));
+        RunRow row = take(store->run(RunId(*request.resume)));
+        row.options = options.toStdString();
+        request.resume = take(store->beginRun(row, {take(store->runWorkloads(row.id)).front().plan})).value();
+        const QString said = messageOf(tuneProblem(request));
+        QVERIFY2(said.contains("has no options that can be read; start a new run"), qPrintable(said));
+    }
 };
 
 QTEST_GUILESS_MAIN(ProgramTuningTest)
