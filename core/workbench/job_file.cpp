@@ -233,7 +233,7 @@ private:
 
     template <typename Number> Status whole(const char* name, const JobKey& key, const toml::node& node, Number& value) const {
         const auto given = node.value_exact<std::int64_t>();
-        if (!given || *given < key.least || *given > key.most)
+        if (!given || !key.takes(*given))
             return wrong(name, node, "a whole number of " + std::to_string(key.least) + (given && *given > key.most ? " to " + std::to_string(key.most) : " or more"));
         value = static_cast<Number>(*given);
         return {};
@@ -252,10 +252,8 @@ private:
 
     Status read(const JobKey& key, const toml::node& node, double& value) const {
         const auto given = node.value<double>();
-        const auto least = static_cast<double>(key.least);
-        const double most = std::min(static_cast<double>(key.most), 1e12);
-        if (!given || !(least > 0 ? *given >= least : *given > 0) || *given > most)
-            return wrong(key.name, node, least > 0 ? "a number from " + std::to_string(key.least) + " to " + std::to_string(key.most) : std::string("a number of more than 0"));
+        if (!given || !key.takes(*given))
+            return wrong(key.name, node, key.least > 0 ? "a number from " + std::to_string(key.least) + " to " + std::to_string(key.most) : std::string("a number of more than 0"));
         value = *given;
         return {};
     }

@@ -5,6 +5,7 @@
 
 #include "core/base/json_text.h"
 #include "core/module/module_info.h"
+#include "core/process/json_number.h"
 #include "core/store/rows.h"
 #include "core/workbench/job_kind.h"
 
@@ -17,9 +18,25 @@ template <class T> json valueOf(const T& field) { return field; }
 template <class T> json valueOf(const std::optional<T>& field) { return field ? json(*field) : json(); }
 json valueOf(const std::filesystem::path& field) { return field.string(); }
 
-template <class T> void take(const json& value, T& field) { value.get_to(field); }
-template <class T> void take(const json& value, std::optional<T>& field) { field = value.get<T>(); }
+template <class T> void take(const json& value, T& field) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+        field = wholeNumber<T>(value);
+    else
+        value.get_to(field);
+}
+template <class T> void take(const json& value, std::optional<T>& field) { take(value, field.emplace()); }
 void take(const json& value, std::filesystem::path& field) { field = value.get<std::string>(); }
+
+// Numbers of a store are held to what files may say.
+template <class T> bool isPossible(const JobKey& key, const T& field) {
+    if constexpr (std::is_same_v<T, double>)
+        return key.takes(field);
+    else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+        return std::in_range<std::int64_t>(field) && key.takes(static_cast<std::int64_t>(field));
+    else
+        return true;
+}
+template <class T> bool isPossible(const JobKey& key, const std::optional<T>& field) { return !field || isPossible(key, *field); }
 
 // One list of keys for both ways; `Outcome` may be const.
 template <class Outcome, class Visit> void visitOutcome(Outcome& outcome, Visit visit) {
@@ -57,9 +74,13 @@ Result<TuneJob> readJobSpec(const std::string& kind, const std::string& text) {
         const json spec = parseJson<json>(text);
         if (!spec.is_object())
             return inputError("the store does not say what a job is to do; remove the job and add it again");
-        for (const JobKey& key : jobKeys(job))
-            if (key.in != JobKey::In::files && spec.contains(key.name))
-                std::visit([&](auto* field) { take(spec.at(key.name), *field); }, key.field);
+        for (const JobKey& key : jobKeys(job)) {
+            if (key.in == JobKey::In::files || !spec.contains(key.name))
+                continue;
+            std::visit([&](auto* field) { take(spec.at(key.name), *field); }, key.field);
+            if (!std::visit([&](const auto* field) { return isPossible(key, *field); }, key.field))
+                return inputError("the store asks for a job whose " + std::string(key.name) + " no job can have; remove the job and add it again");
+        }
     } catch (const json::exception& wrong) {
         return inputError("the store does not say what a job is to do (" + reasonOf(wrong) + "); remove the job and add it again");
     }

@@ -204,6 +204,25 @@ private slots:
         QCOMPARE(queuedJob(row).detail, std::string());
     }
 
+    void numbersThatNoJobHas_data() {
+        QTest::addColumn<QString>("kind");
+        QTest::addColumn<QString>("what");
+        for (const char* number : {R"("weight":0)", R"("weight":-1)", R"("batch":-1)", R"("batch":1000000000000)", R"("batch":3e74)", R"("threads":4294967297)", R"("trials":0)", R"("seconds":-1)", R"("devices":1000000)",
+                                   R"("cores":-2)", R"("deadline":-1)"})
+            QTest::newRow(number) << "tune" << QStringLiteral(R"({"model":"mlp",%1})").arg(number);
+        QTest::newRow("batch of a problem") << "problem" << QStringLiteral(R"({"file":"a.toml","batch":5000})");
+        QTest::newRow("trials of a problem") << "problem" << QStringLiteral(R"({"file":"a.toml","trials":9223372036854775807})");
+    }
+    void numbersThatNoJobHas() {
+        QFETCH(QString, kind);
+        QFETCH(QString, what);
+        JobRow row;
+        row.kind = kind.toStdString();
+        row.what = what.toStdString();
+        const std::string detail = queuedJob(row).detail;
+        QVERIFY2(detail.find("remove the job and add it again") != std::string::npos, detail.c_str());
+    }
+
     void rowsThatMakeNoSense() {
         TuneJobsRequest asked = request("nonsense.db", {});
         asked.queued = true;
