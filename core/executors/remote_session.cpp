@@ -9,9 +9,9 @@
 
 #include "core/base/printable.h"
 #include "core/executors/remote.grpc.pb.h"
-#include "core/executors/requests.h"
 #include "core/executors/rpc.h"
 #include "core/executors/wire.h"
+#include "core/schedule/kernel_reply.h"
 
 namespace tunesmith {
 namespace {

@@ -34,8 +34,10 @@ Error errorFromJson(const nlohmann::json& json) {
         return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
     };
     for (const KindName& entry : kKinds)
-        if (text("kind") == entry.name)
-            return {entry.kind, shortened(text("message"))};
+        if (text("kind") == entry.name) {
+            const bool ours = entry.kind == ErrorKind::cancelled || entry.kind == ErrorKind::timeout;
+            return {ours ? ErrorKind::internal : entry.kind, shortened(text("message"))};
+        }
     return internalError("another process reported an error that cannot be read: " +
                          json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).substr(0, 200));
 }

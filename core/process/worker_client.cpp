@@ -46,12 +46,8 @@ CallReport unwrap(Message reply) {
     const auto ok = reply.body.find("ok");
     if (ok == reply.body.end() || !ok->is_boolean())
         return withError(CallOutcome::crashed, inputError("it sent an answer that is none"));
-    if (!ok->get<bool>()) {
-        Error error = errorFromJson(reply.body.value("error", nlohmann::json()));
-        if (error.kind == ErrorKind::cancelled || error.kind == ErrorKind::timeout) // it is this side that gives up
-            error.kind = ErrorKind::internal;
-        return withError(CallOutcome::refused, std::move(error));
-    }
+    if (!ok->get<bool>())
+        return withError(CallOutcome::refused, errorFromJson(reply.body.value("error", nlohmann::json())));
     CallReport report;
     report.outcome = CallOutcome::replied;
     report.reply.body = std::move(reply.body["body"]);

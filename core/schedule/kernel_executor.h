@@ -26,7 +26,7 @@ struct KernelWorkerOptions {
 };
 
 // Where candidates are built and measured: in workers of this machine (KernelWorkers), or by the server of another one. The
-// requests are those of worker_verbs.h; each call returns once, with one answer, whatever became of the workers. Builds may be
+// requests are those of worker_verbs.h; each call returns once, with one answer that passed checkKernelReply, whatever became of the workers. Builds may be
 // asked for from several threads, measurements from one thread at a time.
 class KernelExecutor {
 public:

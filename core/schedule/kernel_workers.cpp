@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/measure/machine.h"
+#include "core/schedule/kernel_reply.h"
 
 namespace tunesmith {
 namespace {
@@ -18,6 +19,15 @@ CallReport notMeasured(CallOutcome outcome, Error error) {
     CallReport report;
     report.outcome = outcome;
     report.error = std::move(error);
+    return report;
+}
+
+// The call, unless its answer is none.
+CallReport checked(const Message& request, CallReport report) {
+    if (!report.replied())
+        return report;
+    if (const Status good = checkKernelReply(request, report.reply); !good.ok())
+        return notMeasured(CallOutcome::refused, internalError("the worker answers garbage: " + good.error().message));
     return report;
 }
 
@@ -48,7 +58,7 @@ CallReport KernelWorkers::build(const Message& request, const StopToken& stop) {
         const std::lock_guard lock(mutex_);
         keepTo(kept, buildOn_);
     }
-    return builders_->exchange(kept, seconds(options_.buildSeconds), stop);
+    return checked(kept, builders_->exchange(kept, seconds(options_.buildSeconds), stop));
 }
 
 void KernelWorkers::keepBuildsTo(const std::vector<int>& processors) {
@@ -82,7 +92,7 @@ CallReport KernelWorkers::measure(Message request, double limit, const StopToken
     const auto key = lock_.acquire(stop);
     if (!key.ok())
         return notMeasured(key.error().isCancelled() ? CallOutcome::cancelled : CallOutcome::notStarted, key.error());
-    CallReport report = profiler_->exchange(request, seconds(limit), stop);
+    CallReport report = checked(request, profiler_->exchange(request, seconds(limit), stop));
     if (const auto probe = report.reply.body.find("probe_ms"); probe != report.reply.body.end() && probe->is_number())
         probeMs_ = probe->get<double>();
     return report;

@@ -5,10 +5,10 @@
 
 #include "core/executors/device_session.h"
 #include "core/executors/mock_executor.h"
-#include "core/executors/requests.h"
 #include "core/executors/wire.h"
 #include "core/measure/machine.h"
 #include "core/schedule/kernel_messages.h"
+#include "core/schedule/kernel_reply.h"
 #include "tests/fuzz/promise.h"
 #include "tests/fuzz/seeds.h"
 #include "tests/fuzz/targets.h"

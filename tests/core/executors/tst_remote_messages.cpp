@@ -14,6 +14,7 @@
 #include "core/executors/traffic.h"
 #include "core/executors/wire.h"
 #include "core/schedule/kernel_messages.h"
+#include "core/schedule/kernel_reply.h"
 #include "remote_testing.h"
 #include "tests/take.h"
 
@@ -153,6 +154,9 @@ private slots:
         QVERIFY(!checkKernelReply(profileRequest(), {{{"status", "ok"}}, {std::vector<std::byte>(3)}}).ok());
         QVERIFY(!checkKernelReply(profileRequest(), {{{"status", 1}}, {}}).ok());
         QVERIFY(!checkKernelReply(profileRequest(), {Json::object(), {}}).ok());
+        for (const char* status : {"cancelled", "skipped", "", "no_status"}) // nobody else can say that we gave up
+            QVERIFY2(!checkKernelReply(profileRequest(), {{{"status", status}}, {}}).ok(), status);
+        QVERIFY(!checkKernelReply(profileRequest(), {{{"status", "ok"}}, {}}).ok());
         Message comparison = profileRequest();
         comparison.body.update({{"verb", "compare_kernels"}, {"kernels", {Json::object(), Json::object()}}});
         const auto series = [](std::size_t first, std::size_t second) { return Message{{{"status", "ok"}}, {samplesToBlob(std::vector<float>(first, 1)), samplesToBlob(std::vector<float>(second, 1))}}; };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A worker for the tests of tuning. The environment variable TEST_INJECT names faults by the config they befall:
-// {"crash": "0,1", "hang": "0,2", "short": "0,3", "build-hang": ..., "build-crash": ..., "build-error": ...}.
+// {"crash": "0,1", "hang": "0,2", "short": "0,3", "no-status": ..., "no-times": ..., "no-reason": ..., "build-hang": ..., "build-crash": ..., "build-error": ...}.
 // With TEST_FAKE_PROFILE kernels are neither linked nor run: the time is a function of the code. With TEST_NO_TIMES comparisons have none.
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -55,6 +56,12 @@ Result<Message> profile(const Handler& real, const Message& request) {
         std::abort();
     if (injected("hang", config))
         hang();
+    if (injected("no-status", config)) // a wild kernel may write any answer
+        return Message{{{"status", 1}}, {}};
+    if (injected("no-reason", config))
+        return Message{{{"status", "run_error"}, {"message", nlohmann::json::array()}}, {}};
+    if (injected("no-times", config))
+        return Message{{{"status", "ok"}}, {samplesToBlob({1, std::numeric_limits<float>::quiet_NaN()})}};
     return std::getenv("TEST_FAKE_PROFILE") ? fakeProfile(request) : real(request);
 }
 

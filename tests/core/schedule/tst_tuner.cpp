@@ -141,7 +141,8 @@ private slots:
         const Workload workload = convWorkload(bench.target);
         const std::string bad = take(ScheduleSpace::make(workload, bench.target)).defaultConfig().text();
         for (const auto& [fault, status] : {std::pair("crash", "crash"), std::pair("short", "wrong_answer"),
-                                            std::pair("build-error", "build_error"), std::pair("build-crash", "crash")}) {
+                                            std::pair("build-error", "build_error"), std::pair("build-crash", "crash"),
+                                            std::pair("no-status", "run_error"), std::pair("no-reason", "run_error"), std::pair("no-times", "run_error")}) {
             auto tuning = options(5, testWorkers({{"TEST_INJECT", nlohmann::json{{fault, bad}}.dump()}}));
             tuning.transfer = false;
             const TuneResult result = take(Tuner(*bench.store).run({{workload, 1}}, bench.target, tuning));
