@@ -140,6 +140,13 @@ Result<RemoteExecutor::Session> RemoteExecutor::enter(const StopToken& stop, boo
     return session_;
 }
 
+// What a device says of its machine is its own word, so neither its times nor its ceilings come under the name of a machine that measures itself.
+Result<MachineRow> RemoteExecutor::machine() const {
+    MachineRow row = first_.machine;
+    row.key += "@remote";
+    return row;
+}
+
 Status RemoteExecutor::await(const StopToken& stop) {
     TS_ASSIGN(const Session session, enter(stop, false));
     session->leave();

@@ -39,7 +39,7 @@ public:
 
     const DeviceInfo& device() const { return first_; } // the first; others are like it
     const KernelWorkerOptions& options() const override { return options_.limits; }
-    Result<MachineRow> machine() const override { return first_.machine; }
+    Result<MachineRow> machine() const override;
     CallReport build(const Message& request, const StopToken& stop) override;
     CallReport measure(Message request, double seconds, const StopToken& stop) override;
     Status await(const StopToken& stop) override;

@@ -8,6 +8,16 @@
 #include "core/measure/timing.h"
 
 namespace tunesmith {
+namespace {
+
+// A hundred times what the widest core does in a second: 64 operations, or as many bytes, per cycle at 5 GHz. Kernels do less than is counted where Winograd's
+// algorithm takes a quarter of the products, where windows hang over the edge, and where an expression repeats what is computed once.
+constexpr double kMostPerSecond = 3e13;
+
+constexpr const char* kImpossible = "its time is less than any machine can take";
+
+} // namespace
+
 ScheduleProblem::ScheduleProblem(Workload workload, Target target, KernelExecutor& executor)
     : workload_(std::move(workload)), target_(std::move(target)), executor_(&executor),
       serialized_(workload_.serialize()) {}
@@ -41,6 +51,17 @@ TrialStatus ScheduleProblem::classify(const CallReport& report, bool running) {
     if (report.error.message.starts_with("out of memory"))
         return TrialStatus::outOfMemory;
     return statusOf(report.error, running);
+}
+
+// All that is counted is computed, or all outputs are written.
+bool ScheduleProblem::isPossible(std::span<const float> samples) const {
+    double written = 0;
+    for (const ValueId output : workload_.graph.outputs()) {
+        const TensorType& type = workload_.graph.value(output).type;
+        written += static_cast<double>(storedBytes(type.dtype, elementCount(type.shape())));
+    }
+    const double least = std::max(static_cast<double>(workload_.flops), written) / (kMostPerSecond * target_.threads);
+    return lowQuantile(samples) >= 1000 * least;
 }
 
 std::optional<Error> ScheduleProblem::broken() const {
@@ -107,10 +128,10 @@ Trial ScheduleProblem::profile(const Artifact& artifact, const ProfileLimits& li
     if (status == TrialStatus::ok) {
         status = trialStatusFromName(report.reply.body.value("status", "")).value_or(TrialStatus::runError);
         text = report.reply.body.value("message", std::string());
-        if (!report.reply.blobs.empty())
-            trial.samples = samplesFromBlob(report.reply.blobs[0]);
-        if (status == TrialStatus::ok && trial.samples.empty())
-            status = TrialStatus::runError, text = "the worker sent no samples";
+        if (status == TrialStatus::ok)
+            trial.samples = samplesFromBlob(report.reply.blobs.at(0));
+        if (status == TrialStatus::ok && !isPossible(trial.samples))
+            status = TrialStatus::runError, text = kImpossible;
     }
     trial.status = status;
     trial.message = std::move(text);
@@ -144,6 +165,8 @@ Result<std::vector<std::vector<float>>> ScheduleProblem::compare(const std::vect
         samples.push_back(samplesFromBlob(blob));
     if (samples.size() != artifacts.size() || std::ranges::any_of(samples, &std::vector<float>::empty))
         return internalError("the comparison failed: " + report.reply.body.value("message", std::string("no samples")));
+    if (!std::ranges::all_of(samples, [this](const std::vector<float>& series) { return isPossible(series); }))
+        return inputError(std::string("the comparison failed: ") + kImpossible);
     return samples;
 }
 

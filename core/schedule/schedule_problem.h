@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "core/schedule/kernel_executor.h"
 #include "core/schedule/kernel_messages.h"
@@ -11,7 +12,7 @@
 
 namespace tunesmith {
 
-// One workload on one target as something to be tuned: objective "time" in ms (p5 of the samples).
+// One workload on one target as something to be tuned: objective "time" in ms (p5 of the samples). Times that no machine can take are none.
 class ScheduleProblem : public Problem {
 public:
     static Result<std::unique_ptr<ScheduleProblem>> make(const Workload& workload, const Target& target,
@@ -50,6 +51,7 @@ private:
     ScheduleProblem(Workload workload, Target target, KernelExecutor& executor);
     Message request(const std::string& verb) const { return workloadRequest(verb, workload_.key, serialized_, target_); }
     TrialStatus classify(const CallReport& report, bool running);
+    bool isPossible(std::span<const float> samples) const;
 
     Workload workload_;
     Target target_;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QElapsedTimer>
+#include <QTemporaryDir>
 #include <QTest>
 #include <atomic>
 #include <future>
 #include <set>
 #include <thread>
 
+#include "core/measure/machine.h"
+#include "core/schedule/tuner.h"
 #include "remote_cluster.h"
 #include "tests/core/schedule/schedule_testing.h"
 
@@ -235,6 +238,29 @@ private slots:
         cluster.addMock("ccc", 5, "cpu", "one-kind");
         QVERIFY(waiting.wait_for(std::chrono::seconds(5)) == std::future_status::ready);
         QVERIFY(waiting.get().replied());
+    }
+
+    // A device may say that it is this machine, or any other one; nothing that it says is taken for what that one measured.
+    void itsMachineIsItsOwnWord() {
+        Cluster cluster;
+        const MachineRow own = take(thisMachine());
+        DeviceServerOptions options = cluster.serverOptions("a", "cpu", own.key);
+        options.device.machine.ceilings = R"({"cpu":"x","isa":"avx2","threads":[{"threads":1,"fma_gflops":1e9,"memory_gbs":1e9}]})";
+        options.makeExecutor = [row = options.device.machine](const KernelWorkerOptions& limits) -> Result<std::unique_ptr<KernelExecutor>> {
+            return std::unique_ptr<KernelExecutor>(std::make_unique<MockExecutor>(MockOptions{0, 0, 64, row}, limits));
+        };
+        cluster.add(std::move(options));
+        const QTemporaryDir folder;
+        const auto store = take(Store::open(folder.filePath("t.db").toStdString()));
+        TuneOptions tuning;
+        tuning.trialsPerWorkload = 2;
+        tuning.executor = cluster.connect("x");
+        const Target target{Isa::avx2, "znver4", 1};
+        const Workload workload = reluWorkload(target, 14);
+        QVERIFY(take(Tuner(*store).run({{workload, 1}}, target, tuning)).afterMs);
+        QVERIFY(take(store->bestRecord(workload.key, target.key())));
+        QVERIFY(!take(store->bestRecord(workload.key, target.key(), own.key)));
+        QVERIFY(std::ranges::none_of(take(store->machines()), [&](const MachineRow& row) { return row.key == own.key; }));
     }
 
     void aNewTrackerLearnsWhatGoesOn() {
