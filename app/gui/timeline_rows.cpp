@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kCores = "core";
 constexpr const char* kMeasuring = "profile";
 constexpr const char *kMemory = "memory", *kNetwork = "network";
-constexpr int kMostDevices = 4096; // of a key; in a damaged file there may be anything
+constexpr int kMostTracks = 4096; // of devices and all else; in a damaged file there may be anything
 
 QString text(const char* words) {
     return QCoreApplication::translate("tunesmith::TimelineRows", words);
@@ -94,8 +94,8 @@ QVector<TimelineTrack> SessionTracks::addDevices(const std::vector<JobSlice>& sl
     for (const JobSlice& slice : slices)
         for (const auto& [resource, units] : slice.units)
             for (const int unit : units)
-                if (isDeviceResource(resource) && unit < kMostDevices)
-                    for (int next = static_cast<int>(places_[resource].size()); next <= unit; ++next) {
+                if (isDeviceResource(resource) && unit < kMostTracks)
+                    for (int next = static_cast<int>(places_[resource].size()); next <= unit && tracks_.size() < kMostTracks; ++next) {
                         places_[resource].push_back(static_cast<int>(tracks_.size()));
                         const QString name = oneLine(resource);
                         tracks_.push_back({QStringLiteral("%1 %2").arg(name).arg(next), name});

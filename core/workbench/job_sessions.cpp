@@ -13,17 +13,18 @@
 namespace tunesmith {
 namespace {
 
-constexpr int kMostUnits = 4096; // of all resources, for a view has a track for each; more is damage
+constexpr int kMostUnits = 4096; // of all resources, for a view has a track for each, and of a slice; more is damage
 
-// The units of each resource; what is no such list, as in a damaged file, counts as none.
+// The units of each resource; what is no such list, as in a damaged file, counts as none, and so does what comes after kMostUnits.
 std::map<std::string, std::vector<int>> unitsOf(const std::string& uses) {
     std::map<std::string, std::vector<int>> units;
     const auto json = parseJson<nlohmann::json>(uses);
     if (!json.is_object())
         return units;
+    int count = 0;
     for (const auto& [resource, list] : json.items())
         for (const auto& unit : list)
-            if (unit.is_number_integer())
+            if (unit.is_number_unsigned() && unit.get<std::uint64_t>() < kMostUnits && count++ < kMostUnits)
                 units[resource].push_back(unit.get<int>());
     return units;
 }
@@ -123,7 +124,7 @@ Result<SessionPart> SessionReader::next(const StopToken& stop) {
         part.slices.push_back({place, slice.stage, unitsOf(slice.uses), slice.called, slice.begin, slice.end, slice.expected});
         lastEnd_ = std::max(lastEnd_, slice.end);
         for (const auto& [resource, units] : part.slices.back().units) // devices come while it runs
-            if (const auto last = std::ranges::max_element(units); isDeviceResource(resource) && last != units.end() && *last < kMostUnits)
+            if (const auto last = std::ranges::max_element(units); isDeviceResource(resource) && last != units.end())
                 raise(resources_, resource, *last + 1);
         for (const auto& [resource, units] : part.slices.back().units)
             loads_[resource] += (slice.end - slice.begin) * static_cast<double>(units.size());

@@ -301,6 +301,12 @@ private slots:
         QCOMPARE(model.add(rows), 0);
         QVERIFY(tracks.addDevices({{0, "build", {{"device cpu", {1 << 30}}, {"device gpu", {-1}}}, 0, 1, 2, 3}}).isEmpty()); // a damaged file
         QVERIFY(model.size() == 3 && model.tracks().size() == 5 && model.onTrack(4).size() == 1 && model.onTrack(1).size() == 1);
+        JobSlice crowd;
+        for (int key = 0; key < 50; ++key)
+            crowd.units["device d" + std::to_string(key)] = {4095};
+        tracks.addDevices({crowd});
+        QVERIFY2(tracks.tracks().size() <= 4096, qPrintable(QString::number(tracks.tracks().size())));
+        QVERIFY(tracks.addDevices({crowd}).isEmpty());
     }
 };
 

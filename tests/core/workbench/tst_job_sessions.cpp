@@ -87,6 +87,21 @@ private slots:
         QCOMPARE(reader->resources().at("core"), 2);
     }
 
+    // A timeline and its export have a piece for each unit of a slice.
+    void aSliceLoadsNoCrowd() {
+        QByteArray units;
+        for (int i = 0; i < 10'000; ++i)
+            units += ",0";
+        const JobSessionId id = begin(R"([["core", 2]])");
+        add(id, {{made_->job(0), "build", "{\"core\": [1" + units.toStdString() + "], \"device d\": [4294967296, -1, 4096, 0" + units.toStdString() + "]}", 0, 0, 1, 0}});
+        const SessionPart part = take(take(SessionReader::open(made_->path(), id.value()))->next());
+        std::size_t count = 0;
+        for (const auto& [resource, loaded] : part.slices[0].units)
+            count += loaded.size();
+        QCOMPARE(count, std::size_t(4096));
+        QVERIFY(std::ranges::all_of(part.slices[0].units.at("core"), [](int unit) { return unit == 0 || unit == 1; }));
+    }
+
     void damageIsNotShown() {
         const JobSessionId id = begin(R"([["core", 2], ["moon"], ["sun", "a"], ["crowd", 2000000000], ["debt", -4]])");
         add(id, {{made_->job(0), "build", R"({"core": [0, "x", 1.5], "profile": 7, "a": "b"})", 0, 0, 1, 0}, {made_->job(1), "build", "[1]", 0, 0, 1, 0}});
