@@ -13,12 +13,15 @@ constexpr auto kEvery = std::chrono::seconds(1);
 
 } // namespace
 
-DeviceWatch::~DeviceWatch() = default;
+DeviceWatch::~DeviceWatch() { ending_.requestStop(); }
 
 void DeviceWatch::add(const DeviceChoice& choice) {
     {
         const std::lock_guard lock(mutex_);
-        added_.push_back(choice);
+        auto source = std::ranges::find(sources_, choice.tracker, [](const auto& one) { return one->choice.tracker; });
+        if (source == sources_.end())
+            source = sources_.insert(source, std::make_unique<Source>(Source{choice}));
+        (*source)->counts.try_emplace(choice.key, 0);
         apply(choice.key);
     }
     if (begun_)
@@ -28,74 +31,52 @@ void DeviceWatch::add(const DeviceChoice& choice) {
 void DeviceWatch::begin() {
     begun_ = true;
     const std::lock_guard lock(mutex_);
-    if (!added_.empty() && !thread_.joinable())
-        thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    for (const auto& source : sources_)
+        if (!source->thread.joinable())
+            source->thread = std::jthread([this, own = source.get()](const std::stop_token& stop) { run(*own, stop); });
     wake_.notify_all();
 }
 
-void DeviceWatch::run(const std::stop_token& stop) {
+// What is wrong with a tracker is told by the jobs that want its devices.
+void DeviceWatch::run(Source& source, const std::stop_token& stop) {
+    std::unique_ptr<TrackerClient> client;
     while (!stop.stop_requested()) {
-        takeAdded();
-        look();
+        if (!client)
+            if (const auto access = accessOf(source.choice.files); access.ok())
+                if (auto made = TrackerClient::make(source.choice.tracker, *access, ending_.token()); made.ok())
+                    client = std::move(*made);
+        if (client)
+            ask(source, *client);
         std::unique_lock lock(mutex_);
-        wake_.wait_for(lock, stop, kEvery, [this] { return !added_.empty(); });
+        wake_.wait_for(lock, stop, kEvery, [keys = source.counts.size(), &source] { return source.counts.size() != keys; });
     }
 }
 
-void DeviceWatch::takeAdded() {
-    std::vector<DeviceChoice> added;
-    {
-        const std::lock_guard lock(mutex_);
-        added.swap(added_);
-    }
-    for (const DeviceChoice& choice : added) {
-        auto source = std::ranges::find(sources_, choice.tracker, [](const Source& one) { return one.choice.tracker; });
-        if (source == sources_.end())
-            source = sources_.insert(source, {choice});
-        source->keys.insert(choice.key);
-    }
-}
-
-void DeviceWatch::look() {
-    std::map<std::string, int> known;
-    for (Source& source : sources_) {
-        ask(source);
-        for (const auto& [key, count] : source.counts)
-            known[key] += count;
-    }
+void DeviceWatch::ask(Source& source, TrackerClient& client) {
+    const auto list = client.list();
+    if (!list.ok())
+        return logMessage(LogLevel::debug, list.error().message);
+    const auto has = [](const TrackerClient::Device& device, const std::string& key) { return !device.deaf && std::ranges::find(device.info.keys, key) != device.info.keys.end(); };
     const std::lock_guard lock(mutex_);
-    for (const auto& [key, count] : known) {
-        amounts_[key].known = count;
+    for (auto& [key, count] : source.counts) {
+        count = static_cast<int>(std::ranges::count_if(list->devices, [&](const TrackerClient::Device& device) { return has(device, key); }));
         apply(key);
     }
 }
 
-// What is wrong with a tracker is told by the jobs that want its devices.
-void DeviceWatch::ask(Source& source) {
-    if (!source.client) {
-        const auto access = accessOf(source.choice.files);
-        auto client = access.ok() ? TrackerClient::make(source.choice.tracker, *access) : Result<std::unique_ptr<TrackerClient>>(access.error());
-        if (!client.ok())
-            return;
-        source.client = std::move(*client);
-    }
-    const auto list = source.client->list();
-    if (!list.ok())
-        return logMessage(LogLevel::debug, list.error().message);
-    for (const std::string& key : source.keys)
-        source.counts[key] = static_cast<int>(
-            std::ranges::count_if(list->devices, [&](const TrackerClient::Device& device) { return !device.deaf && std::ranges::find(device.info.keys, key) != device.info.keys.end(); }));
-}
-
 void DeviceWatch::countMissing(const std::string& key, bool missing) {
     const std::lock_guard lock(mutex_);
-    amounts_[key].missing += missing ? 1 : -1;
+    missing_[key] += missing ? 1 : -1;
     apply(key);
 }
 
+// With the lock held.
 void DeviceWatch::apply(const std::string& key) {
-    const Amount& amount = amounts_[key];
-    board_.setAmount(resourceOf(key), amount.known + amount.missing);
+    int known = 0;
+    for (const auto& source : sources_)
+        if (const auto count = source->counts.find(key); count != source->counts.end())
+            known += count->second;
+    board_.setAmount(resourceOf(key), known + missing_[key]);
 }
 
 } // namespace tunesmith

@@ -2,8 +2,8 @@
 #pragma once
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,8 +14,8 @@
 
 namespace tunesmith {
 
-// Inside core/workbench only: the resources of a board that are devices of other machines, as many of each key as the trackers of its jobs know; they are asked every second. While a
-// tracker is away, what it said last holds.
+// Inside core/workbench only: the resources of a board that are devices of other machines, as many of each key as the trackers of its jobs know; each is asked every second, by a
+// thread of its own, for a silent one is waited for. While a tracker is away, what it said last holds. The end waits for nobody.
 class DeviceWatch {
 public:
     explicit DeviceWatch(StageBoard& board) : board_(board) {}
@@ -29,28 +29,21 @@ public:
 
 private:
     struct Source {
-        DeviceChoice choice; // tracker and files
-        std::set<std::string> keys = {};
-        std::unique_ptr<TrackerClient> client = {};
-        std::map<std::string, int> counts = {};
+        DeviceChoice choice;                 // tracker and files
+        std::map<std::string, int> counts = {}; // of the keys that are wanted of it; guarded by mutex_
+        std::jthread thread = {};
     };
-    struct Amount {
-        int known = 0, missing = 0;
-    };
-    void run(const std::stop_token& stop);
-    void takeAdded();
-    void look();
-    static void ask(Source& source);
+    void run(Source& source, const std::stop_token& stop);
+    void ask(Source& source, TrackerClient& client);
     void apply(const std::string& key);
 
     StageBoard& board_;
     bool begun_ = false;
-    std::vector<Source> sources_; // of the thread
-    std::mutex mutex_;            // guards what follows
-    std::vector<DeviceChoice> added_; // for the thread
+    StopSource ending_;
+    std::mutex mutex_; // guards what follows
     std::condition_variable_any wake_;
-    std::map<std::string, Amount> amounts_; // by key
-    std::jthread thread_;                   // last: it uses the others
+    std::map<std::string, int> missing_;            // by key
+    std::vector<std::unique_ptr<Source>> sources_; // last: their threads use the others
 };
 
 } // namespace tunesmith

@@ -207,6 +207,7 @@ public:
     grpc::Status Leave(grpc::ServerContext* context, const remote::Leaving*, remote::Nothing*) override { return wait(*context); }
     grpc::Status Ask(grpc::ServerContext* context, const remote::Wish*, remote::WishAnswer*) override { return wait(*context); }
     grpc::Status Withdraw(grpc::ServerContext* context, const remote::Withdrawal*, remote::Nothing*) override { return wait(*context); }
+    grpc::Status List(grpc::ServerContext* context, const remote::ListRequest*, remote::DeviceList*) override { return wait(*context); }
 
 private:
     grpc::Status wait(const grpc::ServerContext& context) {
