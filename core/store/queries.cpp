@@ -21,12 +21,15 @@ const char* const curve =
 
 #define RECORD_COLUMNS "w.key, w.name, w.op, w.shape, w.flops, g.key, m.key, " TRIAL_COLUMNS
 
+// Times that no clock tells, or that no measurement lasts, are those of a damaged file.
+#define IS_TIME "t.p5_ms BETWEEN 1e-7 AND 1e12"
+
 const char* const bestRecord =
     "SELECT " RECORD_COLUMNS
     ", w.graph FROM workload w CROSS JOIN target g ON g.key = ?2 CROSS JOIN machine m ON m.id = g.machine_id "
     "CROSS JOIN record r ON r.workload_id = w.id AND r.target_id = g.id CROSS JOIN trial t ON t.id = "
     "r.trial_id "
-    "WHERE w.key = ?1 AND (?3 = '' OR m.key = ?3) ORDER BY r.p5_ms, r.trial_id LIMIT 1";
+    "WHERE w.key = ?1 AND (?3 = '' OR m.key = ?3) AND " IS_TIME " ORDER BY r.p5_ms, r.trial_id LIMIT 1";
 
 // Several machines may have the target; SQLite takes the bare columns from the row of min().
 const char* const bestRecords =

@@ -26,7 +26,7 @@ KernelTimes::~KernelTimes() {
 
 std::optional<double> KernelTimes::ms(const Workload& workload) {
     const auto known = bestOfSpaces(*store_, workload, setup_.target, machine_);
-    if (known.ok() && *known && (*known)->record.targetKey == setup_.target.key()) {
+    if (known.ok() && *known && (*known)->record.targetKey == setup_.target.key() && (*known)->record.machineKey == machine_) { // times of others say nothing here
         ++fromStore_;
         return (*known)->ms;
     }

@@ -10,7 +10,7 @@
 
 namespace tunesmith {
 
-// Inside core/workbench only: what kernels take. The store's record of a workload where it has one, else the untuned kernel is built and timed, and
+// Inside core/workbench only: what kernels take. The store's record of a workload where it has one of this machine, else the untuned kernel is built and timed, and
 // kept as a trial of a run of kind "optimize". Workers start with the first kernel that has to be timed. For one thread.
 class KernelTimes {
 public:

@@ -141,6 +141,19 @@ private slots:
         REQUIRE_CLEAN(*store_);
     }
 
+    void whatIsNoTimeIsNoRecord_data() {
+        QTest::addColumn<double>("ms");
+        for (const double ms : {0.0, -1.0, 1e-40, 1e300})
+            QTest::newRow(qPrintable(QString::number(ms))) << ms;
+    }
+    void whatIsNoTimeIsNoRecord() {
+        QFETCH(double, ms);
+        auto trial = samples::trial(samples::beginRun(*store_).value(), 0, 0);
+        trial.p5Ms = ms;
+        REQUIRE_OK(store_->addTrial(trial));
+        QVERIFY(!store_->bestRecord(samples::key(0), "cpu-avx512-t1").value());
+    }
+
     void removingARunGivesTheRecordBack() {
         const auto first = samples::beginRun(*store_).value();
         const auto second = samples::beginRun(*store_).value();
