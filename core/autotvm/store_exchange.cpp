@@ -7,9 +7,11 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "core/autotvm/stored_record.h"
 #include "core/autotvm/template_spaces.h"
+#include "core/base/log.h"
 
 namespace tunesmith::autotvm {
 namespace {
@@ -28,17 +30,20 @@ public:
     }
     bool none() const { return runs_.empty(); }
 
-    // Calls take(record) for the trials of a workload, or of all, that were imported; oldest first.
+    // Calls take(record) for the trials of a workload, or of all, that were imported; oldest first. What holds no record any more is left out with a warning.
     Status forEach(const std::string& workload, const std::function<void(Record)>& take) {
         TrialFilter filter;
         filter.workload = workload;
+        bool told = false;
         for (;;) {
             TS_ASSIGN(const std::vector<TrialRow> page, store_.trials(filter));
             for (const TrialRow& trial : page)
                 if (const auto run = runs_.find(trial.run.value()); run != runs_.end()) {
                     TS_ASSIGN(const WorkloadRow* row, workloadOf(trial.workload));
-                    TS_ASSIGN(Record record, storedRecord(run->second, *row, trial));
-                    take(std::move(record));
+                    if (auto record = storedRecord(run->second, *row, trial); record.ok())
+                        take(std::move(*record));
+                    else if (!std::exchange(told, true))
+                        logMessage(LogLevel::warning, record.error().message + "; it is left out, and so is what else is damaged");
                 }
             if (page.size() < static_cast<std::size_t>(filter.limit))
                 return {};

@@ -176,7 +176,7 @@ private slots:
         QVERIFY(store->addTarget({{}, "cpu-avx512-t1", machine.value()}).ok());
         LogRecord record = sample(7);
         record.target = "cpu-avx512-t1";
-        record.costs = {1e-12};
+        record.costs = {1e-9};
         QVERIFY(importRecords(*store, {record}, {"a.log", ""}).ok());
         const std::string key = workloadKey(record.task);
         QVERIFY(!store->bestRecord(key, "cpu-avx512-t1", "m1").value().has_value());
@@ -232,6 +232,24 @@ private slots:
         RunRow noOptions = run;
         noOptions.options = "[]";
         QVERIFY(refuses(noOptions, workload, trial));
+    }
+
+    // The others are exported, and are starting points, all the same.
+    void damagedRowsAreLeftOut() {
+        const auto store = newStore();
+        const LogRecord good = sample(3);
+        QVERIFY(importRecords(*store, {good, sample(4)}, {"a.log", ""}).ok());
+        TrialRow bent = store->trials({}).value()[1];
+        bent.index = 7;
+        bent.config = "x";
+        RunRow run;
+        run.kind = importedRun({}, {}, "a.log").kind;
+        run.target = store->runs().value()[0].target;
+        bent.run = store->beginRun(run, {{bent.workload, 1, "AutoTVM", 1, 1}}).value();
+        QVERIFY(store->addTrial(bent).ok());
+        QCOMPARE(importedRecords(*store).value().size(), std::size_t(2));
+        QVERIFY(fastestImported(*store, good.task).value().has_value());
+        QCOMPARE(importRecords(*store, {good}, {"a.log", ""}).value().skipped, 1);
     }
 
     void realLogs_data() {
