@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kOutput = "output";
 constexpr std::uintmax_t kLargestScore = 1 << 20; // bytes of its file
+constexpr double kLeastMs = 1e-6, kMostMs = 1e9;  // samples are floats, and times are divided by each other
 
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
@@ -182,8 +183,8 @@ ProgramProblem::Shot ProgramProblem::judge(const ProgramOptions& options, const 
     const Result<double> value = spec_.score.valueIn(text);
     if (!value.ok())
         return {TrialStatus::runError, value.error().message};
-    if (spec_.score.isTime() && !(*value > 0))
-        return {TrialStatus::runError, "the time that the program tells is not above 0"};
+    if (spec_.score.isTime() && !(*value >= kLeastMs && *value <= kMostMs))
+        return {TrialStatus::runError, "the time that the program tells is not from a nanosecond to a million seconds"};
     return {TrialStatus::ok, {}, *value};
 }
 

@@ -60,7 +60,7 @@ Result<double> ScoreSpec::valueIn(const std::string& text) const {
     if (!found)
         return inputError("the score's pattern '" + pattern->text() + "' is in no line of what it gave: " + shown(text));
     const std::optional<double> value = numberIn(*found);
-    if (!value || !std::isfinite(*value))
+    if (!value || !std::isfinite(*value * scale))
         return inputError("the score " + shown(*found) + " is no finite number");
     return *value * scale;
 }

@@ -192,6 +192,23 @@ private slots:
         QVERIFY2(QString::fromStdString(trial.message).contains(says), trial.message.c_str());
     }
 
+    void timesThatAreNone_data() {
+        QTest::addColumn<QByteArray>("printed");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("beyond double in ms") << QByteArray("1e306") << "no finite number";
+        for (const char* printed : {"0", "-1", "1e-49", "1e36", "1e7"})
+            QTest::newRow(printed) << QByteArray(printed) << "not from a nanosecond to a million seconds";
+        QTest::newRow("nanoseconds") << QByteArray("2e-9") << "";
+        QTest::newRow("a million seconds") << QByteArray("1e6") << "";
+    }
+    void timesThatAreNone() {
+        QFETCH(QByteArray, printed);
+        QFETCH(QString, says);
+        const Trial trial = triedDefault(kLevel + running("echo " + printed) + "repeat = 1\n" + kScore + "unit = 's'\n");
+        QCOMPARE(trial.status, says.isEmpty() ? TrialStatus::ok : TrialStatus::runError);
+        QVERIFY2(QString::fromStdString(trial.message).contains(says), trial.message.c_str());
+    }
+
     // A pattern with which other engines take time that grows exponentially, or overflow their stack.
     void patternsTakeLittleTime() {
         const Trial trial = triedDefault(kLevel + running("head -c 500000 /dev/zero | tr \"\\\\000\" a") + "[score]\nfrom = 'stdout'\npattern = '(a+)+b'\n");
