@@ -18,7 +18,7 @@ public:
     void setTuning(bool tuning);
     void setSeen(bool seen); // docks behind another tab count as visible, so their dock has to say it
     void refresh();          // records may have changed
-    const Job& job() const { return job_; }
+    Job& job() { return job_; }
 
 private:
     void buildIfSeen();

@@ -64,8 +64,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         return askBeforeClosing();
     }
     rememberState();
-    const QList<Job*> jobs = QList<Job*>{&opening_,           &saving_, &checking_, &export_->job(), &tune_->runner().job(),
-                                         &tune_->historyJob()} +
+    const QList<Job*> jobs = QList<Job*>{&opening_, &saving_, &checking_, &export_->job(), &models_->job(), &tune_->runner().job()} + tune_->quietJobs() +
                              optimize_->jobs() + timeline_->jobs() + timeline_->quietJobs();
     if (std::none_of(jobs.begin(), jobs.end(), [](const Job* job) { return job->running(); }))
         return event->accept();

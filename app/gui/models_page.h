@@ -18,6 +18,7 @@ public:
 
     void showRecent(const QStringList& files); // looks elsewhere which of them still exist
     void setDropHighlighted(bool highlighted);
+    Job& job() { return looking_; }
 
 signals:
     void sampleRequested(const QString& name);

@@ -17,6 +17,7 @@
 #include <QLabel>
 #include <QLocale>
 #include <QStackedWidget>
+#include <algorithm>
 
 namespace tunesmith {
 
@@ -227,9 +228,13 @@ void TunePage::showHistory(const History& history) {
     emit historyShown();
 }
 
-bool TunePage::reading() const {
-    return history_.running() || roof_.running() || kernel_->job().running() || strategies_->reader().job().running() ||
-           space_->reader().job().running();
+QList<Job*> TunePage::quietJobs() {
+    return {&history_, &roof_, &kernel_->job(), &strategies_->reader().job(), &space_->reader().job()};
+}
+
+bool TunePage::reading() {
+    const QList<Job*> jobs = quietJobs();
+    return std::any_of(jobs.begin(), jobs.end(), [](const Job* job) { return job->running(); });
 }
 
 void TunePage::selectFirst() {

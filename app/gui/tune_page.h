@@ -39,7 +39,8 @@ public:
     QList<QAction*> commands() const { return {start_, pause_, resume_, stop_}; }
     TuneRunner& runner() { return runner_; }
     Job& historyJob() { return history_; }
-    bool reading() const; // of the store, of the machine's ceilings or of a kernel
+    QList<Job*> quietJobs(); // of which nobody needs to see the progress
+    bool reading(); // of the store, of the machine's ceilings or of a kernel
     void selectFirst();   // workload, unless one is selected
 
 public slots:

@@ -15,6 +15,7 @@
 #include <QComboBox>
 #include <QDockWidget>
 #include <QDropEvent>
+#include <QElapsedTimer>
 #include <QFile>
 #include <QLabel>
 #include <QMenuBar>
@@ -25,9 +26,12 @@
 #include <QSpinBox>
 #include <QStandardPaths>
 #include <QTest>
+#include <QThread>
+#include <QTimer>
 #include <QToolBar>
 #include <QToolButton>
 #include <algorithm>
+#include <atomic>
 
 using namespace tunesmith;
 
@@ -226,6 +230,29 @@ private slots:
         window->close();
         QVERIFY(!window->isVisible());
         QTRY_VERIFY_WITH_TIMEOUT(!window, 60000);
+    }
+
+    // Other windows go on meanwhile, and so does this one's loop.
+    void closingWaitsForNobodyInTheLoop() {
+        WindowFixture fixture;
+        QPointer<MainWindow> window = &fixture.window();
+        std::atomic<bool> goesOn = true;
+        for (Job* job : window->tunePage()->quietJobs())
+            job->start(
+                QStringLiteral("what cannot be stopped"),
+                [&goesOn](const Work&) {
+                    for (int i = 0; i < 5000 && goesOn; ++i)
+                        QThread::msleep(1);
+                    return 0;
+                },
+                [](int) {});
+        QTimer::singleShot(100, this, [&goesOn] { goesOn = false; });
+        QElapsedTimer timer;
+        timer.start();
+        window->close();
+        QVERIFY(!window->isVisible());
+        QTRY_VERIFY_WITH_TIMEOUT(!window, 10000);
+        QVERIFY2(timer.elapsed() < 3000, qPrintable(QString::number(timer.elapsed())));
     }
 
     void newestOpenWins() {
