@@ -164,7 +164,7 @@ std::string sweepAsCsv(const SweepTable& table) {
     for (const SweepRow& row : table.rows) {
         for (const std::string& value : row.values)
             text += csvCell(value) + ",";
-        text += std::to_string(row.threads) + "," + row.state + "," + row.stopReason + "," + std::to_string(row.trials) + "," + std::to_string(row.failed) + "," + std::to_string(row.seconds) + "," +
+        text += std::to_string(row.threads) + "," + row.state + "," + csvCell(row.stopReason) + "," + std::to_string(row.trials) + "," + std::to_string(row.failed) + "," + std::to_string(row.seconds) + "," +
                 numberOf(row.beforeMs) + "," + numberOf(row.afterMs) + "," + csvCell(row.error) + "," + outcomeCells(row) + "\n";
     }
     return text;

@@ -100,6 +100,17 @@ private slots:
         QVERIFY(sweepAsCsv(second).starts_with("strategy,threads,state,"));
     }
 
+    // A store may come from anybody.
+    void aReasonIsOneCell() {
+        SweepTable table;
+        table.keys = {"strategy"};
+        SweepRow row;
+        row.values = {"random"};
+        row.stopReason = "done\ngrid,1,done";
+        table.rows = {row};
+        QVERIFY(sweepAsCsv(table).find("\"done\ngrid,1,done\"") != std::string::npos);
+    }
+
     // What was found for a file as it was says nothing of the file as it is.
     void changedModels() {
         const std::string model = folder_.filePath("model.onnx").toStdString();
