@@ -53,7 +53,7 @@ Status DeviceSession::exchange(const remote::Request& wire, remote::Reply& reply
             report = executor_->build(request, stop);
     } else {
         const double asked = std::isfinite(wire.seconds()) ? wire.seconds() : 0;
-        const double seconds = std::clamp(asked, 0.1, 2 * executor_->options().profileSeconds);
+        const double seconds = std::min(std::max(asked, 0.1), 2 * executor_->options().profileSeconds);
         if (const auto lock = awaitMeasuring(stop, over))
             report = executor_->measure(std::move(request), seconds, stop);
     }
