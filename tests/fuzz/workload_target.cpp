@@ -49,6 +49,8 @@ const std::vector<std::pair<const char*, testing::Recipe>>& kernels() {
     return all;
 }
 
+std::string altered(std::string text, const std::string& from, const std::string& to) { return text.replace(text.find(from), from.size(), to); }
+
 } // namespace
 
 bool workload(std::span<const std::byte> bytes) {
@@ -73,9 +75,11 @@ std::vector<std::pair<std::string, std::string>> workloadSeeds() {
     std::vector<std::pair<std::string, std::string>> seeds;
     for (const auto& [name, recipe] : kernels())
         seeds.emplace_back(name, testing::workloadOf(recipe, kTargets[1]).serialize());
-    const auto rows = loops::Layout::rowMajor(4), blocks = loops::Layout::blocked(4, 1, 8);
-    if (const auto conversion = conversionWorkload(TensorType(DType::f32, Shape{2, 21, 6, 16}), rows, blocks); conversion.ok())
-        seeds.emplace_back("conversion", conversion->serialize());
+    const auto conversion = conversionWorkload(TensorType(DType::f32, Shape{2, 21, 6, 16}), loops::Layout::rowMajor(4), loops::Layout::blocked(4, 1, 8));
+    require(conversion.ok(), "values are converted");
+    seeds.emplace_back("conversion", conversion->serialize());
+    seeds.emplace_back("damaged_divisor", altered(conversion->serialize(), "[0,1,0]", "[0,0,0]"));
+    seeds.emplace_back("damaged_dimension", altered(conversion->serialize(), "[0,1,0]", "[7,1,0]"));
     if (const auto theirs = inSpace(testing::workloadOf(kernels()[4].second, kTargets[1]), SpaceKind::autotvm); theirs.space == SpaceKind::autotvm)
         seeds.emplace_back("autotvm", theirs.serialize());
     return seeds;
