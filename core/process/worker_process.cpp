@@ -21,6 +21,7 @@ namespace tunesmith {
 namespace {
 
 constexpr std::size_t kErrorTail = 8192;
+constexpr std::size_t kPipeSize = 65536; // of a pipe that nobody has enlarged
 constexpr int kReapMilliseconds =
     5000; // a process in an uninterruptible system call outlives SIGKILL for a while
 
@@ -189,20 +190,14 @@ bool WorkerProcess::waitDead(int milliseconds) const {
 }
 
 void WorkerProcess::drainErrors() {
-    char buffer[16384];
-    while (errorPipe_.isOpen()) {
-        const ssize_t count = ::read(errorPipe_.get(), buffer, sizeof buffer);
-        if (count > 0) {
-            errorTail_.append(buffer, static_cast<std::size_t>(count));
-            if (errorTail_.size() > kErrorTail)
-                errorTail_.erase(0, errorTail_.size() - kErrorTail);
-            if (static_cast<std::size_t>(count) < sizeof buffer)
-                return;
-        } else if (count == 0) {
-            errorPipe_.close();
-        } else if (errno != EINTR) {
-            return;
-        }
+    char buffer[kPipeSize];
+    const ssize_t count = errorPipe_.isOpen() ? ::read(errorPipe_.get(), buffer, sizeof buffer) : -1;
+    if (count > 0) {
+        errorTail_.append(buffer, static_cast<std::size_t>(count));
+        if (errorTail_.size() > kErrorTail)
+            errorTail_.erase(0, errorTail_.size() - kErrorTail);
+    } else if (count == 0) {
+        errorPipe_.close();
     }
 }
 

@@ -43,7 +43,7 @@ public:
     int socket() const { return socket_.get(); }
     int errorPipe() const { return errorPipe_.get(); } // -1 once the worker has closed it
     bool running() const;                        // false: dead, though perhaps not yet reaped
-    void drainErrors();                          // takes what the worker has printed; never blocks
+    void drainErrors();                          // takes what the worker has printed, as much as a pipe holds, for it may print without end; never blocks
     const std::string& errorTail() const { return errorTail_; }
 
     // Its threads, from outside: a confined one cannot do that. Numbers of processors, of which those count that this process has.

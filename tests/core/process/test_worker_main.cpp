@@ -87,6 +87,21 @@ Result<Message> printLines(const Message& request) {
     return Message{{{"printed", true}}, {}};
 }
 
+// More than one look takes, or without end, and sooner than anybody takes it.
+Result<Message> fillPipe(const Message& request) {
+    ::fcntl(STDERR_FILENO, F_SETPIPE_SZ, 1 << 20);
+    const std::string text(std::size_t(1) << 19, 'x');
+    const bool all = ::write(STDERR_FILENO, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (!request.body.value("without end", false))
+        return Message{{{"all", all}}, {}};
+    for (int i = 0; i < 3; ++i)
+        std::thread([&text] {
+            while (::write(STDERR_FILENO, text.data(), text.size()) > 0)
+                ;
+        }).detach();
+    spin();
+}
+
 Result<Message> closeSocket(const Message&) {
     ::close(3);
     spin();
@@ -250,6 +265,7 @@ std::map<std::string, Handler> handlers() {
          }},
         {"allocate", allocate},
         {"print", printLines},
+        {"fill-pipe", fillPipe},
         {"huge",
          [](const Message& request) -> Result<Message> {
              return Message{

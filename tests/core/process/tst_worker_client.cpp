@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <thread>
 #include <unistd.h>
 
@@ -250,6 +251,28 @@ private slots:
         const CallReport report = client_->exchange(request("crash"), 20s);
         QVERIFY(report.errorTail.find("line 39999") != std::string::npos);
         QVERIFY(report.errorTail.size() <= 8192);
+    }
+
+    // Else one that prints faster than it is read keeps its reader from looking at time and stop.
+    void oneLookTakesNoMoreThanAPipeHolds() {
+        const auto worker = WorkerProcess::spawn(testWorker());
+        QVERIFY(worker.ok());
+        WorkerProcess& process = **worker;
+        Wait wait{std::chrono::steady_clock::now() + 20s};
+        QVERIFY(writeMessage(process.socket(), request("fill-pipe"), wait).ok());
+        const auto reply = readMessage(process.socket(), wait);
+        QVERIFY(reply.ok() && reply->has_value() && (*reply)->body["body"]["all"] == true);
+        const auto printed = [&process] {
+            int bytes = 0;
+            return ::ioctl(process.errorPipe(), FIONREAD, &bytes) == 0 ? bytes : -1;
+        };
+        QCOMPARE(printed(), 1 << 19);
+        process.drainErrors();
+        QCOMPARE(printed(), (1 << 19) - (1 << 16));
+        QCOMPARE(process.errorTail().size(), std::size_t(8192));
+        const CallReport report = client_->exchange(request("fill-pipe", {{"without end", true}}), 300ms);
+        QCOMPARE(int(report.outcome), int(CallOutcome::timedOut));
+        verifyUsable();
     }
 
     void hugeReplies() {
