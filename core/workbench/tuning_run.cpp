@@ -135,7 +135,8 @@ private:
     Status planLayouts(RunId id, TunedRun& run) {
         if (!model_.info().notCompiled.empty())
             return {};
-        TS_ASSIGN(const TuneOptions chosen, options());
+        TS_ASSIGN(TuneOptions chosen, options());
+        chosen.gate.reset(); // the turn below is for all of it: who asks for another one within it waits for himself
         const auto plan = [&]() -> Result<TunedLayouts> {
             TS_ASSIGN(const auto profiling, turn("profile", buildNeed(coreCount()))); // it builds and measures by turns
             return planByMeasuring({model_, request_, store_, target_, chosen, id, listener_});

@@ -9,13 +9,15 @@
 
 namespace tunesmith::testing {
 
-// Turns come at once; what was told is remembered, to be read when the run has ended.
+// Turns come at once, but for a thread that has one, which a board would let wait for itself; what was told is remembered, to be read when the run has ended.
 class ToldGate : public StageGate {
 public:
     Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed&, const StopToken&) override {
+        if (ToldTurn::held > 0)
+            return internalError("asks for a turn to " + kind + " within another turn");
         const std::lock_guard lock(mutex_);
         entered.push_back(kind);
-        return std::make_unique<Turn>();
+        return std::unique_ptr<Turn>(std::make_unique<ToldTurn>());
     }
     std::unique_ptr<Chain> chain(std::vector<Link> links, const Chain*) override {
         std::string all;
@@ -35,6 +37,11 @@ public:
     std::map<std::string, std::vector<std::int64_t>> expected;
 
 private:
+    struct ToldTurn : Turn {
+        ToldTurn() { ++held; }
+        ~ToldTurn() override { --held; }
+        static inline thread_local int held = 0;
+    };
     struct ToldChain : Chain {
         explicit ToldChain(ToldGate& of) : gate(of) {}
         Result<std::unique_ptr<Turn>> enter(const std::string& kind, const StageNeed& need, const StopToken& stop) override { return gate.enter(kind, need, stop); }

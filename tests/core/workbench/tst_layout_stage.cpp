@@ -13,10 +13,12 @@
 #include "core/workbench/layout_records.h"
 #include "core/workbench/optimize.h"
 #include "core/workbench/tune.h"
+#include "tests/core/workbench/told_gate.h"
 #include "tests/take.h"
 
 using namespace tunesmith;
 using loops::Layout;
+using testing::ToldGate;
 
 namespace {
 
@@ -236,6 +238,21 @@ private slots:
         QVERIFY(!layouts.kept);
         if (layouts.run == 0)
             QVERIFY(layouts.text.find("not planned") != std::string::npos);
+    }
+
+    // As a job that shares the machine.
+    void itHasOneTurn() {
+        const Place place;
+        const auto gate = std::make_shared<ToldGate>();
+        TuneRequest request;
+        request.store = place.store;
+        request.budget.trialsPerWorkload = 2;
+        request.threads = 1;
+        request.layouts = true;
+        request.measureModel = false;
+        request.gate = gate;
+        QVERIFY(take(tuneModel(place.model(), request)).last().layouts.has_value());
+        QCOMPARE(gate->entered.back(), std::string("profile"));
     }
 
     // Stopped while it measures: what was tuned is reported, and no verdict is stored.
