@@ -195,6 +195,8 @@ Status AtomicFile::commit() {
 Result<InputFile> InputFile::open(const std::filesystem::path& path) {
     InputFile file;
     file.path_ = path;
+    if (isOpenDatabase(path))
+        return inputError("cannot read '" + path.string() + "': it belongs to a database that is open here; name another file");
     file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file.descriptor_ < 0)
         return readFailure(path, errno);
@@ -229,6 +231,10 @@ Status InputFile::read(std::span<std::byte> bytes) {
         bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
     return {};
+}
+
+Status InputFile::seek(std::size_t offset) {
+    return ::lseek(descriptor_, static_cast<off_t>(offset), SEEK_SET) < 0 ? readFailure(path_, errno) : Status();
 }
 
 } // namespace tunesmith

@@ -45,7 +45,7 @@ Error readFailure(const std::filesystem::path& path, int errorNumber);
 Error writeFailure(const std::filesystem::path& path, int errorNumber);
 
 // A regular file opened for reading; folders, pipes and devices are refused so that nobody waits for them
-// forever.
+// forever, and a database that is open here, so that it keeps its locks (`database_file.h`).
 class InputFile {
 public:
     static Result<InputFile> open(const std::filesystem::path& path);
@@ -56,6 +56,7 @@ public:
     std::size_t size() const { return size_; }
     int descriptor() const { return descriptor_; }
     Status read(std::span<std::byte> bytes); // exactly so many, from where the last read ended
+    Status seek(std::size_t offset);         // where the next read begins
 
 private:
     InputFile() = default;

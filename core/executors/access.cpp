@@ -5,15 +5,14 @@
 #include <arpa/inet.h>
 #include <array>
 #include <charconv>
-#include <cstring>
-#include <fcntl.h>
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <span>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "core/base/atomic_file.h"
 #include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/executors/certificate.h"
@@ -26,21 +25,16 @@ constexpr std::size_t kShortestToken = 16, kLongestToken = 4096;
 
 // `ownOnly`: nobody else may read it.
 Result<std::string> readFile(const std::string& path, const std::string& option, bool ownOnly) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return ioError(option + " " + path + ": " + std::strerror(errno));
-    struct stat info {};
-    std::string text(kLargestFile + 1, '\0');
-    const bool regular = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
-    const ssize_t size = regular ? ::read(fd, text.data(), text.size()) : -1;
-    ::close(fd);
-    if (size < 0)
-        return inputError(option + " " + path + " is no file that can be read");
-    if (static_cast<std::size_t>(size) > kLargestFile)
+    auto opened = InputFile::open(path);
+    if (!opened.ok())
+        return opened.error().within(option);
+    if (opened->size() > kLargestFile)
         return inputError(option + " " + path + " is larger than 1 MiB, which such a file never is");
-    if (ownOnly && (info.st_mode & 077) != 0)
+    struct stat info {};
+    if (ownOnly && (::fstat(opened->descriptor(), &info) != 0 || (info.st_mode & 077) != 0))
         return inputError(option + " " + path + " can be read by others; chmod 600 it, and choose another secret if they may have");
-    text.resize(static_cast<std::size_t>(size));
+    std::string text(opened->size(), '\0');
+    TS_TRY(opened->read(std::as_writable_bytes(std::span(text))));
     return text;
 }
 

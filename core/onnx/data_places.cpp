@@ -2,10 +2,11 @@
 #include "core/onnx/data_places.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <limits>
+#include <span>
 
+#include "core/base/atomic_file.h"
 #include "core/base/log.h"
 #include "core/base/mapped_ranges.h"
 
@@ -28,18 +29,20 @@ std::string asWritten(const std::string& text) {
 
 // Also where it cannot be read.
 bool mayHold(const fs::path& path, const std::string& wanted) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file)
+    auto file = InputFile::open(path);
+    if (!file.ok())
         return true;
     const std::boyer_moore_searcher searcher(wanted.begin(), wanted.end());
-    std::string block(std::size_t{1} << 20, '\0'), text;
-    while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0) {
-        text.append(block, 0, static_cast<std::size_t>(file.gcount()));
-        if (std::search(text.begin(), text.end(), searcher) != text.end())
+    std::string text;
+    for (std::size_t left = file->size(); left > 0;) {
+        const std::size_t before = text.size(), count = std::min(left, std::size_t{1} << 20);
+        text.resize(before + count);
+        if (!file->read(std::as_writable_bytes(std::span(text).subspan(before))).ok() || std::search(text.begin(), text.end(), searcher) != text.end())
             return true;
         text.erase(0, text.size() - std::min(text.size(), wanted.size())); // it may begin in this block and end in the next
+        left -= count;
     }
-    return file.bad();
+    return false;
 }
 
 // The exporter writes the version first and then its name.
@@ -47,8 +50,8 @@ bool isOurs(const fs::path& model) {
     constexpr std::size_t kProducer = 2; // where the field begins
     const std::string wanted = "\x12" + asWritten("tunesmith");
     std::string start(kProducer + wanted.size(), '\0');
-    std::ifstream(model, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
-    return start.ends_with(wanted);
+    auto file = InputFile::open(model);
+    return file.ok() && file->read(std::as_writable_bytes(std::span(start))).ok() && start.ends_with(wanted);
 }
 
 // Backups ("net.onnx.bak") count as well.

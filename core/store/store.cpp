@@ -124,7 +124,7 @@ Result<OpenFlags> readableWith(const std::string& path, const StoreOptions& opti
 } // namespace
 
 Store::Impl::Impl(std::string storePath, StoreMode storeMode, const OpenFlags& readFlags)
-    : path(std::move(storePath)), mode(storeMode), owner(currentOwner()), readers(path, readFlags) {}
+    : path(std::move(storePath)), open(path), mode(storeMode), owner(currentOwner()), readers(path, readFlags) {}
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::~Store() = default;
@@ -145,6 +145,7 @@ Result<std::shared_ptr<Store>> Store::open(const std::string& path, StoreMode mo
         TS_ASSIGN(const auto flags, readableWith(path, options));
         return std::shared_ptr<Store>(new Store(std::make_unique<Impl>(path, mode, flags)));
     }
+    auto impl = std::make_unique<Impl>(path, mode, OpenFlags{false, false, false, options.busyTimeoutMs});
     auto connection = openForWriting(path, options);
     if (!connection.ok()) {
         std::error_code code;
@@ -152,7 +153,6 @@ Result<std::shared_ptr<Store>> Store::open(const std::string& path, StoreMode mo
             fs::remove(path, code); // nothing half-written remains
         return connection.error();
     }
-    auto impl = std::make_unique<Impl>(path, mode, OpenFlags{false, false, false, options.busyTimeoutMs});
     impl->writer = std::make_unique<StoreWriter>(std::move(connection).value());
     return std::shared_ptr<Store>(new Store(std::move(impl)));
 }

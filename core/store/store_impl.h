@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 
+#include "core/base/database_file.h"
 #include "core/store/reader_pool.h"
 #include "core/store/store.h"
 #include "core/store/writer.h"
@@ -13,6 +14,7 @@ struct Store::Impl {
     Impl(std::string storePath, StoreMode storeMode, const sqlite::OpenFlags& readFlags);
 
     std::string path;
+    OpenDatabase open; // longer than its connections
     StoreMode mode;
     std::string owner;
     std::unique_ptr<StoreWriter> writer; // none in a store that is open for reading only

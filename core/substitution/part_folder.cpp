@@ -31,8 +31,7 @@ Footer footerOf(std::span<const std::byte> content) { return {content.size(), Ha
 
 Result<Bytes> readRange(const fs::path& file, std::size_t offset, std::size_t count) {
     TS_ASSIGN(InputFile input, InputFile::open(file));
-    if (::lseek(input.descriptor(), static_cast<off_t>(offset), SEEK_SET) < 0)
-        return readFailure(file, errno);
+    TS_TRY(input.seek(offset));
     Bytes bytes(count);
     TS_TRY(input.read(bytes));
     return bytes;

@@ -2,8 +2,8 @@
 #include "core/workbench/read_inputs.h"
 
 #include <algorithm>
-#include <fstream>
 
+#include "core/base/atomic_file.h"
 #include "core/check/random_inputs.h"
 #include "core/graph/npy.h"
 #include "core/ops/infer_shapes.h"
@@ -60,10 +60,8 @@ Tensor defaultOf(const ModuleInfo& module, const ModuleTensor& input) {
     if (!input.fallback)
         return {};
     Tensor tensor = Tensor::zeros(input.type, input.shape);
-    std::ifstream file(module.weights(), std::ios::binary);
-    file.seekg(*input.fallback);
-    file.read(reinterpret_cast<char*>(tensor.mutableBytes().data()), static_cast<std::streamsize>(tensor.byteCount()));
-    return file ? tensor : Tensor();
+    auto file = InputFile::open(module.weights());
+    return file.ok() && file->seek(static_cast<std::size_t>(*input.fallback)).ok() && file->read(tensor.mutableBytes()).ok() ? tensor : Tensor();
 }
 
 } // namespace

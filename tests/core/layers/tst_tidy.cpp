@@ -11,9 +11,18 @@ namespace {
 const QString licenceLine = QStringLiteral("// SPDX-License-Identifier: GPL-3.0-or-later");
 constexpr int kMaxLines = 500;
 
-// What is untidy about a file: its licence line, its length, its guard, work left for later.
+// Who opens files by himself: names that nobody else chooses, as in /proc, locks, what was just made. All else goes through InputFile and AtomicFile, which leave the
+// databases alone that are open here.
+bool mayOpenFiles(const QString& path) {
+    static const QStringList own{"core/base/", "core/measure/", "core/process/", "core/module/staging_folder.cpp", "core/plugin/plugin_loader.cpp", "core/store/foreign_store.cpp",
+                                 "core/store/known_stores.cpp", "core/store/owner.cpp", "core/substitution/part_folder.cpp", "plugins/hello/program_problem.cpp", "tests/"};
+    return std::ranges::any_of(own, [&path](const QString& start) { return path.startsWith(start); });
+}
+
+// What is untidy about a file: its licence line, its length, its guard, work left for later, files that it opens by itself.
 QStringList untidy(const QString& path, const QString& text) {
     static const QRegularExpression later("\\b(TO" "DO|FIX" "ME|X" "XX)\\b");
+    static const QRegularExpression opens(R"(std::i?fstream|\bfopen\(|(?<![\w>])::open(at)?\()");
     QStringList problems;
     if (text.section('\n', 0, 0) != licenceLine)
         problems << "the first line is not " + licenceLine;
@@ -23,6 +32,8 @@ QStringList untidy(const QString& path, const QString& text) {
         problems << "the header has no #pragma once";
     if (const auto match = later.match(text); match.hasMatch())
         problems << match.captured() + " leaves work for later";
+    if (!mayOpenFiles(path) && text.contains(opens))
+        problems << "it opens a file by itself; use InputFile or AtomicFile (core/base/atomic_file.h)";
     if (!text.isEmpty() && !text.endsWith('\n'))
         problems << "the last line does not end";
     return problems;
@@ -49,6 +60,10 @@ private slots:
         QTest::newRow("too long") << "a.cpp" << start + QString("\n").repeated(kMaxLines) << "501 lines";
         QTest::newRow("left for later") << "a.cpp" << start + "// TO" "DO: more\n" << "later";
         QTest::newRow("a word that only resembles it") << "a.cpp" << start + "int TO" "DOs;\n" << "";
+        QTest::newRow("a stream") << "core/te/a.cpp" << start + "std::ifstream in(path);\n" << "InputFile";
+        QTest::newRow("a descriptor") << "app/cli/a.cpp" << start + "int a = ::open(path, 0);\n" << "InputFile";
+        QTest::newRow("a file of its own") << "core/store/owner.cpp" << start + "std::ifstream in(\"/proc/self/stat\");\n" << "";
+        QTest::newRow("by way of the base") << "core/te/a.cpp" << start + "auto file = InputFile::open(path);\n" << "";
         QTest::newRow("open end") << "a.cpp" << start + "int a;" << "does not end";
     }
     void examples() {

@@ -12,7 +12,8 @@
 //   store_child trials FILE   adds trials for ever, prints "run workload index id" of each one when it is
 //   reported store_child hold FILE     takes the write lock, prints "held", keeps it until killed store_child
 //   sleep FILE    begins a run, prints its number, does nothing more until killed
-//   index FILE    prints whether somebody has the lock on the log's index, without which another process may cut it
+//   locks FILE    prints whether somebody has the lock on the store, without which another process may throw its log away, and that on the log's index, without which
+//   it may cut it
 //   job FILE      takes the first job, prints "taken", does nothing more until killed
 using namespace tunesmith;
 
@@ -77,15 +78,19 @@ int hold(const std::string& path) {
     return 0;
 }
 
-int tellIndexLock(const std::string& path) {
+// Who asks for such a lock is told whose it is.
+bool isFree(const std::string& path, off_t byte) {
     struct flock lock {};
     lock.l_type = F_WRLCK;
-    lock.l_start = 128; // SQLite's "dead man switch"
+    lock.l_start = byte;
     lock.l_len = 1;
-    const int file = ::open((path + "-shm").c_str(), O_RDWR | O_CLOEXEC);
-    if (file < 0 || ::fcntl(file, F_GETLK, &lock) != 0)
-        return 1;
-    say(lock.l_type == F_UNLCK ? "free" : "held");
+    const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    return file < 0 || ::fcntl(file, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK;
+}
+
+int tellLocks(const std::string& path) {
+    constexpr off_t kFirstShared = 0x40000002, kDeadManSwitch = 128; // as SQLite has them
+    say(std::string(isFree(path, kFirstShared) ? "free" : "held") + (isFree(path + "-shm", kDeadManSwitch) ? " free" : " held"));
     return 0;
 }
 
@@ -97,8 +102,8 @@ int main(int argc, char** argv) {
     const std::string verb = argv[1];
     if (verb == "hold")
         return hold(argv[2]);
-    if (verb == "index")
-        return tellIndexLock(argv[2]);
+    if (verb == "locks")
+        return tellLocks(argv[2]);
     auto store = Store::open(argv[2]);
     if (!store.ok())
         return fail(store.error());

@@ -9,6 +9,7 @@
 #include <limits>
 #include <sys/stat.h>
 
+#include "core/base/atomic_file.h"
 #include "core/store/owner.h"
 #include "core/store/schema.h"
 #include "tests/child_process.h"
@@ -343,16 +344,41 @@ private slots:
         QVERIFY2(found != possible, check.problems.empty() ? "no problem" : check.problems.front().c_str());
     }
 
-    // Closing a file takes away this process's locks on it, and another one would cut the index that is mapped here.
-    void guardsLeaveTheLocks() {
-        const std::string path = file("locks.db");
-        const auto store = Store::open(path);
+    // Closing a file takes away this process's locks on it: others would throw away its log, and cut the index that is mapped here.
+    void nothingTakesTheLocks_data() {
+        QTest::addColumn<QString>("name");
+        QTest::newRow("the store") << "store.db";
+        QTest::newRow("its log") << "store.db-wal";
+        QTest::newRow("the log's index") << "store.db-shm";
+        QTest::newRow("a link") << "link";
+        QTest::newRow("a link to the index") << "link-to-index";
+        QTest::newRow("another name") << "name";
+    }
+    void nothingTakesTheLocks() {
+        QFETCH(const QString, name);
+        const QTemporaryDir folder;
+        const std::string path = folder.filePath("store.db").toStdString(), other = folder.filePath(name).toStdString();
+        auto store = Store::open(path);
         REQUIRE_OK(store);
         for (const StoreMode mode : {StoreMode::readOnly, StoreMode::readWrite})
             QVERIFY(Store::open(path, mode).ok());
-        testing::ChildProcess child(QCoreApplication::applicationDirPath() + "/store_child", {"index", QString::fromStdString(path)});
+        fs::create_symlink("store.db", folder.filePath("link").toStdString());
+        fs::create_symlink("store.db-shm", folder.filePath("link-to-index").toStdString());
+        fs::create_hard_link(path, folder.filePath("name").toStdString());
+        const auto refusal = [&other] {
+            const auto opened = InputFile::open(other);
+            return opened.ok() ? std::string() : opened.error().message;
+        };
+        const std::string said = refusal();
+        const bool written = AtomicFile::create(other).ok();
+        testing::ChildProcess child(QCoreApplication::applicationDirPath() + "/store_child", {"locks", QString::fromStdString(path)});
         QCOMPARE(child.wait(), 0);
-        QCOMPARE(child.takeOutput(), QByteArray("held\n"));
+        QCOMPARE(child.takeOutput(), QByteArray("held held\n"));
+        QVERIFY2(said.find("database that is open here") != std::string::npos, said.c_str());
+        QVERIFY(!written);
+        const bool fleeting = name.contains('-'); // SQLite removes it with the store
+        store = inputError("closed");
+        QCOMPARE(refusal().empty(), !fleeting);
     }
 
     // The ends of what columns may hold by the rules.
