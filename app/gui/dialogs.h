@@ -9,7 +9,7 @@ class QSpinBox;
 
 namespace tunesmith {
 
-// Values for the dimensions that a model leaves open, one row each.
+// Values for the dimensions that a model leaves open, one row each, as far as a dialog has room.
 class DimensionsDialog : public QDialog {
     Q_OBJECT
 public:
@@ -17,6 +17,7 @@ public:
     Dimensions dimensions() const; // those that have a value
 
 private:
+    const Dimensions bound_; // before
     std::vector<std::pair<std::string, QSpinBox*>> rows_;
 };
 

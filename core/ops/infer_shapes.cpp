@@ -412,13 +412,14 @@ void declareOutputs(const Graph& graph, const Binder& binder, std::vector<Tensor
 
 std::vector<std::string> bindableDims(const Graph& graph) {
     std::vector<std::string> names;
+    std::set<std::string> known;
     for (const ValueId id : graph.inputs()) {
         const Value& input = graph.value(id);
         for (std::size_t i = 0; input.type.dims && i < input.type.dims->size(); ++i) {
             if ((*input.type.dims)[i].known())
                 continue;
             const std::string name = bindingName(input, i);
-            if (std::find(names.begin(), names.end(), name) == names.end())
+            if (known.insert(name).second)
                 names.push_back(name);
         }
     }

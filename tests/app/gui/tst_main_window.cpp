@@ -223,6 +223,25 @@ private slots:
         QVERIFY(fixture.window().tunePage()->commands().front()->isEnabled());
     }
 
+    // A widget for each of a hundred thousand would take the window's time and memory.
+    void onlySomeOfManyDimensionsHaveRows() {
+        ModelInfo info;
+        for (int i = 0; i < 100'000; ++i)
+            info.openDimensions.push_back("d" + std::to_string(i));
+        const Dimensions bound{{"d7", 3}, {"d99999", 4}};
+        QElapsedTimer clock;
+        clock.start();
+        const DimensionsDialog dialog(info, bound);
+        QVERIFY2(clock.elapsed() < 2000, qPrintable(QString::number(clock.elapsed())));
+        const auto boxes = dialog.findChildren<QSpinBox*>();
+        QCOMPARE(boxes.size(), 64);
+        QVERIFY(dialog.dimensions() == bound);
+        boxes.front()->setValue(5);
+        QCOMPARE(dialog.dimensions().at("d0"), 5);
+        QCOMPARE(dialog.dimensions().size(), std::size_t(3));
+        QVERIFY(dialog.findChild<QLabel*>(QString(), Qt::FindDirectChildrenOnly)->text().contains(QStringLiteral("100000")));
+    }
+
     void closingWhileOpeningLeavesNothing() {
         WindowFixture fixture;
         QPointer<MainWindow> window = &fixture.window();
