@@ -35,7 +35,7 @@ public:
     RulePanel* rules() const { return rules_; }
     OptimizedRunPtr run() const; // that is shown; null: none
     void undo(int step); // what comes of it is another run
-    void saveTo(const QString& path, int step); // compares with the original before
+    void save(const OptimizedRunPtr& shown, const QString& path, int step); // compares with the original before
 
 public slots:
     void start();

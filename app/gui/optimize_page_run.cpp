@@ -181,16 +181,14 @@ void OptimizePage::chooseFile(int step) {
     dialog->setAcceptMode(QFileDialog::AcceptSave);
     dialog->setDefaultSuffix(QStringLiteral("onnx"));
     dialog->selectFile(QString::fromStdString(model_->model.name()) + QStringLiteral("-optimized"));
-    connect(dialog, &QFileDialog::fileSelected, this, [this, step](const QString& path) { saveTo(path, step); });
+    connect(dialog, &QFileDialog::fileSelected, this, [this, step, shown = run()](const QString& path) { save(shown, path, step); });
     dialog->open();
 }
 
-void OptimizePage::saveTo(const QString& path, int step) {
-    if (!run())
-        return;
+void OptimizePage::save(const OptimizedRunPtr& shown, const QString& path, int step) {
     saving_.start(
         tr("Writing %1").arg(QFileInfo(path).fileName()),
-        [shown = run(), step, path](const Work& work) { return exportStep(shown->made, static_cast<std::size_t>(step), path.toStdString(), work); },
+        [shown, step, path](const Work& work) { return exportStep(shown->made, static_cast<std::size_t>(step), path.toStdString(), work); },
         [this, path](const Result<double>& error) {
             if (error.ok())
                 emit saved(tr("Saved %1; %2.").arg(QDir::toNativeSeparators(path), OptimizeText::agreement(*error)), path);

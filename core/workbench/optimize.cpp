@@ -398,6 +398,8 @@ Result<OptimizedModel> undoRewrite(const Model& model, const OptimizeRequest& re
 }
 
 Result<double> exportStep(const OptimizedModel& made, std::size_t steps, const std::filesystem::path& file, const Work& work) {
+    if (steps > made.steps.size())
+        return inputError("there is no rewrite " + std::to_string(steps) + "; the run has " + std::to_string(made.steps.size()));
     const Graph& step = steps == 0 ? made.before : made.steps[steps - 1].graph;
     TS_ASSIGN(const Graph graph, foldConstants(step, FoldOptions::rewriting()));
     TS_ASSIGN(const GraphCheck check, compareGraphs(made.before, graph, {}, work));

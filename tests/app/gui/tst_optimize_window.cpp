@@ -15,6 +15,7 @@
 #include <QComboBox>
 #include <QElapsedTimer>
 #include <QFile>
+#include <QFileDialog>
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
@@ -349,14 +350,36 @@ private slots:
         QVERIFY(page && finish(page));
         const auto nodes = page->run()->made.nodesAfter;
         QSignalSpy saved(page, &OptimizePage::saved), problem(page, &OptimizePage::problem);
-        page->saveTo(fixture.path(QStringLiteral("missing/better.onnx")), 1);
+        page->save(page->run(), fixture.path(QStringLiteral("missing/better.onnx")), 1);
         QTRY_COMPARE_WITH_TIMEOUT(problem.count(), 1, kSoon);
         const QString path = fixture.path(QStringLiteral("better.onnx"));
-        page->saveTo(path, static_cast<int>(page->run()->made.steps.size()));
+        page->save(page->run(), path, static_cast<int>(page->run()->made.steps.size()));
         QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, kSoon);
         QVERIFY2(fixture.notice().contains(QStringLiteral("outputs equal to the original's")), qPrintable(fixture.notice()));
         QVERIFY(fixture.open(path));
         QCOMPARE(fixture.window().model()->model.info().nodes, nodes);
+    }
+
+    // Another one comes while the name is chosen.
+    void savesTheRunThatWasShown() {
+        WindowFixture fixture;
+        OptimizePage* page = ready(fixture, QStringLiteral("encoder"));
+        QVERIFY(page && finish(page));
+        const OptimizedRunPtr first = page->run();
+        emit page->findChild<ReplayView*>()->saveRequested(static_cast<int>(first->made.steps.size()));
+        auto* dialog = page->findChild<QFileDialog*>();
+        QVERIFY(dialog);
+        OptimizeChoice choice = page->bar()->choice();
+        choice.budget = 1;
+        page->bar()->setChoice(choice);
+        QVERIFY(finish(page) && page->run() != first && page->run()->made.steps.size() < first->made.steps.size());
+        const QString path = fixture.path(QStringLiteral("first.onnx"));
+        QSignalSpy saved(page, &OptimizePage::saved);
+        emit dialog->fileSelected(path);
+        dialog->reject();
+        QTRY_COMPARE_WITH_TIMEOUT(saved.count(), 1, kSoon);
+        QVERIFY(fixture.open(path));
+        QCOMPARE(fixture.window().model()->model.info().nodes, first->made.nodesAfter);
     }
 };
 
