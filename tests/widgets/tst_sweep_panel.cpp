@@ -5,6 +5,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QHeaderView>
+#include <QPointer>
 #include <QSignalSpy>
 #include <QTest>
 
@@ -87,7 +88,11 @@ private slots:
         panel.setRunning(false);
         panel.action(QStringLiteral("resumeSweep"))->trigger();
         QVERIFY(exported.count() == 1 && resumed.count() == 1);
+        const QPointer<PlainTable> table = panel.table();
+        table->sortByColumn(1, Qt::DescendingOrder);
         panel.setSweep(QStringLiteral("t"), {}, {}); // another one, of nothing
+        QVERIFY(table && table == panel.table()); // its menu may be open
+        QVERIFY(table->horizontalHeader()->sortIndicatorSection() < 0 && table->horizontalHeader()->sectionResizeMode(0) == QHeaderView::Stretch);
         QVERIFY(panel.entries().isEmpty() && !panel.action(QStringLiteral("exportSweep"))->isEnabled());
     }
 };

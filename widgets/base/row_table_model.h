@@ -34,6 +34,13 @@ public:
 
     const QVector<Row>& rows() const { return rows_; }
 
+    void setTable(QVector<TableColumn<Row>> columns, const QVector<Row>& rows) { // another table altogether
+        beginResetModel();
+        columns_ = std::move(columns);
+        rows_ = rows;
+        endResetModel();
+    }
+
     void setRows(const QVector<Row>& rows) {
         if (!extends(rows)) {
             beginResetModel();

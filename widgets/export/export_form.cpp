@@ -154,9 +154,12 @@ void ExportForm::refresh() {
 }
 
 void ExportForm::browse() {
-    const QString chosen = QFileDialog::getExistingDirectory(this, tr("Folder for the module"), folder());
-    if (!chosen.isEmpty())
-        setFolder(chosen);
+    auto* dialog = new QFileDialog(this, tr("Folder for the module"), folder());
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::Directory);
+    dialog->setOption(QFileDialog::ShowDirsOnly);
+    connect(dialog, &QFileDialog::fileSelected, this, &ExportForm::setFolder);
+    dialog->open();
 }
 
 } // namespace tunesmith

@@ -30,6 +30,7 @@ public:
     void setEstimatedBytes(qint64 bytes); // negative: unknown
     void setChecks(const QVector<ExportCheck>& checks);
     void setBusy(bool busy); // no second export meanwhile
+    bool busy() const { return busy_; }
 
     QVector<ExportCheck> checks() const { return rows_; }
     QString folder() const;

@@ -75,6 +75,7 @@ private:
     bool moveBy(int key);
     bool walk(int key);
     void chooseExport();
+    void sayError(const QString& error);
     QString savePng(const QString& path);
     QString saveSvg(const QString& path);
     QString tipAt(const QPoint& position) const;

@@ -169,12 +169,22 @@ bool GraphView::focusNextPrevChild(bool next) {
 }
 
 void GraphView::chooseExport() {
-    const QString path = QFileDialog::getSaveFileName(this, tr("Export image"), QStringLiteral("graph.svg"),
-                                                      tr("Vector image (*.svg);;Picture (*.png)"));
-    if (path.isEmpty())
-        return;
-    if (const QString error = exportTo(path); !error.isEmpty())
-        QMessageBox::warning(this, tr("Export image"), error);
+    auto* dialog = new QFileDialog(this, tr("Export image"), {}, tr("Vector image (*.svg);;Picture (*.png)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->selectFile(QStringLiteral("graph.svg"));
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+        if (const QString error = exportTo(path); !error.isEmpty())
+            sayError(error);
+    });
+    dialog->open();
+}
+
+void GraphView::sayError(const QString& error) {
+    auto* box = new QMessageBox(QMessageBox::Warning, tr("Export image"), error, QMessageBox::Ok, this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setTextFormat(Qt::PlainText);
+    box->open();
 }
 
 QString GraphView::exportTo(const QString& path) {

@@ -102,7 +102,7 @@ void markBest(QVector<SweepEntry>& entries) {
             (*std::min_element(rivals.begin(), rivals.end(), [](const SweepEntry* a, const SweepEntry* b) { return a->afterMs < b->afterMs; }))->best = true;
 }
 
-SweepPanel::SweepPanel(QWidget* parent) : QWidget(parent), title_(new QLabel(this)), column_(new QVBoxLayout(this)) {
+SweepPanel::SweepPanel(QWidget* parent) : QWidget(parent), title_(new QLabel(this)), model_(new SweepModel(columnsOf({}, {}), this)), table_(new PlainTable(model_, 0, this)) {
     setAccessibleName(tr("Sweep"));
     resume_ = addCommand("resumeSweep", tr("&Go on"), tr("Run the combinations that have not ended well"));
     export_ = addCommand("exportSweep", tr("Export &table…"), tr("Write the table as comma-separated values"));
@@ -120,8 +120,11 @@ SweepPanel::SweepPanel(QWidget* parent) : QWidget(parent), title_(new QLabel(thi
         button->setFocusPolicy(Qt::TabFocus);
         bar->addWidget(button);
     }
-    column_->setContentsMargins(0, 0, 0, 0);
-    column_->addLayout(bar);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addLayout(bar);
+    column->addWidget(table_, 1);
+    table_->setAccessibleName(tr("Combinations of the sweep"));
     setSweep({}, {}, {});
 }
 
@@ -138,13 +141,9 @@ QAction* SweepPanel::action(const QString& name) const {
 }
 
 void SweepPanel::setSweep(const QString& name, const QStringList& keys, const QVector<SweepEntry>& entries) {
-    delete table_; // its columns are those of the sweep
-    delete model_;
     name_ = oneLine(name);
-    model_ = new SweepModel(columnsOf(keys, entries), this);
-    table_ = new PlainTable(model_, 0, this);
-    table_->setAccessibleName(tr("Combinations of the sweep"));
-    column_->addWidget(table_, 1);
+    model_->setTable(columnsOf(keys, entries), {}); // the table stays: a menu of it may be open
+    table_->sortByColumn(-1, Qt::AscendingOrder);
     setEntries(entries);
     table_->fitColumns();
 }

@@ -7,7 +7,6 @@
 
 class QAction;
 class QLabel;
-class QVBoxLayout;
 
 namespace tunesmith {
 
@@ -57,9 +56,8 @@ private:
     QString name_;
     QLabel* title_;
     QAction *resume_, *export_;
-    QVBoxLayout* column_;
-    RowTableModel<SweepEntry>* model_ = nullptr;
-    PlainTable* table_ = nullptr;
+    RowTableModel<SweepEntry>* model_;
+    PlainTable* table_;
     bool running_ = false;
 };
 

@@ -19,10 +19,11 @@ bool mayOpenFiles(const QString& path) {
     return std::ranges::any_of(own, [&path](const QString& start) { return path.startsWith(start); });
 }
 
-// What is untidy about a file: its licence line, its length, its guard, work left for later, files that it opens by itself.
+// What is untidy about a file: its licence line, its length, its guard, work left for later, files that it opens and event loops that it has by itself.
 QStringList untidy(const QString& path, const QString& text) {
     static const QRegularExpression later("\\b(TO" "DO|FIX" "ME|X" "XX)\\b");
     static const QRegularExpression opens(R"(std::i?fstream|\bfopen\(|(?<![\w>])::open(at)?\()");
+    static const QRegularExpression nests(R"(QFileDialog::get|QMessageBox::(warning|question|information|critical|about)\(|Q(Input|Color|Font)Dialog::get|->exec\(|\bQEventLoop\b)");
     QStringList problems;
     if (text.section('\n', 0, 0) != licenceLine)
         problems << "the first line is not " + licenceLine;
@@ -34,6 +35,8 @@ QStringList untidy(const QString& path, const QString& text) {
         problems << match.captured() + " leaves work for later";
     if (!mayOpenFiles(path) && text.contains(opens))
         problems << "it opens a file by itself; use InputFile or AtomicFile (core/base/atomic_file.h)";
+    if ((path.startsWith("widgets/") || path.startsWith("app/gui/")) && text.contains(nests))
+        problems << "it has an event loop of its own, in which what stands on the stack is deleted; use open()";
     if (!text.isEmpty() && !text.endsWith('\n'))
         problems << "the last line does not end";
     return problems;
@@ -64,6 +67,8 @@ private slots:
         QTest::newRow("a descriptor") << "app/cli/a.cpp" << start + "int a = ::open(path, 0);\n" << "InputFile";
         QTest::newRow("a file of its own") << "core/store/owner.cpp" << start + "std::ifstream in(\"/proc/self/stat\");\n" << "";
         QTest::newRow("by way of the base") << "core/te/a.cpp" << start + "auto file = InputFile::open(path);\n" << "";
+        QTest::newRow("a dialog that waits") << "app/gui/a.cpp" << start + "const auto path = QFileDialog::getSaveFileName(this);\n" << "open()";
+        QTest::newRow("a dialog that is told") << "app/gui/a.cpp" << start + "dialog->open();\n" << "";
         QTest::newRow("open end") << "a.cpp" << start + "int a;" << "does not end";
     }
     void examples() {
