@@ -84,7 +84,9 @@ void KernelDock::buildIfSeen() {
             request.work = work;
             return inspectKernel(model, request);
         },
-        [this](const Result<KernelInspection>& kernel) {
+        [this, wanted](const Result<KernelInspection>& kernel) {
+            if (wanted != shown_)
+                return; // the model was closed meanwhile, or a tuning has begun
             if (kernel.ok())
                 showKernel(textOf(*kernel));
             else if (!kernel.error().isCancelled())

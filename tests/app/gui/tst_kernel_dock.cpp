@@ -54,6 +54,17 @@ private slots:
         QVERIFY(inspector(page)->page(2)->toPlainText().isEmpty());
     }
 
+    void aModelIsClosedWhileItsKernelIsBuilt() {
+        WindowFixture fixture;
+        TunePage* page = inspecting(fixture, QStringLiteral("mlp"));
+        QVERIFY(page);
+        page->selectFirst();
+        QVERIFY(inspector(page)->job().running());
+        fixture.window().closeModel();
+        QTRY_VERIFY_WITH_TIMEOUT(!inspector(page)->job().running(), kSoon);
+        QVERIFY2(inspector(page)->summary().startsWith(QStringLiteral("Choose")), qPrintable(inspector(page)->summary()));
+    }
+
     void buildsNothingThatNobodySees() {
         WindowFixture fixture;
         TunePage* page = inspecting(fixture, QStringLiteral("mlp"));
