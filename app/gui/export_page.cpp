@@ -60,13 +60,19 @@ ExportPage::ExportPage(QAction* open, std::string store, QWidget* parent)
     whole->addWidget(stack_);
     connect(form_, &ExportForm::exportRequested, this, &ExportPage::run);
     connect(&job_, &Job::failed, this,
-            [this](const QString& reason) { showResult(internalError(reason.toStdString())); });
+            [this](const QString& reason) {
+                if (model_)
+                    showResult(internalError(reason.toStdString()));
+            });
     connect(&job_, &Job::progressed, this, [this](const QString& phase) {
-        form_->setChecks({{tr("Working"), phase, CheckState::running}});
+        if (form_->busy())
+            form_->setChecks({{tr("Working"), phase, CheckState::running}});
     });
 }
 
 void ExportPage::showModel(const OpenModelPtr& model) {
+    job_.stop();
+    form_->setBusy(false);
     model_ = model;
     stack_->setCurrentIndex(model ? 1 : 0);
     if (!model)
@@ -106,7 +112,7 @@ void ExportPage::showRefusal(const QString& why) {
 }
 
 void ExportPage::run(const QString& folder, const QString& name) {
-    if (!model_ || job_.running())
+    if (!model_)
         return;
     QSettings().setValue(kFolder, folder);
     CompileRequest request;
@@ -123,7 +129,12 @@ void ExportPage::run(const QString& folder, const QString& name) {
             watched.work = work;
             return compileModel(model, watched);
         },
-        [this](const Result<CompileResult>& result) { showResult(result); });
+        [this, asked = model_](const Result<CompileResult>& result) {
+            if (asked == model_)
+                showResult(result);
+            if (result.ok())
+                sayExported(*result);
+        });
 }
 
 void ExportPage::showResult(const Result<CompileResult>& result) {
@@ -144,9 +155,11 @@ void ExportPage::showResult(const Result<CompileResult>& result) {
                        tr("%1 of %2 use a record of the store").arg(result->tuned).arg(result->kernels),
                        allTuned ? CheckState::passed : CheckState::warning},
                       {tr("Threads"), tr("made for %1").arg(result->threads), CheckState::passed}});
-    const QString folder = QString::fromStdString(result->folder.string());
-    const QString size =
-        QLocale().formattedDataSize(static_cast<qint64>(result->libraryBytes + result->weightBytes));
+}
+
+void ExportPage::sayExported(const CompileResult& result) {
+    const QString folder = QString::fromStdString(result.folder.string());
+    const QString size = QLocale().formattedDataSize(static_cast<qint64>(result.libraryBytes + result.weightBytes));
     emit exported(tr("Exported to %1 (%2).").arg(QDir::toNativeSeparators(folder), size), folder);
 }
 

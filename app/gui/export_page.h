@@ -30,6 +30,7 @@ signals:
 private:
     void run(const QString& folder, const QString& name);
     void showResult(const Result<CompileResult>& result);
+    void sayExported(const CompileResult& result);
     void showWaiting();
     void showRefusal(const QString& why);
 

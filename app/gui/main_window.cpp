@@ -185,6 +185,8 @@ void MainWindow::load(const QString& fileOrSample, bool file, const Dimensions& 
 }
 
 void MainWindow::adopt(const OpenModelPtr& model, bool file, const QString& path) {
+    if (tune_->running()) // it has begun while the model was read
+        return askBeforeReplacing([=, this] { adopt(model, file, path); });
     model_ = model;
     graph_->showModel(model);
     optimize_->showModel(model);

@@ -3,6 +3,7 @@
 #include "app/gui/job.h"
 #include "app/gui/open_model.h"
 #include "widgets/base/notice_bar.h"
+#include <QEventLoopLocker>
 #include <QMainWindow>
 #include <functional>
 
@@ -113,6 +114,7 @@ private:
     TimelinePage* timeline_ = nullptr;
     ExportPage* export_ = nullptr;
     bool closing_ = false; // agreed upon: no more questions
+    QEventLoopLocker stays_; // the program, until this is gone and not only out of sight
     Job opening_, saving_, checking_;
 };
 

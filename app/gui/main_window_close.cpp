@@ -7,6 +7,7 @@
 #include "app/gui/optimize_page.h"
 #include "app/gui/timeline_page.h"
 #include "app/gui/tune_page.h"
+#include <QApplication>
 #include <QCloseEvent>
 #include <QDragEnterEvent>
 #include <QMessageBox>
@@ -63,10 +64,14 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         event->ignore();
         return askBeforeClosing();
     }
-    rememberState();
+    if (isVisible())
+        rememberState();
+    QWidget* const menu = QApplication::activePopupWidget(); // its event loop stands on a view that goes with a window
+    if (menu)
+        menu->close();
     const QList<Job*> jobs = QList<Job*>{&opening_, &saving_, &checking_, &export_->job(), &models_->job(), &tune_->runner().job()} + tune_->quietJobs() +
                              optimize_->jobs() + timeline_->jobs() + timeline_->quietJobs();
-    if (std::none_of(jobs.begin(), jobs.end(), [](const Job* job) { return job->running(); }))
+    if (!menu && std::none_of(jobs.begin(), jobs.end(), [](const Job* job) { return job->running(); }))
         return event->accept();
     event->ignore(); // out of sight at once; gone when what runs has noticed
     hide();

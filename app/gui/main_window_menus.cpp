@@ -204,8 +204,7 @@ void MainWindow::chooseFile() {
 void MainWindow::chooseDimensions() {
     auto* dialog = new DimensionsDialog(model_->model.info(), model_->dimensions, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &QDialog::accepted, this, [this, dialog] {
-        const QString source = QString::fromStdString(model_->model.source());
+    connect(dialog, &QDialog::accepted, this, [this, dialog, source = QString::fromStdString(model_->model.source())] {
         const bool sample = source.startsWith(QLatin1String("sample:"));
         open(sample ? source.mid(7) : source, !sample, dialog->dimensions());
     });
@@ -218,10 +217,10 @@ void MainWindow::saveOnnx() {
     dialog->setAcceptMode(QFileDialog::AcceptSave);
     dialog->setDefaultSuffix(QStringLiteral("onnx"));
     dialog->selectFile(QString::fromStdString(model_->model.name()));
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+    connect(dialog, &QFileDialog::fileSelected, this, [this, model = model_->model](const QString& path) { // that was open when it was asked for
         saving_.start(
             tr("Writing %1").arg(QFileInfo(path).fileName()),
-            [model = model_->model, path](const Work& work) {
+            [model, path](const Work& work) {
                 return exportModel(model, path.toStdString(), work);
             },
             [this, path](const Result<std::string>& done) {
