@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <new>
@@ -31,6 +32,8 @@ inline Status inParallel(std::size_t count, int threads, const StopToken& stop, 
             return part(i);
         } catch (const std::bad_alloc&) {
             return ioError("out of memory");
+        } catch (const std::exception& bug) {
+            return internalError(bug.what());
         }
     };
     const auto work = [&](std::size_t) {
