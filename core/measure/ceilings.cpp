@@ -66,19 +66,25 @@ std::vector<float> timeRounds(int threads, int rounds, const std::function<void(
         for (int round = 0; round < rounds && all == 1; ++round) {
             gate.arrive_and_wait();
             const auto start = Clock::now();
-            part(static_cast<int>(thread));
+            try {
+                part(static_cast<int>(thread));
+            } catch (...) { // no memory: the others go on without it
+                gate.arrive_and_drop();
+                throw;
+            }
             gate.arrive_and_wait();
             if (thread == 0)
                 samples.push_back(std::chrono::duration<float, std::milli>(Clock::now() - start).count());
         }
     };
-    const auto others = startHelpers(static_cast<std::size_t>(threads) - 1, run);
+    auto others = startHelpers(static_cast<std::size_t>(threads) - 1, run);
     const bool isWhole = others.size() + 1 == static_cast<std::size_t>(threads);
     all = isWhole ? 1 : 2;
     all.notify_all();
     if (!isWhole)
         throw std::system_error(EAGAIN, std::generic_category());
     run(0);
+    others.join();
     return samples;
 }
 

@@ -3,13 +3,20 @@
 #include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
+#include <QScopeGuard>
 #include <QTest>
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <immintrin.h>
+#include <new>
 #include <nlohmann/json.hpp>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/measure/ceilings.h"
 #include "core/measure/machine.h"
 #include "core/measure/memory.h"
 #include "core/measure/network.h"
@@ -50,6 +57,22 @@ class TestMachine : public QObject {
     Q_OBJECT
 
 private slots:
+    // The others would wait for it at the barrier.
+    void aThreadHasNoMemory() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("sanitizers need more addresses than any limit");
+#endif
+        rlimit before{};
+        QVERIFY(::getrlimit(RLIMIT_AS, &before) == 0);
+        const auto restored = qScopeGuard([&before] { ::setrlimit(RLIMIT_AS, &before); });
+        long pages = 0;
+        std::ifstream("/proc/self/statm") >> pages;
+        constexpr rlim_t kOne = 192 << 20, kThreads = 100 << 20; // what one thread fills, stacks and heaps
+        const rlimit tight{static_cast<rlim_t>(pages) * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kOne + kThreads, before.rlim_max};
+        QVERIFY(::setrlimit(RLIMIT_AS, &tight) == 0);
+        QVERIFY_EXCEPTION_THROWN(ceilings::triadGbs(2), std::bad_alloc);
+    }
+
     void identityIsStable() {
         const auto first = thisMachine(), second = thisMachine();
         QVERIFY(first.ok() && second.ok());
