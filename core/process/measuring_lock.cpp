@@ -140,7 +140,8 @@ MeasuringKey::~MeasuringKey() {
 
 Result<MeasuringLock> MeasuringLock::open() {
     TS_ASSIGN(const auto folder, lockFolder());
-    return openIn(folder);
+    TS_TRY(openIn(folder));
+    return MeasuringLock({});
 }
 
 Result<MeasuringLock> MeasuringLock::openIn(const std::filesystem::path& folder) {
@@ -154,8 +155,9 @@ Result<MeasuringLock> MeasuringLock::openIn(const std::filesystem::path& folder)
 
 Result<MeasuringKey> MeasuringLock::acquire(const StopToken& stop,
                                             std::optional<Clock::duration> timeout) const {
-    const auto path = folder_ / kKey;
-    const auto queuePath = folder_ / kQueue;
+    TS_ASSIGN(const auto folder, folder_.empty() ? lockFolder() : folder_);
+    const auto path = folder / kKey;
+    const auto queuePath = folder / kQueue;
     const Clock::time_point deadline = timeout ? Clock::now() + *timeout : Clock::time_point::max();
     LockFile file(path);
     if (file.fd() < 0)

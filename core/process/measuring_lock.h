@@ -41,7 +41,7 @@ public:
 
 private:
     explicit MeasuringLock(std::filesystem::path folder) : folder_(std::move(folder)) {}
-    std::filesystem::path folder_;
+    std::filesystem::path folder_; // empty: the user's, looked for each time, for a login's folder goes with it
 };
 
 } // namespace tunesmith

@@ -34,6 +34,19 @@ private slots:
         QVERIFY(third.ok() && third->has_value());
     }
 
+    // As that of a login goes when its user logs out, while what he started goes on.
+    void theFolderGoes() {
+        const QByteArray before = qgetenv("XDG_RUNTIME_DIR");
+        const auto restored = qScopeGuard([&before] { qputenv("XDG_RUNTIME_DIR", before); });
+        qputenv("XDG_RUNTIME_DIR", folder_->path().toUtf8());
+        const auto users = MeasuringLock::open();
+        QVERIFY(users.ok() && users->acquire().ok());
+        QVERIFY(folder_->remove());
+        const auto key = users->acquire();
+        QVERIFY2(key.ok(), key.ok() ? "" : key.error().message.c_str());
+        QVERIFY(!MeasuringLock::open()->tryAcquire()->has_value()); // who begins now meets it
+    }
+
     void movesWithItsKey() {
         auto first = lock().acquire();
         QVERIFY(first.ok());
