@@ -4,18 +4,31 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
+
 namespace tunesmith {
+
+// A thread of its own. A limit of processes is an error.
+template <class Work> Result<std::jthread> startThread(Work work) {
+    try {
+        return std::jthread(std::move(work));
+    } catch (const std::system_error& error) {
+        return ioError("cannot start a thread (" + error.code().message() + "); raise the limit of processes (ulimit -u)");
+    }
+}
 
 // Threads that help their caller. Ends of scope wait for them.
 class Helpers {
 public:
     // `count` at most, each calling `work` with its number, from 1 on.
     template <class Work> Helpers(std::size_t count, const Work& work) {
+        threads_.reserve(count); // helpers that are there wait for the caller, who is not to throw any more
         try {
             for (std::size_t number = 1; number <= count; ++number)
                 threads_.emplace_back([work, number, caught = caught_.get()] {
@@ -27,6 +40,7 @@ public:
                     }
                 });
         } catch (const std::system_error&) {
+        } catch (const std::bad_alloc&) {
         }
     }
 

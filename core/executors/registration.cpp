@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/executors/registration.h"
 
+#include "core/base/helpers.h"
 #include "core/base/log.h"
 
 namespace tunesmith {
@@ -9,7 +10,7 @@ Result<std::unique_ptr<Registration>> Registration::start(std::unique_ptr<Tracke
     std::unique_ptr<Registration> registration(new Registration(std::move(tracker), device, timing));
     if (const Status first = registration->registerAgain(); !first.ok() && first.error().kind != ErrorKind::io)
         return first.error();
-    registration->thread_ = std::thread([raw = registration.get()] { raw->run(); });
+    TS_ASSIGN(registration->thread_, startThread([raw = registration.get()] { raw->run(); }));
     return registration;
 }
 

@@ -43,7 +43,7 @@ private:
     std::mutex mutex_; // guards what follows
     std::condition_variable wake_;
     bool hurry_ = false, stopping_ = false;
-    std::thread thread_;
+    std::jthread thread_;
 };
 
 } // namespace tunesmith

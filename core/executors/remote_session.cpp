@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/base/helpers.h"
 #include "core/base/printable.h"
 #include "core/executors/remote.grpc.pb.h"
 #include "core/executors/rpc.h"
@@ -171,15 +172,12 @@ struct RemoteSession::Impl {
     Error why;
     std::map<std::uint64_t, UnderWay> underWay; // by number
     std::uint64_t lastCall = 0;
-    std::thread watcher;
+    std::jthread watcher; // last: it uses the others
 };
 
 RemoteSession::RemoteSession(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-RemoteSession::~RemoteSession() {
-    impl_->closing = true;
-    impl_->watcher.join();
-}
+RemoteSession::~RemoteSession() { impl_->closing = true; }
 
 const DeviceInfo& RemoteSession::device() const { return impl_->setup.grant.info; }
 const std::string& RemoteSession::deviceId() const { return impl_->setup.grant.device; }
@@ -201,7 +199,7 @@ Result<std::unique_ptr<RemoteSession>> RemoteSession::open(const Setup& setup, c
     TS_TRY(checkCalling(setup.access, setup.grant.info.address));
     std::unique_ptr<RemoteSession> session(new RemoteSession(std::make_unique<Impl>(setup)));
     Impl& impl = *session->impl_;
-    impl.watcher = std::thread([&impl] { impl.watch(); });
+    TS_ASSIGN(impl.watcher, startThread([&impl] { impl.watch(); }));
     while (!impl.ready && !impl.lost) {
         if (stop.stopRequested())
             return cancelledError();

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/base/helpers.h"
 #include "core/base/log.h"
 #include "core/executors/guarded_service.h"
 #include "core/executors/knock.h"
@@ -160,7 +161,7 @@ struct Tracker::Impl final : GuardedService {
     LeaseBook book;
     StopSource closing;
     std::condition_variable wake;
-    std::thread knocker;
+    std::jthread knocker;
     Listener listener;
 };
 
@@ -174,7 +175,7 @@ Result<std::unique_ptr<Tracker>> Tracker::start(const TrackerOptions& options) {
     auto impl = std::make_unique<Impl>(options);
     TS_ASSIGN(impl->listener, listenAt(options.listen, options.access, *impl, {kLargestQuestion, kMostQuestions}));
     warnOfOtherHost(options.access, options.listen);
-    impl->knocker = std::thread([raw = impl.get()] { raw->knockAtAll(); });
+    TS_ASSIGN(impl->knocker, startThread([raw = impl.get()] { raw->knockAtAll(); }));
     return std::unique_ptr<Tracker>(new Tracker(std::move(impl)));
 }
 

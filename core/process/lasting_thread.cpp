@@ -6,8 +6,8 @@
 #include <deque>
 #include <future>
 #include <mutex>
-#include <system_error>
-#include <thread>
+
+#include "core/base/helpers.h"
 
 namespace tunesmith {
 namespace {
@@ -34,15 +34,13 @@ private:
         sigset_t all, before;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        Status status;
-        try {
-            std::thread([this] { serve(); }).detach();
-            started_ = true;
-        } catch (const std::system_error& error) {
-            status = ioError("cannot start a thread (" + error.code().message() + "); raise the limit of processes (ulimit -u)");
-        }
+        auto thread = startThread([this] { serve(); });
         pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        return status;
+        if (!thread.ok())
+            return thread.error();
+        thread->detach();
+        started_ = true;
+        return {};
     }
 
     [[noreturn]] void serve() {
