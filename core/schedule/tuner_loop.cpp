@@ -100,10 +100,15 @@ Status TunerLoop::work() {
     for (const auto& executor : options_.moreExecutors)
         lanes.emplace_back(context, *executor, static_cast<int>(lanes.size()));
     const auto run = [&failed](TunerLane& lane) {
-        Status worked = lane.work();
-        if (!worked.ok())
+        try {
+            Status worked = lane.work();
+            if (!worked.ok())
+                failed.requestStop();
+            return worked;
+        } catch (...) { // else the others are waited for to their natural end
             failed.requestStop();
-        return worked;
+            throw;
+        }
     };
     std::vector<std::future<Status>> others;
     try {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <new>
 #include <thread>
 
 #include "core/executors/mock_executor.h"
@@ -30,6 +31,8 @@ public:
     Result<MachineRow> machine() const override { return mock_.machine(); }
     CallReport build(const Message& request, const StopToken& stop) override { return mock_.build(request, stop); }
     CallReport measure(Message request, double seconds, const StopToken& stop) override {
+        if (throws)
+            throw std::bad_alloc();
         if (--left_ < 0)
             return {};
         const std::lock_guard lock(mutex_);
@@ -43,7 +46,7 @@ public:
     }
     void rest() override { ++rests; }
 
-    std::atomic<bool> away = false;
+    std::atomic<bool> away = false, throws = false;
     std::atomic<int> rests = 0;
     std::map<std::string, int> measured; // by workload; for the time after a run
 
@@ -111,6 +114,27 @@ class TestTunerLanes : public QObject {
     Q_OBJECT
 
 private slots:
+    // The others do not go on to their natural end first.
+    void aLaneThrows_data() {
+        QTest::addColumn<int>("which");
+        QTest::newRow("the first") << 0;
+        QTest::newRow("another") << 1;
+    }
+    void aLaneThrows() {
+        QFETCH(const int, which);
+        Bench bench;
+        const auto devices = devicesOf(2);
+        devices.at(which)->throws = true;
+        TuneOptions tuning = optionsOf(devices);
+        tuning.trialsPerWorkload = 400;
+        tuning.strategy = "random";
+        QVERIFY_EXCEPTION_THROWN(static_cast<void>(Tuner(*bench.store).run(bench.tasks, bench.target, tuning).ok()), std::bad_alloc);
+        int measured = 0;
+        for (const auto& [workload, calls] : devices.at(1 - which)->measured)
+            measured += calls;
+        QVERIFY2(measured < 200, qPrintable(QString::number(measured)));
+    }
+
     void theSameTrailOnAnyNumberOfDevices_data() {
         QTest::addColumn<QString>("strategy");
         for (const char* strategy : {"random", "genetic", "model-guided"})
