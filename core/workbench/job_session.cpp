@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/base/helpers.h"
 #include "core/jobs/scheduling_policy.h"
 #include "core/measure/machine.h"
 #include "core/measure/memory.h"
@@ -126,7 +127,7 @@ JobSession::JobSession(std::shared_ptr<Store> store, JobSessionId id, const Tune
     : store_(std::move(store)), id_(id), atOnce_(static_cast<std::size_t>(request.atOnce > 0 ? request.atOnce : coreCount() + 2)), storePath_(store_->path()),
       queued_(request.queued), remote_(request.remote), offered_(request.offered), board_(resourcesOfBoard(), std::move(policy)), watch_(board_, request.listener), devices_(board_) {}
 
-JobSession::~JobSession() = default;
+JobSession::~JobSession() { broken_.requestStop(); } // where an exception left run(), for the jobs are waited for
 
 Status JobSession::add(StoredJob stored) {
     const JobRow& row = stored.row;
@@ -345,19 +346,24 @@ Status JobSession::start(Job& job) {
         return {};
     }
     if (!job.unreadable.empty())
-        return failUnread(job, job.unreadable);
+        return fail(job, job.unreadable);
     if (row->kind != job.job.kind || row->what != job.what) // somebody wrote to the store after this session had read it, and the seal is of what is there
-        return failUnread(job, "the store said something else of it before; resume it if it is to do what `jobs list` says");
+        return fail(job, "the store said something else of it before; resume it if it is to do what `jobs list` says");
     legs_.reset(); // there may be more
     TS_ASSIGN(const std::int64_t trials, storedTrials(row->run));
     watchDevices(job.job);
-    const std::lock_guard lock(mutex_);
-    job.state = Job::State::running;
-    job.progress = {row->run, row->progress, row->seconds};
-    job.secondsBefore = row->seconds;
-    job.clock = std::make_shared<JobClock>();
-    job.standing->onBegin(row->progress, trials);
-    job.thread = std::jthread([this, &job] { work(job); });
+    {
+        const std::lock_guard lock(mutex_);
+        job.state = Job::State::running;
+        job.progress = {row->run, row->progress, row->seconds};
+        job.secondsBefore = row->seconds;
+        job.clock = std::make_shared<JobClock>();
+        job.standing->onBegin(row->progress, trials);
+    }
+    auto thread = startThread([this, &job] { work(job); });
+    if (!thread.ok())
+        return fail(job, thread.error().message);
+    job.thread = std::move(*thread);
     return {};
 }
 
@@ -369,7 +375,7 @@ void JobSession::watchDevices(const TuneJob& job) {
         devices_.add(*device);
 }
 
-Status JobSession::failUnread(Job& job, const std::string& why) {
+Status JobSession::fail(Job& job, const std::string& why) {
     TS_TRY(store_->endJob(job.id, JobState::failed, why));
     const std::lock_guard lock(mutex_);
     job.result.state = "failed";

@@ -47,7 +47,7 @@ private:
     Status startWaiting();
     Status start(Job& job);
     void watchDevices(const TuneJob& job);
-    Status failUnread(Job& job, const std::string& why);
+    Status fail(Job& job, const std::string& why); // that has not begun to work
     void work(Job& job);
     Result<JobEnd> endOf(Job& job);
     Result<DeviceChoice> deviceOf(Job& job);
