@@ -4,8 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
+#include <poll.h>
 #include <semaphore.h>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <time.h>
@@ -20,7 +21,7 @@ namespace {
 // Seconds. A program that waits for another one, or gets little of a loaded machine, has longer to end well than one that computes on.
 constexpr double kPatience = 0.7, kComputing = 0.35, kLongest = 3;
 
-StopSource stopSource;
+StopSource& stopSource = *new StopSource; // signals come until the very end
 sem_t asked;
 std::atomic<bool> partOnly = false;
 std::atomic<bool> told = false; // one of both has its say: the work or the end without it
@@ -49,14 +50,20 @@ bool signalWithin(std::chrono::nanoseconds time) {
     return sem_clockwait(&asked, CLOCK_MONOTONIC, &until) == 0;
 }
 
+// Not through stdio, whose lock has who waits for a terminal that was stopped; and only where nobody has to wait.
+void sayCancelled() {
+    const std::string_view text = isatty(STDERR_FILENO) == 1 ? "\r\033[Ktunesmith-cli: cancelled\n" : "tunesmith-cli: cancelled\n";
+    pollfd place{STDERR_FILENO, POLLOUT, 0};
+    if (::poll(&place, 1, 0) == 1 && (place.revents & POLLOUT) != 0 && ::write(STDERR_FILENO, text.data(), text.size()) < 0)
+        return; // it ends all the same
+}
+
 // Not every step can be asked: a kernel of the reference engine, a pass of LLVM, a query. To leave in the midst of one is safe: the
 // store has committed what it reported, each trial in a transaction of its own; files and module folders get their names when they
 // are whole; workers end when their socket closes.
 void leave() {
-    if (!told.exchange(true)) {
-        const bool terminal = isatty(STDERR_FILENO) == 1;
-        std::fprintf(stderr, "%stunesmith-cli: cancelled\n", terminal ? "\r\033[K" : "");
-    }
+    if (!told.exchange(true))
+        sayCancelled();
     removeUnfinished();
     _exit(kCancelled);
 }

@@ -4,6 +4,7 @@
 #include <QElapsedTimer>
 #include <QFileInfo>
 #include <QRegularExpression>
+#include <QScopeGuard>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -77,6 +78,40 @@ private slots:
         QVERIFY(!QFileInfo::exists(folder_.filePath("module")) && !QFileInfo::exists(folder_.filePath("out.onnx")));
         const QStringList left = QDir(folder_.path()).entryList(QDir::Files | QDir::Dirs | QDir::NoDotAndDotDot | QDir::Hidden);
         QVERIFY2(left == QStringList{"model.onnx"}, left.join(' ').toLocal8Bit());
+    }
+
+    // Nobody reads what it would say, as after Ctrl-S.
+    void endsWhereItCannotSayIt() {
+        const std::string file = folder_.filePath("model.onnx").toStdString();
+        writeFile(file, product(4096, false));
+        int ends[2];
+        QVERIFY(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+        const auto closed = qScopeGuard([&ends] { ::close(ends[0]), ::close(ends[1]); });
+        const std::string block(4096, 'x');
+        while (::write(ends[1], block.data(), block.size()) > 0) {
+        }
+        QVERIFY(::fcntl(ends[1], F_SETFL, 0) == 0);
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+        std::string words[] = {TEST_CLI, "run", file, "--engine", "reference"};
+        char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), words[4].data(), nullptr};
+        pid_t child = -1;
+        QVERIFY(::posix_spawn(&child, arguments[0], &actions, nullptr, arguments, environ) == 0);
+        posix_spawn_file_actions_destroy(&actions);
+        clockid_t clock{};
+        timespec time{};
+        QVERIFY(::clock_getcpuclockid(child, &clock) == 0);
+        QTRY_VERIFY_WITH_TIMEOUT(::clock_gettime(clock, &time) == 0 && (time.tv_sec > 0 || time.tv_nsec > 400'000'000), 60'000);
+        ::kill(child, SIGINT);
+        int status = -1;
+        const bool ended = QTest::qWaitFor([&] { return ::waitpid(child, &status, WNOHANG) == child; }, 10'000);
+        if (!ended) {
+            ::kill(child, SIGKILL);
+            ::waitpid(child, nullptr, 0);
+        }
+        QVERIFY(ended);
+        QVERIFY(WIFEXITED(status) && WEXITSTATUS(status) == 130);
     }
 
     // The file is there, under its temporary name, while a second reader looks at the model.
