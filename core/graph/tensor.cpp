@@ -14,7 +14,8 @@
 namespace tunesmith {
 namespace {
 
-constexpr std::size_t kAlignment = 64; // a cache line, and the widest vector
+constexpr std::size_t kAlignment = 64;                            // a cache line, and the widest vector
+constexpr std::int64_t kMostElements = std::int64_t{1} << 57; // whose bytes can be counted
 
 // Bytes that count in the budget of values as long as they live.
 class OwnBytes {
@@ -102,13 +103,17 @@ std::string shapeText(std::span<const std::int64_t> shape) {
 constinit const Tensor::Body Tensor::kAbsent;
 
 Tensor Tensor::zeros(DType type, Shape shape) {
-    const std::int64_t count = elementCount(shape);
+    const auto count = checkedElementCount(shape);
+    if (!count || *count > kMostElements)
+        throw OutOfValueMemory();
+    if (type == DType::undefined)
+        return {};
     if (type == DType::string)
-        return ofStrings(std::move(shape), std::vector<std::string>(static_cast<std::size_t>(count)));
-    const std::size_t rounded = (std::max<std::size_t>(storedBytes(type, count), 1) + kAlignment - 1) / kAlignment * kAlignment;
+        return ofStrings(std::move(shape), std::vector<std::string>(static_cast<std::size_t>(*count)));
+    const std::size_t rounded = (std::max<std::size_t>(storedBytes(type, *count), 1) + kAlignment - 1) / kAlignment * kAlignment;
     auto memory = std::make_shared<const OwnBytes>(rounded);
     const std::byte* const bytes = memory->data();
-    return Tensor({type, Holding::tensor, std::move(shape), count, bytes, std::move(memory)});
+    return Tensor({type, Holding::tensor, std::move(shape), *count, bytes, std::move(memory)});
 }
 
 Tensor Tensor::wrap(DType type, Shape shape, const std::byte* bytes, std::shared_ptr<const void> owner) {
@@ -140,8 +145,8 @@ Tensor Tensor::nothing() {
 }
 
 const std::vector<Tensor>& Tensor::elements() const {
-    assert(isSequence());
-    return *static_cast<const std::vector<Tensor>*>(body().owner.get());
+    static const std::vector<Tensor> none;
+    return isSequence() ? *static_cast<const std::vector<Tensor>*>(body().owner.get()) : none;
 }
 
 std::span<std::byte> Tensor::mutableBytes() { return {const_cast<std::byte*>(body().bytes), byteCount()}; }
@@ -152,6 +157,8 @@ const std::vector<std::string>& Tensor::strings() const {
 }
 
 double Tensor::asDouble(std::int64_t index) const {
+    if (!holdsNumbers())
+        return 0;
     assert(index >= 0 && index < count());
     if (isStored(type()))
         return storedNumber(*this, index);
@@ -162,6 +169,8 @@ double Tensor::asDouble(std::int64_t index) const {
 }
 
 std::int64_t Tensor::asInt(std::int64_t index) const {
+    if (!holdsNumbers())
+        return 0;
     assert(index >= 0 && index < count());
     if (isStored(type()))
         return convert<std::int64_t>(storedNumber(*this, index));
@@ -200,6 +209,8 @@ Tensor Tensor::packedBytes() const {
 Tensor Tensor::cast(DType type) const {
     if (type == this->type())
         return *this;
+    if (!holdsNumbers() || type == DType::string || type == DType::undefined)
+        return zeros(type, shape());
     if (isStored(this->type()))
         return widenStored(*this).cast(type);
     if (isStored(type))

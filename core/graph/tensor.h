@@ -25,7 +25,7 @@ class Tensor {
 public:
     Tensor() = default; // "absent", as an optional input of a node is
 
-    static Tensor zeros(DType type, Shape shape);
+    static Tensor zeros(DType type, Shape shape); // throws OutOfValueMemory (base/memory_budget.h); of no type: absent
     // Bytes owned by someone else (a mapped file), kept alive by `owner`; `bytes` holds at least the tensor's size.
     static Tensor wrap(DType type, Shape shape, const std::byte* bytes, std::shared_ptr<const void> owner);
     static Tensor ofStrings(Shape shape, std::vector<std::string> values);
@@ -47,7 +47,7 @@ public:
     static Tensor nothing();
     bool isSequence() const { return body().holding == Holding::sequence; }
     bool isNothing() const { return body().holding == Holding::nothing; }
-    const std::vector<Tensor>& elements() const; // of a sequence
+    const std::vector<Tensor>& elements() const; // of a sequence; others have none
 
     bool absent() const { return !body_ || (body_->type == DType::undefined && body_->holding == Holding::tensor); }
     DType type() const { return body().type; }
@@ -60,7 +60,7 @@ public:
     std::span<std::byte> mutableBytes();
     template <class T> std::span<const T> data() const {
         assert(holds<T>());
-        return {reinterpret_cast<const T*>(body().bytes), static_cast<std::size_t>(count())};
+        return {reinterpret_cast<const T*>(body().bytes), static_cast<std::size_t>(holdsNumbers() ? count() : 0)};
     }
     template <class T> std::span<T> mutableData() {
         assert(holds<T>());
@@ -68,7 +68,8 @@ public:
     }
     const std::vector<std::string>& strings() const;
 
-    // Elements read as another type, whatever the stored type (not string): for indices, axes, scalars and checks.
+    // Elements read as another type, whatever the stored type: for indices, axes, scalars and checks. Texts, sequences and
+    // nothing are no numbers, and read as 0: who wants a sentence asks for the type first.
     double asDouble(std::int64_t index) const;
     std::int64_t asInt(std::int64_t index) const;
     std::vector<std::int64_t> asInts() const;
@@ -76,7 +77,8 @@ public:
     Tensor reshaped(Shape shape) const; // same bytes; the counts must agree
     Tensor viewedAs(DType type) const;  // same bytes; the elements must be as wide
     Tensor packedBytes() const;         // same bytes, as uint8 in one dimension
-    // C++ conversion per element; float -> bool is "!= 0"; saturates nothing but what only stores (stored_types.h).
+    // C++ conversion per element; float -> bool is "!= 0"; saturates nothing but what only stores (stored_types.h). What holds no
+    // numbers gives zeros (ops/string_cast.h reads texts), and a cast to no type nothing at all.
     Tensor cast(DType type) const;
     std::uint64_t hash() const;         // of type, shape and bytes
 
@@ -97,6 +99,7 @@ private:
 
     explicit Tensor(Body body) : body_(std::make_shared<const Body>(std::move(body))) {}
     const Body& body() const { return body_ ? *body_ : kAbsent; }
+    bool holdsNumbers() const { return body().bytes != nullptr; }
 
     std::shared_ptr<const Body> body_; // none: absent. A graph of a million values has two tensors for each.
 };

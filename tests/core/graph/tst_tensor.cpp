@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/base/memory_budget.h"
 #include "core/base/rng.h"
 #include "core/graph/tensor.h"
 
@@ -19,6 +20,8 @@ private slots:
     void copiesShareBytes();
     void overflowingShapes();
     void stringsAndScalars();
+    void noNumbersReadAsZero();
+    void impossibleShapes();
     void hashSeesTypeShapeAndBytes();
 };
 
@@ -132,6 +135,29 @@ void TensorTest::stringsAndScalars() {
     QCOMPARE(Tensor::scalar(2.5).rank(), std::size_t(0));
     QVERIFY(Tensor().absent());
     QCOMPARE(shapeText(Shape{1, 3}), std::string("1x3"));
+}
+
+void TensorTest::noNumbersReadAsZero() {
+    const Tensor texts = Tensor::ofStrings({2}, {"1", "2"});
+    QCOMPARE(texts.asInt(1), std::int64_t(0));
+    QCOMPARE(texts.asDouble(1), 0.0);
+    QCOMPARE(texts.asInts(), (std::vector<std::int64_t>{0, 0}));
+    QCOMPARE(texts.cast(DType::f32).asDouble(1), 0.0);
+    QCOMPARE(Tensor::ofInts({1, 2}).cast(DType::string).strings(), (std::vector<std::string>{"", ""}));
+    for (const Tensor& other : {Tensor::sequence({texts}), Tensor::nothing(), Tensor()}) {
+        QCOMPARE(other.asInt(0), std::int64_t(0));
+        QCOMPARE(other.asDouble(0), 0.0);
+    }
+    QVERIFY(texts.elements().empty());
+    QVERIFY(Tensor::ofInts({1, 2}).cast(DType::undefined).absent());
+}
+
+void TensorTest::impossibleShapes() {
+    for (const Shape& shape : {Shape{std::int64_t{1} << 62}, Shape{std::int64_t{1} << 58}, Shape{-1}, Shape{std::int64_t{1} << 40, std::int64_t{1} << 40}}) {
+        QVERIFY_THROWS_EXCEPTION(OutOfValueMemory, Tensor::zeros(DType::f32, shape));
+        QVERIFY_THROWS_EXCEPTION(OutOfValueMemory, Tensor::zeros(DType::string, shape));
+    }
+    QVERIFY(Tensor::zeros(DType::undefined, {2}).absent());
 }
 
 void TensorTest::hashSeesTypeShapeAndBytes() {
