@@ -3,9 +3,10 @@
 #include "core/ops/containers.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "core/ops/body_types.h"
+#include "core/ops/evaluate_node.h"
 #include "core/ops/expand_sequences.h"
 #include "core/ops/movement.h"
 #include "core/ops/rules.h"
@@ -194,9 +195,8 @@ Status evalConcatFromSequence(EvalContext& context) {
         concat.inputs.emplace_back(static_cast<std::int64_t>(i));
     concat.outputs = {ValueId(static_cast<std::int64_t>(parts.size()))};
     concat.attributes["axis"] = static_cast<std::int64_t>(front);
-    EvalContext joined(concat, context.opset, parts);
-    TS_TRY(findOperator("Concat")->eval(joined));
-    context.outputs[0] = std::move(joined.outputs[0]);
+    TS_ASSIGN(std::vector<Tensor> joined, evaluateNode(concat, context.opset, parts));
+    context.outputs[0] = std::move(joined[0]);
     return {};
 }
 
@@ -230,6 +230,7 @@ Status evalOptionalGetElement(EvalContext& context) {
 }
 
 Status inferSequenceMap(InferContext& in) {
+    TS_TRY(requireSequence(in));
     const auto body = in.subgraph("body");
     if (!body || body->inputs().size() != in.count() || body->outputs().size() < in.outputs.size())
         return in.error("its body does not fit its inputs and outputs");
@@ -316,6 +317,26 @@ void registerContainers(OperatorList& list) {
 
 } // namespace ops
 
+namespace {
+
+constexpr std::size_t kAny = static_cast<std::size_t>(-1);
+
+// Operators on sequences and optional values, and which of their inputs may be ones: from `first` on, before `end`.
+struct ContainerInputs {
+    std::size_t first, end;
+};
+const std::map<std::string, ContainerInputs>& containerInputs() {
+    static const std::map<std::string, ContainerInputs> inputs = {
+        {"SequenceEmpty", {0, 0}},      {"SequenceConstruct", {0, kAny}}, {"SequenceInsert", {0, 2}},
+        {"SequenceErase", {0, 1}},      {"SequenceAt", {0, 1}},           {"SequenceLength", {0, 1}},
+        {"SplitToSequence", {0, 0}},    {"ConcatFromSequence", {0, 1}},   {"SequenceMap", {0, kAny}},
+        {"Optional", {0, 1}},           {"OptionalHasElement", {0, 1}},   {"OptionalGetElement", {0, 1}},
+        {"Identity", {0, 1}},           {"If", {0, 0}},                   {"Loop", {2, kAny}}};
+    return inputs;
+}
+
+} // namespace
+
 TensorType typeOf(const Tensor& value) {
     if (value.isNothing())
         return TensorType::optionalOf({});
@@ -327,12 +348,13 @@ TensorType typeOf(const Tensor& value) {
     return TensorType::sequenceOf(std::move(element));
 }
 
-bool takesContainers(const Node& node) {
-    static const std::set<std::string> names = {"SequenceEmpty", "SequenceConstruct",  "SequenceInsert",     "SequenceErase",
-                                                "SequenceAt",    "SequenceLength",     "SplitToSequence",    "ConcatFromSequence",
-                                                "SequenceMap",   "Optional",           "OptionalHasElement", "OptionalGetElement",
-                                                "Identity",      "If",                 "Loop"};
-    return node.domain.empty() && names.contains(node.op);
+bool takesContainers(const Node& node) { return node.domain.empty() && containerInputs().contains(node.op); }
+
+bool takesContainers(const Node& node, std::size_t input) {
+    if (!takesContainers(node))
+        return false;
+    const auto [first, end] = containerInputs().at(node.op);
+    return input >= first && input < end;
 }
 
 bool isOfType(const Tensor& value, const TensorType& type) {

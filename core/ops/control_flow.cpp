@@ -86,6 +86,8 @@ Tensor emptyScan(const TensorType& type, std::size_t axis) {
 class ScanOutput {
 public:
     Status add(const EvalContext& context, Tensor part) {
+        if (part.isSequence() || part.isNothing())
+            return context.error("a scan output must be a tensor on every turn");
         if (!parts_.empty() && (part.type() != parts_[0].type() || part.shape() != parts_[0].shape()))
             return context.error("a scan output changes from " + TensorType(parts_[0].type(), parts_[0].shape()).text() +
                                  " to " + TensorType(part.type(), part.shape()).text());

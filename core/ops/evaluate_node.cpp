@@ -8,6 +8,7 @@
 
 #include "core/base/memory_budget.h"
 #include "core/ops/containers.h"
+#include "core/ops/expand_control_flow.h"
 
 namespace tunesmith {
 namespace {
@@ -15,6 +16,45 @@ namespace {
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
 
 std::string where(const Node& node) { return "node '" + node.name + "' (" + node.op + ")"; }
+
+bool isTensor(const Tensor& value) { return !value.isSequence() && !value.isNothing(); }
+
+// Of an input without elements.
+Status checkInput(const Node& node, std::size_t index, const Tensor& input) {
+    const auto error = [&](const std::string& what) -> Status { return inputError(where(node) + ": input " + std::to_string(index) + " " + what); };
+    if (input.absent())
+        return error("has no value");
+    if (!isTensor(input))
+        return takesContainers(node, index) ? Status() : error("is " + typeOf(input).text() + ", and only tensors are computed");
+    return isEndless(typeOf(input)) ? error("is too large: " + typeOf(input).text()) : Status();
+}
+
+Status checkInputs(const Node& node, const std::vector<Tensor>& inputs) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.hasInput(i) && (i >= inputs.size() || inputs[i].count() == 0))
+            TS_TRY(checkInput(node, i, i < inputs.size() ? inputs[i] : Tensor()));
+    return {};
+}
+
+bool isEmpty(const TensorType& type) {
+    return type.dims && std::ranges::any_of(*type.dims, [](const Dim& dim) { return dim.extent == 0; }) && type.isStatic();
+}
+
+// Whether no kernel is needed: nothing that is wanted has an element, and no body has to run.
+bool givesNothing(const Node& node, const std::vector<TensorType>& types) {
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+        if (node.outputs[i].valid() && (!isEmpty(types[i]) || types[i].dtype == DType::undefined))
+            return false;
+    return !ops::hasBody(node);
+}
+
+std::vector<Tensor> emptyOutputs(const Node& node, const std::vector<TensorType>& types) {
+    std::vector<Tensor> outputs(node.outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (node.outputs[i].valid())
+            outputs[i] = Tensor::zeros(types[i].dtype, types[i].shape());
+    return outputs;
+}
 
 Status checkMemory(const Operator& op, const Node& node, const std::vector<TensorType>& outputs, std::int64_t limit) {
     std::int64_t total = 0;
@@ -43,13 +83,16 @@ Result<std::vector<TensorType>> concreteTypes(const Operator& op, const Node& no
     return context.outputs;
 }
 
+// Whether a value has as many elements as its shape says; the next kernel reads so many.
+bool isWhole(const Tensor& value) { return !isTensor(value) || value.count() == checkedElementCount(value.shape()); }
+
 Status checkResults(const Node& node, const std::vector<TensorType>& types, const std::vector<Tensor>& outputs) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         if (!node.outputs[i].valid())
             continue;
         if (outputs[i].absent())
             return internalError(where(node) + ": the reference kernel made no output " + std::to_string(i));
-        if (!isOfType(outputs[i], types[i]))
+        if (!isOfType(outputs[i], types[i]) || !isWhole(outputs[i]))
             return internalError(where(node) + ": the shape rule promised " + types[i].text() + " and the kernel made " +
                                  typeOf(outputs[i]).text());
     }
@@ -61,13 +104,13 @@ Result<std::vector<Tensor>> evaluateUnguarded(const Node& node, std::int64_t ops
     const Operator* op = findOperator(node.op, node.domain);
     if (!op || !op->eval)
         return unknownOperator(node);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-        if (node.hasInput(i) && (i >= inputs.size() || inputs[i].absent()))
-            return inputError(where(node) + ": input " + std::to_string(i) + " has no value");
+    TS_TRY(checkInputs(node, inputs));
     TS_ASSIGN(const std::vector<TensorType> types, concreteTypes(*op, node, opset, inputs));
     if (std::ranges::any_of(types, &TensorType::nestsTooDeep))
         return inputError(where(node) + ": sequences or optional values lie too deep within each other");
     TS_TRY(checkMemory(*op, node, types, options.memoryLimit));
+    if (givesNothing(node, types))
+        return emptyOutputs(node, types);
     EvalContext context(node, opset, inputs);
     context.runBody = options.runBody;
     TS_TRY(op->eval(context));
@@ -97,13 +140,21 @@ std::int64_t effectiveOpset(const Graph& graph, const std::string& domain) {
     return declared > 0 ? declared : kNewestOpset;
 }
 
+std::optional<std::int64_t> walkedElements(Shape shape) {
+    std::ranges::replace(shape, 0, 1);
+    const auto count = checkedElementCount(shape);
+    return count && *count <= (std::int64_t(1) << 57) ? count : std::nullopt;
+}
+
 std::optional<std::int64_t> byteSizeOf(const TensorType& type) {
-    const auto count = checkedElementCount(type.shape());
-    if (!count || *count > (std::int64_t(1) << 57))
+    const auto count = walkedElements(type.shape());
+    if (!count)
         return std::nullopt;
     constexpr auto kOfString = static_cast<std::int64_t>(sizeof(std::string));
     return bitSize(type.dtype) > 0 ? static_cast<std::int64_t>(storedBytes(type.dtype, *count)) : *count * kOfString;
 }
+
+bool isEndless(const TensorType& type) { return isEmpty(type) && byteSizeOf(type).value_or(kMostBytes) > valueMemoryLimit(); }
 
 Error unknownOperator(const Node& node) {
     const std::string domain = node.domain.empty() ? "" : node.domain + ".", remedy = remedyOf(node.domain);

@@ -17,8 +17,12 @@ struct EvaluateOptions {
 Result<std::vector<Tensor>> evaluateNode(const Node& node, std::int64_t opset, const std::vector<Tensor>& inputs,
                                          const EvaluateOptions& options = {});
 
-// Bytes of values of a static type; no value when that does not fit 62 bits.
+// Elements that loops over a shape may visit: an extent of 0 counts as 1, for loops may go along the others. No value beyond 57 bits.
+std::optional<std::int64_t> walkedElements(Shape shape);
+// Bytes of so many values of a static type; no value when that does not fit 62 bits.
 std::optional<std::int64_t> byteSizeOf(const TensorType& type);
+// Of a static type: no elements, but extents that no memory would hold.
+bool isEndless(const TensorType& type);
 Error unknownOperator(const Node& node);
 
 } // namespace tunesmith

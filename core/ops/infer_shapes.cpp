@@ -6,6 +6,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/ops/body_types.h"
+#include "core/ops/containers.h"
 #include "core/ops/evaluate_node.h"
 #include "core/ops/rules.h"
 
@@ -201,6 +202,9 @@ private:
         if (!op || !op->infer)
             return {};
         InferContext context = contextFor(node);
+        for (std::size_t i = 0; i < node.inputs.size(); ++i)
+            if (context.type(i).opaque && !takesContainers(node, i))
+                return {}; // refused when it runs
         if (const Status status = op->infer(context); !status.ok()) {
             if (status.error().kind == ErrorKind::unsupported)
                 return {}; // opaque, like an unknown operator
@@ -364,7 +368,7 @@ private:
             if (node.hasInput(i) && !context.isConstant(i))
                 return;
             values.push_back(context.constant(i));
-            inputs += values.back().count();
+            inputs += std::min(walkedElements(values.back().shape()).value_or(kLargestExtent), kLargestExtent);
         }
         bool missing = false;
         for (const ValueId id : node.outputs) {
@@ -373,7 +377,7 @@ private:
             const TensorType& type = types_[id.index()];
             if (!type.isStatic())
                 return;
-            outputs += elementCount(type.shape());
+            outputs += std::min(walkedElements(type.shape()).value_or(kLargestExtent), kLargestExtent);
             missing = missing || known_[id.index()].absent();
         }
         if (!missing || inputs > kMaxFollowedInputs || outputs > kMaxFollowedOutputs)

@@ -20,6 +20,8 @@ Status checkStatic(const Graph& graph, const std::vector<ValueId>& ids, const Lo
         const Value& value = graph.value(id);
         if (!value.type.isStatic())
             return context.unsupported("the shape of '" + value.name + "' is not known: " + value.type.text());
+        if (isEndless(value.type))
+            return context.unsupported("'" + value.name + "' is too large: " + value.type.text());
         if (byteSize(value.type.dtype) == 0)
             return context.unsupported("'" + value.name + "' is of type " + std::string(dtypeName(value.type.dtype)));
     }
@@ -89,11 +91,15 @@ Status checkComputable(const Graph& graph, NodeId id) {
     const Operator* op = findOperator(node.op, node.domain);
     if (!op || !op->eval)
         return unknownOperator(node);
-    for (const auto* ids : {&node.inputs, &node.outputs})
-        for (const ValueId value : *ids)
-            if (value.valid() && graph.value(value).type.opaque && !takesContainers(node))
-                return unsupportedError("node '" + node.name + "' (" + node.op + "): '" + graph.value(value).name + "' is " +
-                                        graph.value(value).type.text() + ", and only tensors are computed");
+    const auto refuse = [&](const Value& value) {
+        return unsupportedError("node '" + node.name + "' (" + node.op + "): '" + value.name + "' is " + value.type.text() + ", and only tensors are computed");
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.hasInput(i) && graph.value(node.inputs[i]).type.opaque && !takesContainers(node, i))
+            return refuse(graph.value(node.inputs[i]));
+    for (const ValueId output : node.outputs)
+        if (output.valid() && graph.value(output).type.opaque && !takesContainers(node))
+            return refuse(graph.value(output));
     InferContext context(graph, node);
     context.outputs.resize(node.outputs.size());
     context.values.resize(node.outputs.size());

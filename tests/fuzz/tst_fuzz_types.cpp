@@ -6,14 +6,18 @@
 #include "core/check/random_inputs.h"
 #include "core/graph/graph_builder.h"
 #include "core/onnx/import.h"
+#include "core/ops/containers.h"
 #include "core/ops/coverage.h"
+#include "core/ops/expand_nodes.h"
 #include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
+#include "tests/take.h"
 
 using namespace tunesmith;
 
-// Models of single operators with inputs of other types than theirs, one or two of them. Each is refused in a sentence or computed: no kernel and no
-// lowering reads what is not there. The address sanitizer sees a read that this build does not.
+// Models of single operators with inputs of other types than theirs, one or two of them, and with inputs that are no tensors or texts that the
+// model holds. Each is refused in a sentence or computed: no rule, kernel, lowering or expansion reads what is not there. The address sanitizer
+// sees a read that this build does not.
 class TestFuzzTypes : public QObject {
     Q_OBJECT
 
@@ -85,10 +89,58 @@ class TestFuzzTypes : public QObject {
         if (!typed.ok() || !isSmall(*typed))
             return false;
         static_cast<void>(coverage(*typed));
+        static_cast<void>(expandNodes(*typed));
         const auto inputs = randomInputs(*typed, 1);
         RunOptions options;
         options.memoryLimit = std::int64_t(64) << 20;
         return inputs.ok() && Interpreter(*typed).run(*inputs, options).ok();
+    }
+
+    // Texts of the shape of a tensor, and of the shapes that numbers steer with.
+    static std::vector<Tensor> textsFor(const TensorType& own) {
+        std::vector<Tensor> texts;
+        for (const Shape& shape : {own.isStatic() ? own.shape() : Shape{1}, Shape{}, Shape{1}, Shape{2}})
+            texts.push_back(Tensor::ofStrings(shape, std::vector<std::string>(static_cast<std::size_t>(elementCount(shape)), "1")));
+        return texts;
+    }
+
+    // Whether it was computed with an input that the model holds as texts.
+    static bool computesTexts(const Graph& graph, std::size_t input, const Tensor& texts) {
+        GraphBuilder builder(graph);
+        builder.replaceUses(graph.inputs()[input], builder.addConstant("texts", texts));
+        return computes(take(builder.build()), {});
+    }
+
+    // Whether it was computed with an input that is no tensor, whether the model says so or not.
+    static bool computesContainer(const Graph& graph, std::size_t input, const Tensor& container, const TensorType& type) {
+        GraphBuilder builder(graph);
+        builder.setType(graph.inputs()[input], type);
+        for (const ValueId output : graph.outputs())
+            builder.setType(output, TensorType());
+        const auto typed = inferShapes(take(builder.build()));
+        if (!typed.ok())
+            return false;
+        static_cast<void>(coverage(*typed));
+        std::vector<Tensor> inputs;
+        for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+            const TensorType& own = graph.value(graph.inputs()[i]).type;
+            inputs.push_back(i == input ? container : own.isStatic() ? Tensor::zeros(own.dtype, own.shape()) : Tensor::sequence({}));
+        }
+        return Interpreter(*typed).run(inputs).ok();
+    }
+
+    // How many of an operator's models with other values were computed; all are counted in `tried`.
+    static int computedWithOthers(const Graph& graph, int& tried) {
+        int computed = 0;
+        const Tensor sequence = Tensor::sequence({Tensor::scalar(1.0F)});
+        for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
+            for (const Tensor& texts : textsFor(graph.value(graph.inputs()[i]).type))
+                ++tried, computed += computesTexts(graph, i, texts);
+            for (const Tensor& container : {Tensor::sequence({}), sequence, Tensor::nothing()})
+                for (const TensorType& type : {TensorType(), typeOf(container)})
+                    ++tried, computed += computesContainer(graph, i, container, type);
+        }
+        return computed;
     }
 
 private slots:
@@ -107,6 +159,12 @@ private slots:
                                       << QString::fromStdString(changes.back().second.text());
                 (computes(*graph, changes) ? computed : refused) += 1;
             }
+            if (qEnvironmentVariableIsSet("FUZZ_SAY"))
+                qInfo().noquote() << name << "others";
+            int others = 0;
+            const int taken = computedWithOthers(*graph, others);
+            computed += taken;
+            refused += others - taken;
         }
         if (computed + refused == 0)
             QSKIP("TUNESMITH_TEST_DATA names no folder with models below data");
