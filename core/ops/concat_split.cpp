@@ -94,7 +94,7 @@ Status lowerConcat(LowerContext& context) {
 
 // Lengths of the parts; empty when they are not known yet.
 Result<std::vector<std::int64_t>> partLengths(const OpInputs& in, const Dim& along, std::size_t outputs) {
-    const IntList given = intList(in, "split", 1);
+    TS_ASSIGN(const IntList given, intList(in, "split", 1));
     if (!given.known || (!given.given && !along.known()))
         return std::vector<std::int64_t>();
     std::vector<std::int64_t> lengths = given.values;

@@ -64,6 +64,7 @@ Status inferConstantOfShape(InferContext& in) {
     const Tensor fill = fillValue(in.node);
     if (fill.count() != 1 || fill.type() == DType::string)
         return in.error("its value must be one number");
+    TS_TRY(requireIndexType(in, 0));
     in.outputs[0].dtype = fill.type();
     if (in.isConstant(0)) {
         const Shape shape = in.constant(0).asInts();

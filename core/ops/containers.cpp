@@ -25,6 +25,8 @@ Status requireSequence(const OpInputs& in) {
     return unknown || type.is(Kind::sequence) ? Status() : Status(in.error("wants a sequence, not " + type.text()));
 }
 
+Status requirePlace(const OpInputs& in, std::size_t input) { return in.has(input) ? requireIndexType(in, input) : Status(); }
+
 // A place in a sequence, counted from the back when it is negative; `end` may be one behind the last.
 Result<std::size_t> placeIn(const EvalContext& context, std::size_t input, std::size_t end, std::size_t byDefault) {
     if (!context.has(input))
@@ -65,6 +67,7 @@ Status evalSequenceConstruct(EvalContext& context) {
 
 Status inferSequenceInsert(InferContext& in) {
     TS_TRY(requireSequence(in));
+    TS_TRY(requirePlace(in, 2));
     const TensorType element = elementOf(in.type(0));
     in.outputs[0] = TensorType::sequenceOf(element.dtype == DType::undefined ? in.type(1) : commonType(element, in.type(1)));
     return {};
@@ -79,6 +82,7 @@ Status evalSequenceInsert(EvalContext& context) {
 
 Status inferSequenceErase(InferContext& in) {
     TS_TRY(requireSequence(in));
+    TS_TRY(requirePlace(in, 1));
     in.outputs[0] = in.type(0);
     return {};
 }
@@ -94,6 +98,7 @@ Status evalSequenceErase(EvalContext& context) {
 
 Status inferSequenceAt(InferContext& in) {
     TS_TRY(requireSequence(in));
+    TS_TRY(requirePlace(in, 1));
     in.outputs[0] = elementOf(in.type(0));
     return {};
 }
@@ -114,6 +119,8 @@ Status evalSequenceLength(EvalContext& context) {
 }
 
 Status inferSplitToSequence(InferContext& in) {
+    if (in.has(1))
+        TS_TRY(requireIndexType(in, 1));
     TensorType element = in.type(0);
     if (element.dims) {
         TS_ASSIGN(const std::size_t axis, frontAxis(in, in.node.intAttr("axis", 0), element.dims->size()));

@@ -34,6 +34,7 @@ Status requireBody(const InferContext& in, const char* attribute, std::size_t in
 Status inferIf(InferContext& in) {
     TS_TRY(requireBody(in, "then_branch", 0, in.outputs.size()));
     TS_TRY(requireBody(in, "else_branch", 0, in.outputs.size()));
+    TS_TRY(requireNoText(in, 0));
     const auto then = in.subgraph("then_branch"), otherwise = in.subgraph("else_branch");
     for (std::size_t i = 0; i < in.outputs.size(); ++i) {
         in.outputs[i] = commonType(outputType(*then, i), outputType(*otherwise, i));

@@ -9,6 +9,7 @@ namespace tunesmith::ops {
 namespace {
 
 Status inferExpand(InferContext& in) {
+    TS_TRY(requireIndexType(in, 1));
     in.outputs[0].dtype = in.type(0).dtype;
     if (!in.isConstant(1)) {
         const auto& data = in.type(0).dims;
@@ -46,6 +47,7 @@ Status lowerExpand(LowerContext& context) {
 }
 
 Status inferTile(InferContext& in) {
+    TS_TRY(requireIndexType(in, 1));
     in.outputs[0].dtype = in.type(0).dtype;
     if (!in.type(0).dims)
         return {};

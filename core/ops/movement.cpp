@@ -202,14 +202,13 @@ Tensor gatherMapped(const Tensor& from, const IndexMaps& maps, const Tensor& fil
     return to;
 }
 
-IntList intList(const OpInputs& in, const std::string& attribute, std::size_t input) {
+Result<IntList> intList(const OpInputs& in, const std::string& attribute, std::size_t input) {
     if (in.node.has(attribute))
-        return {true, true, in.node.intsAttr(attribute)};
+        return IntList{true, true, in.node.intsAttr(attribute)};
     if (!in.has(input))
-        return {};
-    if (!in.isConstant(input))
-        return {true, false, {}};
-    return {true, true, in.constant(input).asInts()};
+        return IntList();
+    TS_TRY(requireIndexType(in, input));
+    return in.isConstant(input) ? IntList{true, true, in.constant(input).asInts()} : IntList{true, false, {}};
 }
 
 std::vector<std::int64_t> intList(const EvalContext& context, const std::string& attribute, std::size_t input,

@@ -46,7 +46,7 @@ struct IntList {
     bool given = false, known = true;
     std::vector<std::int64_t> values;
 };
-IntList intList(const OpInputs& in, const std::string& attribute, std::size_t input);
+Result<IntList> intList(const OpInputs& in, const std::string& attribute, std::size_t input); // an Error where the input holds no int32 or int64
 std::vector<std::int64_t> intList(const EvalContext& context, const std::string& attribute, std::size_t input,
                                   const std::vector<std::int64_t>& fallback = {});
 

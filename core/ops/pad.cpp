@@ -34,8 +34,8 @@ Result<PadMode> modeOf(const OpInputs& in) {
 Result<Pads> padsOf(const OpInputs& in, std::size_t rank) {
     Pads pads;
     TS_ASSIGN(pads.mode, modeOf(in));
-    IntList given = intList(in, in.node.has("paddings") ? "paddings" : "pads", 1);
-    const IntList named = intList(in, "axes", 3);
+    TS_ASSIGN(const IntList given, intList(in, in.node.has("paddings") ? "paddings" : "pads", 1));
+    TS_ASSIGN(const IntList named, intList(in, "axes", 3));
     if (!given.given)
         return in.error("has no pads");
     pads.known = given.known && named.known;

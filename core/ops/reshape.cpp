@@ -94,7 +94,7 @@ Status reshapeTo(InferContext& in, const std::vector<std::int64_t>& wanted) {
 
 Status inferReshape(InferContext& in) {
     in.outputs[0].dtype = in.type(0).dtype;
-    const IntList wanted = intList(in, "shape", 1);
+    TS_ASSIGN(const IntList wanted, intList(in, "shape", 1));
     if (!wanted.given)
         return in.error("has no shape");
     if (in.has(1) && in.type(1).dims && in.type(1).dims->size() != 1)
@@ -123,7 +123,7 @@ Status inferFlatten(InferContext& in) {
 
 Status inferSqueeze(InferContext& in) {
     in.outputs[0].dtype = in.type(0).dtype;
-    const IntList axes = intList(in, "axes", 1);
+    TS_ASSIGN(const IntList axes, intList(in, "axes", 1));
     if (!in.type(0).dims || !axes.known)
         return {};
     const Dims& dims = *in.type(0).dims;
@@ -147,7 +147,7 @@ Status inferSqueeze(InferContext& in) {
 
 Status inferUnsqueeze(InferContext& in) {
     in.outputs[0].dtype = in.type(0).dtype;
-    const IntList axes = intList(in, "axes", 1);
+    TS_ASSIGN(const IntList axes, intList(in, "axes", 1));
     if (!axes.given)
         return in.error("has no axes");
     if (!in.type(0).dims || !axes.known)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ops/movement.h"
 #include "core/ops/rules.h"
 
 namespace tunesmith::ops {
@@ -40,10 +41,13 @@ Status readScales(const OpInputs& in, std::size_t input, Request& request) {
             request.scales.push_back(scale);
     else if (!present(in, input))
         return in.error("has neither scales nor sizes");
-    else if (in.isConstant(input))
-        request.scales = doubles(in.constant(input));
-    else
-        request.known = false;
+    else {
+        TS_TRY(requireFloat(in, input));
+        if (in.isConstant(input))
+            request.scales = doubles(in.constant(input));
+        else
+            request.known = false;
+    }
     for (const double scale : request.scales)
         if (!(scale > 0) || scale > 1e9)
             return in.error("a scale is " + std::to_string(scale));
@@ -52,12 +56,12 @@ Status readScales(const OpInputs& in, std::size_t input, Request& request) {
 
 Result<Request> requestOf(const OpInputs& in, std::size_t rank) {
     Request request;
-    const IntList named = in.node.has("axes") ? intList(in, "axes", 9) : IntList();
-    std::vector<std::int64_t> axes = named.values;
-    for (std::size_t i = 0; !named.given && i < rank; ++i)
+    std::vector<std::int64_t> axes = in.node.intsAttr("axes");
+    for (std::size_t i = 0; !in.node.has("axes") && i < rank; ++i)
         axes.push_back(static_cast<std::int64_t>(i));
     TS_ASSIGN(request.axes, frontAxes(in, axes, rank));
     if (!isLegacy(in) && present(in, 3)) {
+        TS_TRY(requireIndexType(in, 3));
         request.known = in.isConstant(3);
         if (request.known)
             request.sizes = in.constant(3).asInts();
@@ -67,6 +71,8 @@ Result<Request> requestOf(const OpInputs& in, std::size_t rank) {
     } else
         TS_TRY(readScales(in, isLegacy(in) ? 1 : 2, request));
     if (in.node.stringAttr("coordinate_transformation_mode") == "tf_crop_and_resize") {
+        if (in.has(1))
+            TS_TRY(requireFloat(in, 1));
         if (in.isConstant(1))
             request.roi = doubles(in.constant(1));
         if (in.isConstant(1) && request.roi.size() != 2 * request.axes.size())

@@ -20,6 +20,10 @@ Status requireFloat(const OpInputs& in, std::size_t index) {
 
 Status requireNumeric(const OpInputs& in, std::size_t index) { return requireType(in, index, isNumeric, "numeric"); }
 
+Status requireNoText(const OpInputs& in, std::size_t index) {
+    return requireType(in, index, [](DType type) { return type != DType::string; }, "a number or a truth value");
+}
+
 Status requireSameType(const OpInputs& in, std::size_t first, std::size_t second) {
     const DType a = in.type(first).dtype, b = in.type(second).dtype;
     if (a == b || a == DType::undefined || b == DType::undefined)

@@ -10,6 +10,8 @@ namespace tunesmith::ops {
 namespace {
 
 Status inferOneHot(InferContext& in) {
+    TS_TRY(requireNumeric(in, 0));
+    TS_TRY(requireNumeric(in, 1));
     in.outputs[0].dtype = in.type(2).dtype;
     if (in.type(2).isStatic() && in.type(2).shape() != Shape{2})
         return in.error("wants two values, off and on, not " + in.type(2).text());
@@ -63,6 +65,8 @@ Status lowerOneHot(LowerContext& context) {
 
 Status inferTopK(InferContext& in) {
     TS_TRY(requireNumeric(in, 0));
+    if (in.has(1))
+        TS_TRY(requireIndexType(in, 1));
     in.outputs[0] = in.type(0);
     if (in.outputs.size() > 1) {
         in.outputs[1] = in.type(0);

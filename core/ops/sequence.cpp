@@ -49,6 +49,8 @@ Status evalCumulative(EvalContext& context, const std::vector<TensorType>&) {
 }
 
 Status inferTrilu(InferContext& in) {
+    if (in.has(1))
+        TS_TRY(requireIndexType(in, 1));
     in.outputs[0] = in.type(0);
     if (in.type(0).dims && in.type(0).dims->size() < 2)
         return in.error("wants at least a matrix, not " + in.type(0).text());

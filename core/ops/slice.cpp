@@ -36,8 +36,10 @@ struct SliceSpec {
 };
 
 Result<SliceSpec> specOf(const OpInputs& in, std::size_t rank) {
-    const IntList starts = intList(in, "starts", 1), ends = intList(in, "ends", 2);
-    const IntList axes = intList(in, "axes", 3), steps = intList(in, "steps", 4);
+    TS_ASSIGN(const IntList starts, intList(in, "starts", 1));
+    TS_ASSIGN(const IntList ends, intList(in, "ends", 2));
+    TS_ASSIGN(const IntList axes, intList(in, "axes", 3));
+    TS_ASSIGN(const IntList steps, intList(in, "steps", 4));
     if (!starts.given || !ends.given)
         return in.error("has no starts or no ends");
     SliceSpec spec{starts.known && ends.known && axes.known && steps.known, axes.known, starts.values, ends.values,

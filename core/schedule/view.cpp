@@ -25,16 +25,17 @@ std::optional<Run> gatheredRun(const OpInputs& in, const Shape& shape) {
 }
 
 std::optional<Run> slicedRun(const OpInputs& in, const Shape& shape) {
-    const ops::IntList starts = ops::intList(in, "starts", 1), axes = ops::intList(in, "axes", 3), steps = ops::intList(in, "steps", 4);
-    const bool plain = starts.known && axes.known && steps.known && starts.values.size() == 1 && axes.values.size() <= 1 &&
-                       (!steps.given || steps.values == std::vector<std::int64_t>{1});
+    const auto starts = ops::intList(in, "starts", 1), axes = ops::intList(in, "axes", 3), steps = ops::intList(in, "steps", 4);
+    const auto known = [](const Result<ops::IntList>& list) { return list.ok() && list->known; };
+    const bool plain = known(starts) && known(axes) && known(steps) && starts->values.size() == 1 && axes->values.size() <= 1 &&
+                       (!steps->given || steps->values == std::vector<std::int64_t>{1});
     if (!plain)
         return std::nullopt;
-    const std::int64_t given = axes.given ? axes.values[0] : 0;
+    const std::int64_t given = axes->given ? axes->values[0] : 0;
     const auto axis = static_cast<std::size_t>(fromFront(given, static_cast<std::int64_t>(shape.size())));
     if (axis >= shape.size())
         return std::nullopt;
-    return Run{axis, std::clamp<std::int64_t>(fromFront(starts.values[0], shape[axis]), 0, shape[axis])};
+    return Run{axis, std::clamp<std::int64_t>(fromFront(starts->values[0], shape[axis]), 0, shape[axis])};
 }
 
 // Whether a kernel computes the value, perhaps seen through nodes that move nothing.

@@ -16,10 +16,11 @@ namespace {
 
 Status checkGroupAttributes(const OpInputs& in) {
     const GroupHeads h(in.node);
-    if (h.heads < 1 || h.kvHeads < 1 || h.heads % h.kvHeads != 0)
+    constexpr std::int64_t kMost = std::int64_t{1} << 30;
+    if (h.heads < 1 || h.heads > kMost || h.kvHeads < 1 || h.heads % h.kvHeads != 0)
         return in.error("num_heads is " + std::to_string(h.heads) + " and kv_num_heads " +
                         std::to_string(h.kvHeads) +
-                        ", but the first must be a multiple of the second, and both above 0");
+                        ", but the first must be a multiple of the second, and both above 0 and at most 2^30");
     for (const auto& [input, name] : {std::pair(kKeyScale, "k_scale"),
                                       {kValueScale, "v_scale"},
                                       {kQueryNorm, "q_norm_weight"},
@@ -113,6 +114,8 @@ Status inferGroupAttention(InferContext& in) {
             TS_TRY(requireSameType(in, kGroupQuery, input));
     for (const GroupInput input : {kSeqLens, kTotal})
         TS_TRY(requireInt32(in, input));
+    if (in.has(kGroupPositions))
+        TS_TRY(requireIndexType(in, kGroupPositions));
     TS_TRY(requireOneElement(in, kTotal));
     TS_TRY(requireRank(in, kGroupQuery, 3, "batch, sequence and heads"));
     for (TensorType& output : in.outputs)
