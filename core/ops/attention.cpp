@@ -41,6 +41,15 @@ Result<std::optional<HeadDims>> headsOf(const OpInputs& in, std::size_t input) {
     return std::optional(HeadDims{dims[0], Dim(heads), dims[1], dims[2].known() ? Dim(dims[2].extent / heads) : Dim()});
 }
 
+// Kernel and nodes read all three as the queries lie.
+Status requireOneRank(const OpInputs& in) {
+    const auto& q = in.type(kQuery).dims;
+    for (const std::size_t input : {kKey, kValue})
+        if (const auto& dims = in.type(input).dims; q && dims && dims->size() != q->size())
+            return pairError(in, kQuery, input, "do not fit: queries, keys and values must all have 3 or all 4 dimensions");
+    return {};
+}
+
 Dim extended(const Dim& a, const Dim& b) {
     if (a.known() && b.known())
         return a.extent + b.extent;
@@ -137,6 +146,7 @@ Status inferAttention(InferContext& in) {
         TS_TRY(requireFloat(in, input));
     TS_TRY(requireSameType(in, kQuery, kKey));
     TS_TRY(checkAttentionAttributes(in));
+    TS_TRY(requireOneRank(in));
     const DType type = in.type(kQuery).dtype, valueType = in.type(kValue).dtype;
     for (const auto& [output, own] : {std::pair(kResult, type), {kPresentKey, type}, {kPresentValue, valueType}, {kScores, type}})
         setOutput(in, output, own, std::nullopt);

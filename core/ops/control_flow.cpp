@@ -138,7 +138,11 @@ bool neverTurns(const OpInputs& in) {
 
 Status inferLoop(InferContext& in) {
     const std::size_t states = loopStates(in.count());
-    TS_TRY(requireBody(in, "body", states + 2, in.outputs.size() + 1));
+    TS_TRY(requireBody(in, "body", states + 2, std::max(states, in.outputs.size()) + 1));
+    if (in.has(0))
+        TS_TRY(requireIndexType(in, 0));
+    if (in.has(1))
+        TS_TRY(requireNoText(in, 1));
     const auto body = in.subgraph("body");
     const bool steady = isSteady(in, *body);
     for (std::size_t i = 0; i < in.outputs.size(); ++i) {

@@ -56,7 +56,7 @@ Status evalTensorScatter(EvalContext& context, const std::vector<TensorType>&) {
     const Tensor &cache = context.input(kCache), &update = context.input(kUpdate);
     const CacheShape s(context.node, cache.shape(), update.shape());
     for (std::int64_t b = 0; context.has(kPlaces) && !isCircular(context.node) && b < context.input(kPlaces).count(); ++b)
-        if (const std::int64_t first = context.input(kPlaces).asInt(b); first < 0 || first + s.added > s.capacity)
+        if (const std::int64_t first = context.input(kPlaces).asInt(b); first < 0 || first > s.capacity - s.added)
             return context.error(std::to_string(s.added) + " entries at place " + std::to_string(first) + " do not fit a cache of " + std::to_string(s.capacity));
     Tensor result = Tensor::zeros(cache.type(), cache.shape());
     std::ranges::copy(cache.bytes(), result.mutableBytes().begin());

@@ -47,7 +47,7 @@ Result<PackedWidths> packedWidths(const OpInputs& in) {
         widths = {heads, sizes[0], sizes[1], sizes[2]};
     }
     for (const std::int64_t width : {widths.q, widths.k, widths.v})
-        if (width < 1 || width % heads != 0)
+        if (width < 1 || width > columns || width % heads != 0)
             return in.error("a hidden size of " + std::to_string(width) + " cannot be split into " +
                             std::to_string(heads) + " heads");
     if (widths.q != widths.k || widths.all() != columns)
