@@ -199,7 +199,7 @@ template <class T> void maxPool(EvalContext& context, const WindowGeometry& g, s
         });
         y[element] = best;
         if (indices)
-            indices[element] = flatIndex(g, plane, where, columnMajor);
+            indices[element] = where < 0 ? -1 : flatIndex(g, plane, where, columnMajor); // a window may lie in the padding alone
     });
 }
 

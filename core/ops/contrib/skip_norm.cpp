@@ -74,7 +74,7 @@ Status evalSkipNorm(EvalContext& context, const SkipNorm& norm) {
         if (context.has(i))
             mapBroadcast<double, double>(s, context.input(i).cast(DType::f64), s,
                                          [](double a, double b) { return a + b; });
-    const std::int64_t width = s.shape().back(), rows = width == 0 ? 0 : s.count() / width;
+    const std::int64_t width = s.shape().back(), rows = elementCount(std::span(s.shape()).first(s.rank() - 1));
     const Tensor gamma = context.input(kGamma).cast(DType::f64);
     const Tensor beta = context.has(norm.beta) ? context.input(norm.beta).cast(DType::f64)
                                                : Tensor::zeros(DType::f64, {width});
