@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
 #include "core/ops/broadcast.h"
 #include "core/ops/einsum_plan.h"
 #include "core/ops/kernel.h"
@@ -11,7 +13,7 @@ namespace {
 
 using namespace loops;
 
-constexpr std::int64_t kMostProducts = std::int64_t{1} << 40; // minutes
+constexpr double kMostProducts = 0x1p40; // minutes
 
 Status inferEinsum(InferContext& in) {
     const std::string equation = in.node.stringAttr("equation");
@@ -43,6 +45,22 @@ EinsumPlan planOf(const std::string& equation, const std::vector<Shape>& shapes)
     for (const Shape& shape : shapes)
         dims.push_back(knownDims(shape));
     return *planEinsum(equation, dims);
+}
+
+// How often two numbers are multiplied.
+double productsOf(const EinsumPlan& plan) {
+    double products = static_cast<double>(std::max<std::size_t>(plan.terms.size(), 2) - 1);
+    for (const Dim& extent : plan.extents)
+        products *= static_cast<double>(extent.extent);
+    return products;
+}
+
+double einsumSteps(const OpInputs& in) {
+    std::vector<Dims> shapes;
+    for (std::size_t i = 0; i < in.count(); ++i)
+        shapes.push_back(knownDims(in.type(i).shape()));
+    const auto plan = planEinsum(in.node.stringAttr("equation"), shapes);
+    return plan.ok() ? productsOf(*plan) : 0; // refused
 }
 
 Shape extentsOf(const EinsumPlan& plan, const std::vector<std::size_t>& labels) {
@@ -146,10 +164,7 @@ Status evalEinsum(EvalContext& context) {
     for (const Tensor& input : context.inputs)
         shapes.push_back(input.shape());
     const EinsumPlan plan = planOf(context.node.stringAttr("equation"), shapes);
-    std::vector<std::size_t> labels = plan.output;
-    labels.insert(labels.end(), plan.summed.begin(), plan.summed.end());
-    const auto products = checkedElementCount(extentsOf(plan, labels));
-    if (!products || *products > kMostProducts)
+    if (productsOf(plan) > kMostProducts)
         return context.error("multiplies more than 2^40 times; split its equation into several");
     visitNumeric(context.outputs[0].type(), [&](auto tag) {
         using T = decltype(tag);
@@ -195,6 +210,7 @@ Status lowerEinsum(LowerContext& context) {
 
 void registerEinsum(OperatorList& list) {
     addOperator(list, "Einsum", Fusion::anchor, 12, {1, kVariadic}, inferEinsum, evalEinsum, lowerEinsum);
+    list.back().steps = einsumSteps;
 }
 
 } // namespace tunesmith::ops

@@ -9,6 +9,7 @@
 #include "core/base/memory_budget.h"
 #include "core/graph/copied_strings.h"
 #include "core/graph/graph_builder.h"
+#include "core/ops/containers.h"
 #include "core/ops/dead_code.h"
 #include "core/ops/evaluate_node.h"
 #include "core/ops/infer_shapes.h"
@@ -93,7 +94,7 @@ private:
             widened_ += more;
             return;
         }
-        if (!affordable(node, *op))
+        if (!affordable(node, *op) || !quick(node, *op, inputs))
             return;
         const auto outputs = evaluateNode(node, effectiveOpset(graph_, node.domain), inputs);
         for (std::size_t i = 0; outputs.ok() && i < node.outputs.size(); ++i)
@@ -131,6 +132,21 @@ private:
             logMessage(LogLevel::warning, "node '" + node.name + "' (" + node.op + ") is not folded: its result of " + memoryText(more) + " and those before it, " +
                                               memoryText(made_) + ", exceed the " + memoryText(most_) + " that folding may make");
         return false;
+    }
+
+    // Whether its steps and those of the nodes before take seconds at most.
+    bool quick(const Node& node, const Operator& op, const std::vector<Tensor>& inputs) {
+        constexpr double kMostSteps = 0x1p30;
+        if (!op.steps)
+            return true;
+        std::vector<TensorType> types;
+        for (const Tensor& input : inputs)
+            types.push_back(typeOf(input));
+        const double more = op.steps(OpInputs(node, effectiveOpset(graph_, node.domain), std::move(types), inputs));
+        if (steps_ + more > kMostSteps)
+            return false;
+        steps_ += more;
+        return true;
     }
 
     bool done(const Node& node) const {
@@ -178,6 +194,7 @@ private:
     std::int64_t widened_ = 0; // what it would add
     std::int64_t most_, made_ = 0; // bytes of results
     bool told_ = false;            // that the budget is used up
+    double steps_ = 0;             // of operators that say how many they take
 };
 
 } // namespace

@@ -16,6 +16,7 @@ namespace {
 // Only shape computations are followed by value here; weights are the business of constant folding.
 constexpr std::int64_t kMaxFollowedInputs = 1 << 16; // elements
 constexpr std::int64_t kMaxFollowedOutputs = 4096;
+constexpr double kMaxFollowedSteps = 1 << 20;
 constexpr int kMostAttempts = 3, kDeepestTurns = 4; // for types that hold on every turn of loops, and of loops within loops
 constexpr std::int64_t kLargestExtent = std::int64_t{1} << 40; // the rules add extents to attributes without fear
 
@@ -214,7 +215,7 @@ private:
             if (node.outputs[i].valid())
                 TS_TRY(settle(node, node.outputs[i], context.outputs[i], context.values[i]));
         if (op->deterministic && op->eval)
-            follow(node, context);
+            follow(*op, node, context);
         return {};
     }
 
@@ -361,7 +362,7 @@ private:
     }
 
     // Computes small nodes whose inputs are all known. A kernel that refuses says so when the model runs.
-    void follow(const Node& node, const InferContext& context) {
+    void follow(const Operator& op, const Node& node, const InferContext& context) {
         std::int64_t inputs = 0, outputs = 0;
         std::vector<Tensor> values;
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -380,7 +381,7 @@ private:
             outputs += std::min(walkedElements(type.shape()).value_or(kLargestExtent), kLargestExtent);
             missing = missing || known_[id.index()].absent();
         }
-        if (!missing || inputs > kMaxFollowedInputs || outputs > kMaxFollowedOutputs)
+        if (!missing || inputs > kMaxFollowedInputs || outputs > kMaxFollowedOutputs || (op.steps && op.steps(context) > kMaxFollowedSteps))
             return;
         const auto results = evaluateNode(node, context.opset, values);
         for (std::size_t i = 0; results.ok() && i < node.outputs.size(); ++i)

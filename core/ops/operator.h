@@ -150,6 +150,9 @@ struct Operator {
     std::function<Status(const OpInputs&)> lowerable;
     std::function<Status(ExpandContext&)> expand; // empty: no other operators can say it
     bool deterministic = true; // false keeps constant folding away (RandomNormal)
+    // How many steps the kernel takes on inputs of known shapes, where neither they nor the outputs bound them. Empty: they do. Who computes
+    // without being asked to, as folding does, leaves a node of too many.
+    std::function<double(const OpInputs&)> steps;
     std::int64_t sinceOpset = 1;
 };
 

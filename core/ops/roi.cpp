@@ -251,6 +251,7 @@ Status evalMaxRoiPool(EvalContext& context) {
 
 void registerRoi(OperatorList& list) {
     addOperator(list, "RoiAlign", Fusion::opaque, 10, {3, 3}, inferRoiAlign, evalRoiAlign);
+    list.back().steps = [](const OpInputs&) { return std::numeric_limits<double>::infinity(); }; // the regions say how many
     addOperator(list, "MaxRoiPool", Fusion::opaque, 1, {2, 2}, inferMaxRoiPool, evalMaxRoiPool);
 }
 

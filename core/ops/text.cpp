@@ -231,6 +231,14 @@ Status evalVectorizer(EvalContext& context) {
     return {};
 }
 
+// Each word may begin a gram at each distance.
+double vectorizerSteps(const OpInputs& in) {
+    constexpr double kLookUp = 64; // of a word, in steps of arithmetic
+    const Shape shape = in.type(0).shape();
+    const double distances = static_cast<double>(in.node.intAttr("max_skip_count", 0)) + 1;
+    return kLookUp * static_cast<double>(elementCount(shape)) * std::min(distances, shape.empty() ? 1 : static_cast<double>(shape.back()));
+}
+
 Operator onWords(const char* name, std::int64_t since, Status (*infer)(InferContext&), Status (*eval)(EvalContext&)) {
     Operator op;
     op.name = name;
@@ -245,6 +253,7 @@ Operator onWords(const char* name, std::int64_t since, Status (*infer)(InferCont
 void registerText(OperatorList& list) {
     list.push_back(onWords("StringNormalizer", 10, inferNormalizer, evalNormalizer));
     list.push_back(onWords("TfIdfVectorizer", 9, inferVectorizer, evalVectorizer));
+    list.back().steps = vectorizerSteps;
 }
 
 } // namespace tunesmith::ops

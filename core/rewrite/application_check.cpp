@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostCheckedNodes = 96;
 constexpr std::int64_t kMostCheckedElements = 1 << 15; // of all values together
+constexpr double kMostCheckedSteps = 1 << 24;          // of one operator
 constexpr std::uint64_t kCheckedOneIn = 16;
 constexpr double kCheckTolerance = 1e-3; // for inputs that grow through many layers; mistakes are larger
 
@@ -23,6 +24,18 @@ std::int64_t elementsToCheck(const Draft& draft, ValueNo value) {
     if (value == kNone)
         return 0;
     return type != kNone && draft.table().isStatic(type) && isExactEnough(draft.dtype(value)) ? elementCount(draft.shape(value)) : kMostCheckedElements + 1;
+}
+
+// Of a node whose values can all be computed.
+double stepsOf(const Draft& draft, NodeNo number, const Operator& op) {
+    if (!op.steps)
+        return 0;
+    std::vector<TensorType> types;
+    for (const ValueNo operand : draft.operands(number))
+        types.push_back(operand == kNone ? TensorType() : TensorType(draft.dtype(operand), draft.shape(operand)));
+    std::vector<Tensor> constants(types.size());
+    const Node node = draft.op(number);
+    return op.steps(OpInputs(node, draft.table().opset(node.domain), std::move(types), std::move(constants)));
 }
 
 bool areFinite(const std::vector<Tensor>& values) {
@@ -49,6 +62,8 @@ bool canBeChecked(const Draft& draft) {
             elements += draft.constant(operand) ? elementsToCheck(draft, operand) : 0;
         for (std::size_t i = 0; i < draft.node(node).outputs; ++i)
             elements += elementsToCheck(draft, draft.output(node, i));
+        if (elements <= kMostCheckedElements && stepsOf(draft, node, *op) > kMostCheckedSteps)
+            return false;
     }
     return draft.order().size() <= kMostCheckedNodes && elements <= kMostCheckedElements;
 }

@@ -41,27 +41,31 @@ struct ChannelSteps {
         : image(channels * positions), channel(last ? 1 : positions), position(last ? channels : 1) {}
 };
 
-// The mean over one window, in float32 and in the order of the taps.
-float meanOver(const WindowGeometry& g, const Shape& at, bool includePad,
-               const std::function<float(std::int64_t)>& real) {
+// The sum over one window, in float32 and in the order of the taps; none where it lies in the padding alone.
+float sumOver(const WindowGeometry& g, const Shape& at, const std::function<float(std::int64_t)>& real) {
     const Shape strides = rowMajorStrides(g.input);
-    Shape kernel, tap(g.rank(), 0);
-    for (const Window& window : g.dims)
-        kernel.push_back(window.kernel);
+    Shape count, tap(g.rank(), 0);
+    std::int64_t origin = 0;
+    for (std::size_t d = 0; d < g.rank(); ++d) {
+        const TapRange range = tapsInside(g.dims[d], at[d], g.input[d]);
+        if (range.first >= range.last)
+            return 0;
+        count.push_back(range.last - range.first);
+        origin += (at[d] * g.dims[d].stride - g.dims[d].padBegin + range.first * g.dims[d].dilation) * strides[d];
+    }
     float sum = 0;
     do {
-        std::int64_t offset = 0;
-        bool inside = true;
-        for (std::size_t d = 0; d < g.rank(); ++d) {
-            const std::int64_t place =
-                at[d] * g.dims[d].stride - g.dims[d].padBegin + tap[d] * g.dims[d].dilation;
-            inside = inside && place >= 0 && place < g.input[d];
-            offset += place * strides[d];
-        }
-        if (inside)
-            sum += real(offset);
-    } while (nextIndex(tap, kernel));
-    return sum / static_cast<float>(tapsCounted(g, at, includePad));
+        std::int64_t offset = origin;
+        for (std::size_t d = 0; d < g.rank(); ++d)
+            offset += tap[d] * g.dims[d].dilation * strides[d];
+        sum += real(offset);
+    } while (nextIndex(tap, count));
+    return sum;
+}
+
+float meanOver(const WindowGeometry& g, const Shape& at, bool includePad,
+               const std::function<float(std::int64_t)>& real) {
+    return sumOver(g, at, real) / static_cast<float>(tapsCounted(g, at, includePad));
 }
 
 Status evalQLinearAverage(EvalContext& context) {
