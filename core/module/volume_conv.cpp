@@ -11,6 +11,8 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
+constexpr std::int64_t kMostTaps = 256; // slices that one Concat joins as a kernel
+
 // The window along the slices.
 struct SliceWindow {
     std::int64_t taps, stride, dilation, slices; // slices: of the result
@@ -33,7 +35,7 @@ private:
             return false;
         const Value &x = graph_.value(node.inputs[0]), &w = graph_.value(node.inputs[1]), &y = graph_.value(node.outputs[0]);
         return x.type.isStatic() && y.type.isStatic() && y.type.dtype == DType::f32 && y.type.shape().size() == 5 && elementCount(x.type.shape()) > 0 &&
-               elementCount(y.type.shape()) > 0 && w.isConstant();
+               elementCount(y.type.shape()) > 0 && w.isConstant() && w.constant.shape()[2] <= kMostTaps;
     }
 
     void rewrite(NodeId id) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/ops/attention_core.h"
 #include "core/ops/broadcast.h"
@@ -298,11 +299,16 @@ private:
     ValueId withPast(AttentionInput past, ValueId more) { return form_.past > 0 ? c_.concat({c_.node.inputs[past], more}, 2) : more; }
 
     ValueId number(std::int64_t value) { return c_.addConstant(Tensor::scalar(value)); }
-    ValueId counted(std::int64_t count, std::int64_t first, const Shape& shape) {
-        std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-        for (std::int64_t i = 0; i < count; ++i)
-            values[static_cast<std::size_t>(i)] = first + i;
-        return c_.addConstant(Tensor::ofInts(values).reshaped(shape));
+    ValueId counted(std::int64_t first, const Shape& shape) {
+        Tensor values = Tensor::zeros(DType::i64, shape);
+        std::iota(values.mutableData<std::int64_t>().begin(), values.mutableData<std::int64_t>().end(), first);
+        return c_.addConstant(std::move(values));
+    }
+
+    ValueId hidden(const Shape& shape) {
+        Tensor values = Tensor::zeros(DType::f64, shape);
+        std::ranges::fill(values.mutableData<double>(), kHidden);
+        return c_.addConstant(values.cast(wide_));
     }
 
     // The mask as numbers to add, as wide as there are keys.
@@ -316,20 +322,20 @@ private:
         if (missing.back() > 0 && truth)
             mask = c_.concat({mask, c_.addConstant(Tensor::zeros(DType::boolean, missing))}, -1);
         else if (missing.back() > 0)
-            mask = c_.concat({mask, c_.addConstant(Tensor::of<double>(missing, std::vector<double>(static_cast<std::size_t>(elementCount(missing)), kHidden)).cast(wide_))}, -1);
+            mask = c_.concat({mask, hidden(missing)}, -1);
         return truth ? c_.add("Where", {mask, c_.number(wide_, 0), c_.number(wide_, kHidden)}) : mask;
     }
 
     // Where a key is hidden for its place: [queries or 1, keys], with a batch in front where it counts its own keys.
     ValueId hiddenKeys() {
-        const ValueId keys = counted(s_.keys, 0, {s_.keys});
+        const ValueId keys = counted(0, {s_.keys});
         ValueId filled, position, hidden;
         if (c_.has(kFilled)) {
             filled = c_.reshape(c_.cast(c_.node.inputs[kFilled], DType::i64), {s_.batch, 1, 1, 1});
             hidden = c_.add("GreaterOrEqual", keys, filled);
         }
         if (form_.window.limits())
-            position = filled.valid() ? c_.add("Add", filled, counted(s_.queries, -s_.queries, {s_.queries, 1})) : counted(s_.queries, form_.past, {s_.queries, 1});
+            position = filled.valid() ? c_.add("Add", filled, counted(-s_.queries, {s_.queries, 1})) : counted(form_.past, {s_.queries, 1});
         const auto hide = [&](ValueId more) { hidden = hidden.valid() ? c_.add("Or", hidden, more) : more; };
         if (form_.window.right >= 0)
             hide(c_.add("Greater", keys, c_.add("Add", position, number(form_.window.right))));
@@ -363,6 +369,7 @@ Status writeAttention(ExpandContext& context) {
     TS_TRY(requireAttentionShapes(context));
     const std::int64_t past = context.has(kPastKey) ? context.type(kPastKey).shape()[2] : 0;
     const AttentionForm form(context.node, context.type(kQuery).shape(), context.type(kKey).shape(), context.type(kValue).shape(), past);
+    TS_TRY(context.requireAtMost(ExpandContext::kMostPlaces, std::max(form.shape.keys, form.shape.queries), "keys or queries"));
     AttentionWriter(context, form).write();
     return {};
 }

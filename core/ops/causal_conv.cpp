@@ -117,8 +117,8 @@ Status writeCausalConv(ExpandContext& context) {
     };
     const std::int64_t kept = keptSteps(context.node, context.type(kCausalKernel).shape()[2]);
     const DType type = context.type(kCausalInput).dtype;
-    const Tensor zeros = Tensor::zeros(type, {x[0], x[1], kept});
-    const ValueId state = context.has(kCausalState) ? swapped(context.node.inputs[kCausalState]) : context.addConstant(zeros);
+    const auto zeros = [&] { return context.addConstant(Tensor::zeros(type, {x[0], x[1], kept})); };
+    const ValueId state = context.has(kCausalState) ? swapped(context.node.inputs[kCausalState]) : zeros();
     const ValueId own = swapped(context.node.inputs[kCausalInput]);
     const ValueId all = kept > 0 ? context.concat({state, own}, 2) : own;
     std::vector<ValueId> inputs{all, context.node.inputs[kCausalKernel]};
@@ -127,7 +127,7 @@ Status writeCausalConv(ExpandContext& context) {
     const ValueId sum = context.add("Conv", inputs, {{"group", x[1]}, {"dilations", std::vector<std::int64_t>{dilationOf(context.node)}}});
     context.outputs[0] = swapped(isSilu(context.node) ? context.add("Mul", sum, context.add("Sigmoid", {sum})) : sum);
     if (context.wanted(1))
-        context.outputs[1] = swapped(kept > 0 ? context.slice(all, 2, x[2], x[2] + kept) : context.addConstant(zeros));
+        context.outputs[1] = swapped(kept > 0 ? context.slice(all, 2, x[2], x[2] + kept) : zeros());
     return {};
 }
 

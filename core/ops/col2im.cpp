@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+
 #include "core/ops/kernel.h"
 #include "core/ops/movement.h"
 #include "core/ops/rules.h"
@@ -13,10 +15,11 @@ Result<WindowGeometry> geometryOf(const Node& node, const Shape& image, const Sh
     if (image.empty() || image.size() != block.size())
         return inputError("image_shape has " + std::to_string(image.size()) + " extents and block_shape " +
                           std::to_string(block.size()));
-    for (std::size_t d = 0; d < image.size(); ++d)
-        if (image[d] < 1 || block[d] < 1 || !checkedElementCount(image) || !checkedElementCount(block))
-            return inputError("image_shape " + shapeText(image) + " and block_shape " + shapeText(block) +
-                              " are not possible");
+    if (image.size() > kMostDimensions - 2)
+        return inputError("image_shape has " + std::to_string(image.size()) + " extents, and images have at most " + std::to_string(kMostDimensions - 2));
+    const auto possible = [](const Shape& shape) { return std::ranges::min(shape) >= 1 && checkedElementCount(shape); };
+    if (!possible(image) || !possible(block))
+        return inputError("image_shape " + shapeText(image) + " and block_shape " + shapeText(block) + " are not possible");
     TS_ASSIGN(const WindowAttributes attributes, readWindows(node, block));
     TS_ASSIGN(WindowGeometry geometry, windowGeometry(attributes, image));
     if (!checkedElementCount(geometry.output))

@@ -76,6 +76,12 @@ Status ExpandContext::requireShapes() const {
     return {};
 }
 
+Status ExpandContext::requireAtMost(std::int64_t most, std::int64_t count, const char* what) const {
+    if (count <= most)
+        return {};
+    return unsupported(std::to_string(count) + " " + what + " are too many to be written out; at most " + std::to_string(most) + " are");
+}
+
 ValueId ExpandContext::widened(ValueId value, DType type) {
     const DType wide = ops::computeType(type);
     return wide == type ? value : cast(value, wide);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/expand_nodes.h"
 
+#include "core/base/memory_budget.h"
 #include "core/ops/expand_sequences.h"
 #include "core/ops/fold_constants.h"
 #include "core/ops/infer_shapes.h"
@@ -25,6 +26,15 @@ std::size_t sizeOf(const GraphBuilder& builder, std::size_t first) {
     return size;
 }
 
+// An expansion whose constants do not fit into memory leaves its node.
+Status expandNode(const Operator& op, ExpandContext& context) {
+    try {
+        return op.expand(context);
+    } catch (const OutOfValueMemory& error) {
+        return context.unsupported(error.what());
+    }
+}
+
 // One pass over the graph; no value when nothing could be expanded.
 Result<std::optional<Graph>> expandOnce(const Graph& graph, const ExpandOptions& options) {
     GraphBuilder builder(graph);
@@ -39,7 +49,7 @@ Result<std::optional<Graph>> expandOnce(const Graph& graph, const ExpandOptions&
             return cancelledError();
         const std::size_t before = builder.nodeCount();
         ExpandContext context(builder, graph, node);
-        const Status status = op->expand(context);
+        const Status status = expandNode(*op, context);
         size += sizeOf(builder, before);
         if (!status.ok() && status.error().kind != ErrorKind::unsupported)
             return status.error();
@@ -95,7 +105,7 @@ Status checkExpandable(const Graph& graph, NodeId id) {
         return unsupportedError("node '" + node.name + "' (" + node.op + ") is not written with other operators");
     GraphBuilder scratch(graph);
     ExpandContext context(scratch, graph, node);
-    return op->expand(context);
+    return expandNode(*op, context);
 }
 
 } // namespace tunesmith

@@ -136,7 +136,6 @@ private:
 };
 
 Status checkExpandable(const ExpandContext& context) {
-    constexpr std::int64_t kMostSteps = 1024;
     for (const std::size_t input : {In::x, In::recurrence})
         if (!context.type(input).isStatic())
             return context.unsupported("the shape of its input is known when it runs");
@@ -144,8 +143,7 @@ Status checkExpandable(const ExpandContext& context) {
         return context.unsupported("layers of " + std::string(dtypeName(type)) + " are not written out");
     const Shape x = context.type(In::x).shape();
     const std::int64_t time = x[context.node.intAttr("layout", 0) == 1 ? 1 : 0];
-    if (time > kMostSteps)
-        return context.unsupported(std::to_string(time) + " steps are too many to be written out; at most " + std::to_string(kMostSteps) + " are");
+    TS_TRY(context.requireAtMost(ExpandContext::kMostSteps, time, "steps"));
     if (elementCount(x) == 0 || elementCount(context.type(In::recurrence).shape()) == 0)
         return context.unsupported("its input has no elements");
     if (context.has(In::lengths)) {

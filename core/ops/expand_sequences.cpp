@@ -11,7 +11,8 @@
 namespace tunesmith {
 namespace {
 
-constexpr std::size_t kMostElements = 4096; // of one sequence
+constexpr std::size_t kMostElements = 4096;            // of one sequence
+constexpr std::size_t kMostNoted = std::size_t{1} << 22; // of all of them together
 
 using Elements = std::vector<ValueId>;
 
@@ -48,7 +49,7 @@ private:
         else if (node.op == "SequenceEmpty")
             sequences_[out] = {};
         else if (node.op == "SequenceConstruct")
-            sequences_[out] = node.inputs;
+            keep(out, node.inputs);
         else if (node.op == "SplitToSequence")
             noteParts(node);
         else if (node.op == "SequenceInsert" || node.op == "SequenceErase")
@@ -57,9 +58,17 @@ private:
             held_[out] = node.inputs[0];
     }
 
+    // Each change of a sequence is a sequence of its own.
+    void keep(ValueId sequence, Elements elements) {
+        if (noted_ + elements.size() > kMostNoted)
+            return;
+        noted_ += elements.size();
+        sequences_[sequence] = std::move(elements);
+    }
+
     void copy(ValueId from, ValueId to) {
         if (const auto found = sequences_.find(from); found != sequences_.end())
-            sequences_[to] = found->second;
+            keep(to, found->second);
         if (const auto found = held_.find(from); found != held_.end())
             held_[to] = found->second;
     }
@@ -97,7 +106,7 @@ private:
                 return;
             after.erase(after.begin() + static_cast<std::ptrdiff_t>(*at));
         }
-        sequences_[node.outputs[0]] = std::move(after);
+        keep(node.outputs[0], std::move(after));
     }
 
     void noteParts(const Node& node) {
@@ -112,7 +121,7 @@ private:
             return;
         const auto sizes = ops::splitSizes(split, extent.extent);
         if (sizes && !sizes->empty() && sizes->size() <= kMostElements)
-            sequences_[node.outputs[0]] = parts(node, static_cast<std::int64_t>(axis), *sizes);
+            keep(node.outputs[0], parts(node, static_cast<std::int64_t>(axis), *sizes));
     }
 
     // The parts as outputs of one Split; without the axis where it is not kept.
@@ -185,6 +194,7 @@ private:
     const Graph& graph_;
     GraphBuilder builder_;
     std::map<ValueId, Elements> sequences_;
+    std::size_t noted_ = 0; // elements of all of them
     std::map<ValueId, ValueId> held_; // by optional values; invalid: nothing
     bool changed_ = false;
 };

@@ -72,6 +72,13 @@ Status evalImageScaler(EvalContext& context) {
     return {};
 }
 
+// Each bias is a choice within the next one.
+Status imageScalerLowerable(const OpInputs& in) {
+    constexpr std::size_t kMostBiases = 64;
+    const std::size_t biases = in.node.floatsAttr("bias").size();
+    return biases > kMostBiases ? Status(in.unsupported("it has " + std::to_string(biases) + " biases, and a kernel at most " + std::to_string(kMostBiases))) : Status();
+}
+
 Status lowerImageScaler(LowerContext& context) {
     const std::vector<float> bias = context.node.floatsAttr("bias");
     lowerElementwise(context, "image_scaler", [&](const Indices& i) {
@@ -153,7 +160,7 @@ void registerExperimental(OperatorList& list) {
         [](double x, double alpha, double beta) { return alpha * softplus(beta * x); },
         [](const Expr& x, const Expr& alpha, const Expr& beta) { return alpha * softplusOf(beta * x); });
     addOperator(list, "ImageScaler", Fusion::elementwise, 1, {1, 1}, inferImageScaler, evalImageScaler,
-                lowerImageScaler);
+                lowerImageScaler, imageScalerLowerable);
     addMovement(list, "Crop", Fusion::injective, 1, {1, 1}, inferCrop, evalCrop, lowerCrop);
 }
 

@@ -235,6 +235,8 @@ Status writeLinearAttention(ExpandContext& context) {
         return context.unsupported("float64 is not written with other operators");
     const auto shapeOf = [&](std::size_t input) { return context.has(input) ? context.type(input).shape() : Shape(); };
     const LinearAttentionShape s = linearShape(context.node, shapeOf(kLinearQ), shapeOf(kLinearV), shapeOf(kLinearDecay), shapeOf(kLinearBeta));
+    TS_TRY(context.requireAtMost(ExpandContext::kMostSteps, s.time, "steps"));
+    TS_TRY(context.requireAtMost(ExpandContext::kMostSteps, s.heads, "heads"));
     const auto wide = [&](std::size_t input) { return context.has(input) ? context.widened(context.node.inputs[input], context.type(input).dtype) : ValueId(); };
     LinearAttentionNodes nodes{wide(kLinearQ), wide(kLinearK), wide(kLinearV), wide(kLinearDecay), wide(kLinearBeta), wide(kLinearState), {}};
     nodes.q = repeatedHeads(context, nodes.q, shapeOf(kLinearQ), s.keySize, s.heads);

@@ -122,6 +122,9 @@ public:
     ValueId cast(ValueId value, DType type);
     ValueId clip(ValueId value, DType type, double low, double high);
     Status requireShapes() const; // of all inputs: static and not empty
+    // An Error where more is to be written out than graphs can hold: steps are nodes each, places elements of a constant.
+    static constexpr std::int64_t kMostSteps = 1024, kMostPlaces = std::int64_t{1} << 24;
+    Status requireAtMost(std::int64_t most, std::int64_t count, const char* what) const;
     // A value of `type` in the type that kernels compute in, which is float32 for 16-bit floats; and back.
     ValueId widened(ValueId value, DType type);
     ValueId narrowed(ValueId value, DType type);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/contrib/cache_buffer.h"
 
-#include <numeric>
-
+#include "core/ops/contrib/contrib.h"
 #include "core/ops/movement.h"
 
 namespace tunesmith::ops {
@@ -29,8 +28,6 @@ Tensor writtenCache(const Tensor& past, const Tensor& more, const std::vector<st
 ValueId writeCache(ExpandContext& c, const CacheBuffer& buffer, DType type, ValueId past, ValueId more,
                    ValueId filled) {
     const auto number = [&](std::int64_t value) { return c.addConstant(Tensor::scalar(value)); };
-    std::vector<std::int64_t> places(static_cast<std::size_t>(buffer.length));
-    std::iota(places.begin(), places.end(), 0);
     std::vector<ValueId> before;
     if (past.valid())
         before.push_back(past);
@@ -38,7 +35,7 @@ ValueId writeCache(ExpandContext& c, const CacheBuffer& buffer, DType type, Valu
                         buffer.size};
     if (missing[2] > 0)
         before.push_back(c.addConstant(Tensor::zeros(type, missing)));
-    const ValueId row = c.addConstant(Tensor::ofInts(places).reshaped({1, 1, buffer.length, 1}));
+    const ValueId row = countedFrom(c, 0, {1, 1, buffer.length, 1});
     const ValueId since = c.add("Sub", row, filled);
     ValueId fresh = more;
     if (buffer.newRows > 1) {

@@ -270,7 +270,7 @@ ValueId cachedRows(ExpandContext& context, const DenseAttention& form, ValueId p
 Status requireElements(const ExpandContext& context, const AttentionShape& shape) {
     if (elementCount(shape.scores()) == 0 || shape.size == 0 || shape.valueSize == 0)
         return context.unsupported("its queries, keys or values are empty");
-    return {};
+    return context.requireAtMost(ExpandContext::kMostPlaces, shape.keys, "keys");
 }
 
 ValueId headsApart(ExpandContext& context, ValueId value, std::int64_t batch, std::int64_t length,

@@ -55,7 +55,7 @@ std::int64_t filledRows(const EvalContext& context, const DenseAttention& form);
 ValueId headsApart(ExpandContext& context, ValueId value, std::int64_t batch, std::int64_t length,
                    std::int64_t heads, std::int64_t size);
 
-// That no queries, keys or values are empty, which nodes of ONNX do not all take.
+// That no queries, keys or values are empty, which nodes of ONNX do not all take, and that places of keys fit a constant.
 Status requireElements(const ExpandContext& context, const AttentionShape& shape);
 
 Dim sumOf(const Dim& a, const Dim& b); // known where both are

@@ -139,15 +139,16 @@ Status expandUnfold(ExpandContext& context) {
     const Shape shape = context.type(0).shape();
     const auto axis = static_cast<std::int64_t>(frontAxis(context.node.intAttr("dim", -1), shape.size()));
     const Windows windows(context.node, shape[static_cast<std::size_t>(axis)]);
-    std::vector<std::int64_t> places, order;
-    for (std::int64_t i = 0; i < windows.count * windows.size; ++i)
-        places.push_back(i / windows.size * windows.step + i % windows.size);
+    TS_TRY(context.requireAtMost(ExpandContext::kMostPlaces, windows.count * windows.size, "places"));
+    Tensor places = Tensor::zeros(DType::i64, {windows.count, windows.size});
+    for (std::int64_t i = 0; i < places.count(); ++i)
+        places.mutableData<std::int64_t>()[static_cast<std::size_t>(i)] = i / windows.size * windows.step + i % windows.size;
+    std::vector<std::int64_t> order;
     for (std::int64_t d = 0; d <= std::ssize(shape); ++d)
         if (d != axis + 1)
             order.push_back(d);
     order.push_back(axis + 1);
-    const ValueId indices =
-        context.addConstant(Tensor::ofInts(places).reshaped({windows.count, windows.size}));
+    const ValueId indices = context.addConstant(std::move(places));
     context.outputs[0] =
         context.transpose(context.add("Gather", {context.node.inputs[0], indices}, {{"axis", axis}}), order);
     return {};
