@@ -53,7 +53,7 @@ bool takesRows(const Draft& draft, NodeNo node) {
     if (!plain)
         return false;
     const std::size_t axis = fromFront(axes ? axes->asInt(0) : draft.op(node).intAttr("axis", 0), whole.size());
-    if (axis >= whole.size() || !isOutermost(whole, axis) || bufferBytes(draft, draft.output(node)) == 0)
+    if (axis >= whole.size() || !isOutermost(whole, axis) || bufferBytes(draft, from) == 0 || bufferBytes(draft, draft.output(node)) == 0)
         return false;
     const std::int64_t row = bufferBytes(draft, from) / whole[axis], start = first->asInt(0);
     return (start < 0 ? start + whole[axis] : start) * row % kBufferAlignment == 0 && isComputed(draft, from);

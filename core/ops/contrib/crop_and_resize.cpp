@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
 #include <cmath>
 
 #include "core/ops/contrib/contrib.h"
@@ -55,6 +56,8 @@ struct CropAxis {
         return start * last + static_cast<float>(i) * ((end - start) * last / static_cast<float>(pieces - 1));
     }
     bool inside(float place) const { return place >= 0 && place <= static_cast<float>(extent - 1); }
+    // Of a place inside; float32 rounds large extents up.
+    std::int64_t index(float place) const { return std::min(static_cast<std::int64_t>(place), extent - 1); }
 };
 
 class CropSampler {
@@ -75,8 +78,7 @@ public:
         if (!y_.inside(y) || !x_.inside(x))
             return outside_;
         const auto element = [&](float atY, float atX) {
-            return static_cast<double>(
-                plane[static_cast<std::int64_t>(atY) * x_.extent + static_cast<std::int64_t>(atX)]);
+            return static_cast<double>(plane[y_.index(atY) * x_.extent + x_.index(atX)]);
         };
         if (nearest_)
             return element(std::round(y), std::round(x));

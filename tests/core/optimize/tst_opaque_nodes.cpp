@@ -179,6 +179,17 @@ private slots:
             QVERIFY(!rewrite::isOpaque(model.draft, node) || std::ranges::find(kernels.nodes, node) != kernels.nodes.end());
     }
 
+    // A row of no rows has no place in memory.
+    void rowsOfNothingAreNoViews() {
+        Model m;
+        const ValueId row = m.add("Gather", {m.add("Relu", {m.input({0, 4})}), m.ints({0})});
+        const rewrite::ModelDraft model = take(rewrite::draftOf(m.build({m.add("Relu", {row})})));
+        KernelFinder finder;
+        KernelFinder::Kernels kernels;
+        finder.find(model.draft, kernels);
+        QVERIFY(kernels.size() > 0);
+    }
+
     void searchesLeaveThemAsTheyAre_data() { addRows(); }
     void searchesLeaveThemAsTheyAre() {
         QFETCH(int, row);
