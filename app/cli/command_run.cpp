@@ -70,7 +70,7 @@ void addRun(CLI::App& app, Session& session) {
         ->check(CLI::IsMember({"reference", "compiled", "module"}))
         ->capture_default_str();
     CLI::Option* save = command.add_option("--save", options->folder, "Write outputs as .npy files into this folder")->type_name("DIR");
-    command.add_flag("--replace", options->replace, "Let outputs take the place of files that are in that folder already")->needs(save);
+    command.add_flag("--replace", options->replace, "Let outputs take the place of any files in that folder, not only of those that an earlier run wrote")->needs(save);
     session.addTrust(command);
     session.addInputs(command);
     session.addDimensions(command);

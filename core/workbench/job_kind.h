@@ -20,10 +20,11 @@ struct JobKey {
     Field field;                                                   // paths are of files beside the one that says it
     std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max(); // of numbers; fractions of at least 0 are more than that
     In in = In::both;
-    bool takes(std::int64_t number) const { return number >= least && number <= most; }
-    bool takes(double number) const { return (least > 0 ? number >= static_cast<double>(least) : number > 0) && number <= std::min(static_cast<double>(most), 1e12); }
     // Of a text: a file, or else a sample; a file beside the one that says it; one in its folder, for it is sent to others; a model in its folder, for it is written.
     enum class Names { nothing, model, file, secret, written } names = Names::nothing;
+
+    bool takes(std::int64_t number) const { return number >= least && number <= most; }
+    bool takes(double number) const { return (least > 0 ? number >= static_cast<double>(least) : number > 0) && number <= std::min(static_cast<double>(most), 1e12); }
 };
 
 // What a job that runs gets of its session.

@@ -8,7 +8,6 @@
 #include "core/base/atomic_file.h"
 #include "core/base/unfinished.h"
 #include "core/graph/graph_builder.h"
-#include "core/graph/npy.h"
 #include "core/module/worker_verbs.h"
 #include "core/ops/interpreter.h"
 #include "core/workbench/known_modules.h"
@@ -16,6 +15,7 @@
 #include "core/workbench/module_run.h"
 #include "core/workbench/read_inputs.h"
 #include "core/workbench/run_parts.h"
+#include "core/workbench/saved_outputs.h"
 #include "core/workbench/session.h"
 
 namespace tunesmith {
@@ -73,53 +73,6 @@ Result<Model> withGivenWeights(const Model& model, InputChoice& choice) {
     return model.with(std::move(graph));
 }
 
-void nameFiles(std::vector<RunOutput>& outputs, const fs::path& folder) {
-    std::vector<std::string> names;
-    for (const RunOutput& output : outputs)
-        names.push_back(output.spec.name);
-    const std::vector<std::string> files = distinctFileNames(names);
-    for (std::size_t i = 0; i < outputs.size(); ++i)
-        outputs[i].file = folder / (files[i] + ".npy");
-}
-
-Status write(const std::vector<RunOutput>& outputs) {
-    std::vector<AtomicFile> files;
-    for (const RunOutput& output : outputs) {
-        TS_ASSIGN(AtomicFile file, stagedNpy(output.file, output.tensor));
-        files.push_back(std::move(file));
-    }
-    return doWhole([&]() -> Status {
-        for (AtomicFile& file : files)
-            TS_TRY(file.commit());
-        return {};
-    });
-}
-
-// A model from elsewhere may call its outputs as the user calls other data, the inputs of this run among them.
-Status requireFree(const std::vector<RunOutput>& outputs) {
-    std::error_code none;
-    for (const RunOutput& output : outputs)
-        if (fs::exists(fs::symlink_status(output.file, none)))
-            return inputError(output.file.string() + " is there already; save into a new folder, or give --replace if outputs may take the place of such files");
-    return {};
-}
-
-// All of them or, when one cannot be written, none: what lies there under their names stays.
-Status save(std::vector<RunOutput>& outputs, const RunRequest& request) {
-    const fs::path& folder = request.saveFolder;
-    nameFiles(outputs, folder);
-    if (!request.replace)
-        TS_TRY(requireFree(outputs));
-    std::error_code error;
-    const bool made = fs::create_directories(folder, error);
-    if (error)
-        return writeFailure(folder, error.value());
-    const Status written = write(outputs);
-    if (!written.ok() && made)
-        ::rmdir(folder.c_str());
-    return written;
-}
-
 // The elements of a sequence one by one.
 void addOutput(std::vector<RunOutput>& outputs, const std::string& name, const Tensor& tensor) {
     if (tensor.isSequence()) {
@@ -173,7 +126,7 @@ Result<RunResult> collectOutputs(Computed computed, const std::vector<std::strin
     for (std::size_t i = 0; i < names.size(); ++i)
         addOutput(result.outputs, names[i], computed.outputs[i]);
     if (!request.saveFolder.empty())
-        TS_TRY(save(result.outputs, request));
+        TS_TRY(saveOutputs(result.outputs, request.saveFolder, request.replace));
     return result;
 }
 

@@ -25,7 +25,7 @@ struct RunRequest {
     Work work;
     std::string space = {}; // of the compiled engine's schedules, as in CompileRequest
     bool trust = false;     // a module from elsewhere runs as our own from now on; else it runs confined
-    bool replace = false;   // files that are in saveFolder already; else they are refused, for the model chose their names
+    bool replace = false;   // any file that is in saveFolder; else only what earlier runs wrote there, for the model chose the names
 };
 
 struct RunOutput {

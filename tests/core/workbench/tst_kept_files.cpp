@@ -99,6 +99,27 @@ private slots:
         QVERIFY(!fs::exists(path("nothing")));
     }
 
+    void savedOutputsReplaceThoseOfEarlierRuns() {
+        const auto model = openModel(writeModel(), {{"n", 4}});
+        REQUIRE_OK(model);
+        RunRequest request;
+        request.engine = Engine::reference;
+        request.saveFolder = path("results");
+        REQUIRE_OK(runModel(*model, request));
+        const std::string before = textOf(request.saveFolder / "second.npy");
+        request.inputs.seed = 2;
+        REQUIRE_OK(runModel(*model, request));
+        QVERIFY(textOf(request.saveFolder / "second.npy") != before);
+        write(request.saveFolder / "second.npy", before); // by somebody else
+        const auto refused = runModel(*model, request);
+        QVERIFY(!refused.ok() && refused.error().message.find("second.npy is there already") != std::string::npos);
+        QCOMPARE(textOf(request.saveFolder / "second.npy"), before);
+        for (const char* list : {"", "[]", "{\"files\": 3}", "{\"files\": [3, {\"name\": 4}]}", "{\"files\": [{\"name\": \"second.npy\", \"hash\": \"0\", \"bytes\": 1}]}"}) {
+            write(request.saveFolder / ".tunesmith-outputs", list);
+            QVERIFY(!runModel(*model, request).ok());
+        }
+    }
+
     void moreOutputsThanFilesMayBeOpen() {
         GraphBuilder b;
         b.setOpset("", 17);
