@@ -89,16 +89,28 @@ private:
             attribute = *given;
             attribute.set_name(name);
         } else if (attribute.has_g()) {
-            Names inner = names;
-            for (const auto& input : attribute.g().input())
-                inner[input.name()] = input.name(); // hides what is around
-            for (const auto& initializer : attribute.g().initializer())
-                inner[initializer.name()] = initializer.name();
-            for (onnx::NodeProto& each : *attribute.mutable_g()->mutable_node())
-                rewrite(each, inner);
-            for (auto& output : *attribute.mutable_g()->mutable_output())
-                output.set_name(nameFor(output.name(), inner));
+            rewriteBody(*attribute.mutable_g(), names);
         }
+    }
+
+    // What a body declares hides what the function has under that name, and nothing that the caller calls so.
+    void rewriteBody(onnx::GraphProto& body, Names names) const {
+        const auto declare = [&](std::string* name) {
+            const std::string own = prefix_ + *name;
+            names[*name] = own;
+            *name = own;
+        };
+        for (auto& input : *body.mutable_input())
+            declare(input.mutable_name());
+        for (auto& initializer : *body.mutable_initializer())
+            declare(initializer.mutable_name());
+        for (auto& initializer : *body.mutable_sparse_initializer())
+            declare(initializer.mutable_values()->mutable_name());
+        for (onnx::NodeProto& each : *body.mutable_node())
+            rewrite(each, names);
+        for (auto* const values : {body.mutable_output(), body.mutable_value_info()})
+            for (auto& value : *values)
+                value.set_name(nameFor(value.name(), names));
     }
 
     const onnx::FunctionProto& function_;

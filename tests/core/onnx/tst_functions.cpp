@@ -148,6 +148,42 @@ private slots:
         yields(model, {1, 2});
     }
 
+    // The caller's value is called x as well.
+    void initializersOfBodiesHideNothingOfTheCaller() {
+        auto model = callingModel();
+        auto& f = addFunction(model, "f", {"a"}, {"b"});
+        addTo(f, "ReduceSum", {"a"}, "s").add_attribute()->set_name("keepdims");
+        f.mutable_node(0)->mutable_attribute(0)->set_type(onnx::AttributeProto::INT);
+        addTo(f, "Less", {"s", "s"}, "never");
+        auto& choice = addTo(f, "If", {"never"}, "b");
+        for (const char* branch : {"then_branch", "else_branch"}) {
+            auto& body = *addAttribute(choice, branch, onnx::AttributeProto::GRAPH).mutable_g();
+            auto& ten = *body.add_initializer();
+            ten.set_name("x");
+            ten.set_data_type(onnx::TensorProto::FLOAT);
+            ten.add_float_data(10);
+            addNode(body, "Add", {"a", "x"}, {"r"});
+            body.add_output()->set_name("r");
+        }
+        yields(model, {11, 8});
+    }
+
+    void inputsOfBodiesHideNothingOfTheCaller() {
+        auto model = callingModel();
+        auto& f = addFunction(model, "f", {"a"}, {"b"});
+        auto& turns = addAttribute(addTo(f, "Constant", {}, "turns"), "value_int", onnx::AttributeProto::INT);
+        turns.set_i(3);
+        auto& body = *addAttribute(addTo(f, "Loop", {"turns", "", "a"}, "b"), "body", onnx::AttributeProto::GRAPH).mutable_g();
+        tensorType(*body.add_input(), "turn", {}, 7);
+        tensorType(*body.add_input(), "on", {}, 9);
+        tensorType(*body.add_input(), "x", {2}, 1);
+        addNode(body, "Identity", {"on"}, {"go_on"});
+        addNode(body, "Add", {"x", "a"}, {"sum"});
+        for (const char* output : {"go_on", "sum"})
+            body.add_output()->set_name(output);
+        yields(model, {4, -8});
+    }
+
     void callsInBodiesAreWrittenOut() {
         auto model = callingModel();
         auto& graph = *model.mutable_graph();
