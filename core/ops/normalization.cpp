@@ -286,9 +286,19 @@ Status lowerGroupNorm(LowerContext& context) {
 // MeanVarianceNormalization, whose formula in ONNX adds 1e-9 to the standard deviation.
 constexpr double kMvnEpsilon = 1e-9;
 
-Axes mvnAxes(const Node& node, std::size_t rank) {
+// Before opset 9 each image stands for itself, and its channels do or do not.
+std::vector<std::int64_t> statedMvnAxes(const Node& node, std::size_t rank, std::int64_t opset) {
+    if (opset >= 9 || node.has("axes"))
+        return node.intsAttr("axes", {0, 2, 3});
+    std::vector<std::int64_t> axes;
+    for (std::int64_t axis = node.intAttr("across_channels", 0) != 0 ? 1 : 2; axis < static_cast<std::int64_t>(rank); ++axis)
+        axes.push_back(axis);
+    return axes;
+}
+
+Axes mvnAxes(const Node& node, std::size_t rank, std::int64_t opset) {
     Axes axes;
-    for (const std::int64_t axis : node.intsAttr("axes", {0, 2, 3}))
+    for (const std::int64_t axis : statedMvnAxes(node, rank, opset))
         axes.push_back(frontAxis(axis, rank));
     std::sort(axes.begin(), axes.end());
     return axes;
@@ -300,10 +310,12 @@ Status inferMvn(InferContext& in) {
     if (!in.type(0).dims)
         return {};
     const std::size_t rank = in.type(0).dims->size();
-    for (const std::int64_t axis : in.node.intsAttr("axes", {0, 2, 3}))
+    if (in.opset < 9 && in.node.intAttr("normalize_variance", 1) == 0)
+        return in.unsupported("it leaves the variance as it is");
+    for (const std::int64_t axis : statedMvnAxes(in.node, rank, in.opset))
         if (const auto front = frontAxis(in, axis, rank); !front.ok())
             return front.error();
-    const Axes axes = mvnAxes(in.node, rank);
+    const Axes axes = mvnAxes(in.node, rank, in.opset);
     if (std::adjacent_find(axes.begin(), axes.end()) != axes.end())
         return in.error("axes name an axis twice");
     return {};
@@ -312,7 +324,7 @@ Status inferMvn(InferContext& in) {
 Status evalMvn(EvalContext& context) {
     const Tensor& input = context.input(0);
     visitFloat(input.type(), [&](auto tag) {
-        normalise<decltype(tag)>(input, mvnAxes(context.node, input.rank()), context.outputs[0],
+        normalise<decltype(tag)>(input, mvnAxes(context.node, input.rank(), context.opset), context.outputs[0],
                                  [](double variance) { return std::sqrt(variance) + kMvnEpsilon; });
     });
     return {};
@@ -320,7 +332,7 @@ Status evalMvn(EvalContext& context) {
 
 Status lowerMvn(LowerContext& context) {
     const TensorRef x = context.inputs[0];
-    const Axes axes = mvnAxes(context.node, x->shape.size());
+    const Axes axes = mvnAxes(context.node, x->shape.size(), context.opset);
     const LoweredMoments moments = lowerMoments(context, x, axes);
     lowerElementwise(context, "mean_variance_norm", [&](const Indices& i) {
         const Expr deviation = unary(Op::sqrt, readReduced(moments.variance, i, axes));

@@ -141,6 +141,11 @@ void productRows() {
                                    << floats({1, 1, 2}, {-1, 3});
     QTest::newRow("lrn") << OpCase{"LRN", 13, {{"size", std::int64_t{3}}, {"alpha", 3.0F}, {"beta", 1.0F}}, {floats({1, 3, 1}, {1, 2, 3})}}
                          << floats({1, 3, 1}, {1.0F / 6, 2.0F / 15, 3.0F / 14});
+    const Tensor images = floats({2, 2, 1, 2}, {1, 3, 10, 20, 2, 4, 6, 8});
+    QTest::newRow("mean and variance before opset 9") << OpCase{"MeanVarianceNormalization", 8, {}, {images}} << floats({2, 2, 1, 2}, {-1, 1, -1, 1, -1, 1, -1, 1});
+    QTest::newRow("mean and variance across channels") << OpCase{"MeanVarianceNormalization", 8, {{"across_channels", std::int64_t{1}}}, {floats({2, 2, 1, 1}, {1, 3, 2, 8})}}
+                                                       << floats({2, 2, 1, 1}, {-1, 1, -1, 1});
+    QTest::newRow("mean and variance") << OpCase{"MeanVarianceNormalization", 9, {}, {floats({2, 1, 1, 2}, {1, 3, 1, 3})}} << floats({2, 1, 1, 2}, {-1, 1, -1, 1});
     QTest::newRow("lp norm") << OpCase{"LpNormalization", 1, {}, {floats({1, 2}, {3, 4})}} << floats({1, 2}, {0.6F, 0.8F});
 }
 

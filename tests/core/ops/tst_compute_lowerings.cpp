@@ -215,6 +215,7 @@ void ComputeLoweringsTest::normalizations() {
     }
     const OpCase mvn{"MeanVarianceNormalization", 13, {}, {randomTensor(rng, DType::f64, {2, 3, 2, 2})}};
     COMPARE_LOWERING(mvn, 1e-6);
+    COMPARE_LOWERING((OpCase{"MeanVarianceNormalization", 8, {}, mvn.inputs}), 1e-6);
     for (const char* name : {"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"})
         for (const DType type : {DType::f32, DType::f16}) {
             const OpCase c{name, 13, {}, {randomTensor(rng, type, {2, 3, 2, 4})}};
