@@ -124,7 +124,7 @@ Result<OpenFlags> readableWith(const std::string& path, const StoreOptions& opti
 } // namespace
 
 Store::Impl::Impl(std::string storePath, StoreMode storeMode, const OpenFlags& readFlags)
-    : path(std::move(storePath)), open(path), mode(storeMode), owner(currentOwner()), readers(path, readFlags) {}
+    : path(std::move(storePath)), open(path), hand(path), mode(storeMode), owner(currentOwner()), readers(path, readFlags) {}
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::~Store() = default;

@@ -46,7 +46,7 @@ public:
 
     // The life of a run. beginRun stores it as RUNNING with this process as its owner, together with its
     // workloads (which must have been added). resumeRun takes over a run that stopped or whose process is
-    // gone, and makes it RUNNING again.
+    // gone, and makes it RUNNING again; not one that another store of this process works on.
     Result<RunId> beginRun(const RunRow& run, const std::vector<RunWorkloadRow>& workloads = {});
     Status addRunWorkloads(RunId run, const std::vector<RunWorkloadRow>& workloads);
     Status resumeRun(RunId run);

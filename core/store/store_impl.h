@@ -4,6 +4,7 @@
 
 #include "core/base/database_file.h"
 #include "core/store/reader_pool.h"
+#include "core/store/runs_in_hand.h"
 #include "core/store/store.h"
 #include "core/store/writer.h"
 
@@ -15,6 +16,7 @@ struct Store::Impl {
 
     std::string path;
     OpenDatabase open; // longer than its connections
+    RunsInHand hand;
     StoreMode mode;
     std::string owner;
     std::unique_ptr<StoreWriter> writer; // none in a store that is open for reading only

@@ -168,11 +168,14 @@ Status writeRunState(Connection& connection, const RunStateRow& state) {
 Result<RunId> Store::beginRun(const RunRow& run, const std::vector<RunWorkloadRow>& workloads) {
     TS_TRY(encoding::requireJson(run.options, "the options of the run"));
     TS_TRY(encoding::requireJson(run.resume, "the state of the run"));
-    return impl_->write<RunId>(Durability::powerLoss, [&](Connection& connection) -> Result<RunId> {
+    auto begun = impl_->write<RunId>(Durability::powerLoss, [&](Connection& connection) -> Result<RunId> {
         TS_ASSIGN(const auto id, insertRun(connection, run, impl_->owner));
         TS_TRY(insertRunWorkloads(connection, id, workloads));
         return RunId(id);
     });
+    if (begun.ok())
+        impl_->hand.take(*begun);
+    return begun;
 }
 
 Status Store::addRunWorkloads(RunId run, const std::vector<RunWorkloadRow>& workloads) {
@@ -183,7 +186,9 @@ Status Store::addRunWorkloads(RunId run, const std::vector<RunWorkloadRow>& work
 }
 
 Status Store::resumeRun(RunId run) {
-    return impl_->change(Durability::powerLoss, [&](Connection& connection) -> Status {
+    if (!impl_->hand.take(run))
+        return inputError("run " + std::to_string(run.value()) + " in the store " + path() + " is being worked on elsewhere in this program; stop that first");
+    const Status resumed = impl_->change(Durability::powerLoss, [&](Connection& connection) -> Status {
         TS_ASSIGN(const auto life, lifeOf(connection, run));
         if (life.running && life.owner != impl_->owner && ownerAlive(life.owner))
             return inputError("run " + std::to_string(run.value()) + " in the store " + connection.path() +
@@ -192,6 +197,9 @@ Status Store::resumeRun(RunId run) {
                                                   "ended_at = NULL, owner = ? WHERE id = ?"));
         return update.bind(impl_->owner).bind(run.value()).run();
     });
+    if (!resumed.ok())
+        impl_->hand.leave(run);
+    return resumed;
 }
 
 Status Store::setRunLatency(RunId run, std::optional<double> beforeMs, std::optional<double> afterMs) {
@@ -206,7 +214,7 @@ Status Store::setRunLatency(RunId run, std::optional<double> beforeMs, std::opti
 Status Store::endRun(RunId run, const RunEnd& end) {
     if (end.state == RunState::running)
         return internalError("a run cannot end as RUNNING");
-    return impl_->change(Durability::powerLoss, [&](Connection& connection) -> Status {
+    const Status ended = impl_->change(Durability::powerLoss, [&](Connection& connection) -> Status {
         TS_TRY(requireOwnRun(connection, run, impl_->owner));
         // A clock that was set back must not make a run end before it started.
         TS_ASSIGN(auto update,
@@ -216,6 +224,9 @@ Status Store::endRun(RunId run, const RunEnd& end) {
         update.bind(runStateName(end.state)).bind(end.stopReason).bind(millisecondsSince1970());
         return update.bind(end.beforeMs).bind(end.afterMs).bind(run.value()).run();
     });
+    if (ended.ok())
+        impl_->hand.leave(run);
+    return ended;
 }
 
 Status Store::removeRun(RunId run) {

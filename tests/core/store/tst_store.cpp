@@ -239,6 +239,18 @@ void TestStore::runsEndAndResume() {
     REQUIRE_OK(store_->addTrial(samples::trial(run, 0, 0)));
     QVERIFY(!store_->endRun(run, {RunState::running, "", {}, {}}).ok());
     QVERIFY(!store_->resumeRun(RunId(42)).ok());
+
+    // One process, two windows.
+    auto other = Store::open(store_->path());
+    REQUIRE_OK(other);
+    const auto refused = other.value()->resumeRun(run);
+    QVERIFY(!refused.ok());
+    QVERIFY2(refused.error().message.find("elsewhere in this program") != std::string::npos, refused.error().message.c_str());
+    REQUIRE_OK(store_->endRun(run, {RunState::stopped, "cancelled", {}, {}}));
+    REQUIRE_OK(other.value()->resumeRun(run));
+    QVERIFY(!store_->resumeRun(run).ok());
+    other = inputError("closed");
+    REQUIRE_OK(store_->resumeRun(run));
     QVERIFY(!store_->setRunLatency(RunId(42), 1.0, 1.0).ok());
     REQUIRE_CLEAN(*store_);
 }
