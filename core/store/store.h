@@ -93,7 +93,7 @@ public:
     Result<std::vector<StoredJobId>> addJobs(const std::vector<JobRow>& jobs); // all of them in one commit, or none
     Result<std::vector<JobRow>> jobs() const;                                  // in the order in which they came
     Result<JobRow> job(StoredJobId job) const;
-    // What its seal covers (job_seal.h), as it is run. None: it was removed or has ended, somebody who lives has it, or it is not meant to run.
+    // Gives the row that its seal covers (job_seal.h), as it is to run. None: it was removed or has ended, somebody who lives has it, or it is not meant to run.
     Result<std::optional<JobRow>> takeJob(StoredJobId job);
     Status saveJob(StoredJobId job, const JobProgress& progress); // own jobs
     Status endJob(StoredJobId job, JobState state, const std::string& detail = {}); // own jobs; queued gives it back

@@ -31,7 +31,7 @@ std::string tunedText(const TuneReport& report) {
     return report.unfinished ? text + ", " + report.last().stopReason : text;
 }
 
-// What the module lists, if it lies in its folder: links may lead anywhere. Files that a module does not need may be missing.
+// Takes the files that the module lists and has in its folder: links may lead anywhere. Files that a module does not need may be missing.
 Result<fs::path> copyModule(const fs::path& module, const fs::path& folder, const StopToken& stop) {
     TS_ASSIGN(const ModuleInfo info, readModuleInfo(module));
     TS_ASSIGN(StagingFolder staging, StagingFolder::create(folder, ownModuleFiles));
