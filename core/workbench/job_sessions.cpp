@@ -15,7 +15,9 @@ namespace {
 
 constexpr int kMostUnits = 4096; // of all resources, for a view has a track for each, and of a slice; more is damage
 
-// The units of each resource; what is no such list, as in a damaged file, counts as none, and so does what comes after kMostUnits.
+constexpr int kNoUnit = -1;      // stands for a number that no unit has; views leave it out, and a simulation refuses it
+
+// Reads the units of each resource. A damaged list counts as none, and the list ends after kMostUnits.
 std::map<std::string, std::vector<int>> unitsOf(const std::string& uses) {
     std::map<std::string, std::vector<int>> units;
     const auto json = parseJson<nlohmann::json>(uses);
@@ -24,8 +26,8 @@ std::map<std::string, std::vector<int>> unitsOf(const std::string& uses) {
     int count = 0;
     for (const auto& [resource, list] : json.items())
         for (const auto& unit : list)
-            if (unit.is_number_unsigned() && unit.get<std::uint64_t>() < kMostUnits && count++ < kMostUnits)
-                units[resource].push_back(unit.get<int>());
+            if (unit.is_number_integer() && count++ < kMostUnits)
+                units[resource].push_back(unit.is_number_unsigned() && unit.get<std::uint64_t>() < kMostUnits ? unit.get<int>() : kNoUnit);
     return units;
 }
 

@@ -109,7 +109,9 @@ private slots:
         QTest::newRow("no units") << QByteArray(R"({"core": []})") << QByteArray("does not say which");
         QTest::newRow("only the slot") << QByteArray(R"({"profile": [0]})") << QByteArray("does not say which");
         QTest::newRow("a core beyond the last") << QByteArray(R"({"core": [2]})") << QByteArray("loaded units of 'core' that there are not");
-        QTest::newRow("a core before the first") << QByteArray(R"({"core": [-1]})") << QByteArray("does not say which");
+        QTest::newRow("a core before the first") << QByteArray(R"({"core": [-1]})") << QByteArray("that there are not");
+        QTest::newRow("a core before the first beside another") << QByteArray(R"({"core": [0, -1]})") << QByteArray("that there are not");
+        QTest::newRow("a core far beyond the last") << QByteArray(R"({"core": [0, 4294967296]})") << QByteArray("that there are not");
         QTest::newRow("a core twice") << QByteArray(R"({"core": [1, 1]})") << QByteArray("that there are not");
         QTest::newRow("another resource") << QByteArray(R"({"core": [0], "moon": [0]})") << QByteArray("'moon', of which the session had none");
     }
