@@ -140,7 +140,7 @@ Result<RemoteExecutor::Session> RemoteExecutor::enter(const StopToken& stop, boo
     return session_;
 }
 
-// What a device says of its machine is its own word, so neither its times nor its ceilings come under the name of a machine that measures itself.
+// Nobody can check a device's word for its machine, so its times and ceilings get a name that no machine has that measures itself.
 Result<MachineRow> RemoteExecutor::machine() const {
     MachineRow row = first_.machine;
     row.key += "@remote";

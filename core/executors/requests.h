@@ -5,7 +5,7 @@
 
 namespace tunesmith {
 
-// What a client sends to the workers of a server, looked at before it is used; answers are by schedule/kernel_reply.h. The contents of kernels are not: they
+// A server checks the requests of clients before its workers use them; schedule/kernel_reply.h checks answers. Nothing checks the contents of kernels: they
 // run isolated.
 
 enum class KernelWork { build, measure };

@@ -226,7 +226,7 @@ Expr simplifyArguments(const Expr& e, const VarRanges& ranges) {
 
 namespace {
 
-// Of what asks for ranges of its operands: without memory, each level would take the one below apart twice.
+// Remembers the forms of operators that ask for ranges of their operands: else each level would take the one below apart twice.
 LinearForm boundedForm(const Expr& e, const VarRanges& ranges) {
     if (const LinearForm* const known = ranges.knownForm(e))
         return *known;

@@ -93,7 +93,7 @@ private:
         }
     }
 
-    // What a body declares hides what the function has under that name, and nothing that the caller calls so.
+    // A body's own values hide the function's values of the same name, and none of the caller's.
     void rewriteBody(onnx::GraphProto& body, Names names) const {
         const auto declare = [&](std::string* name) {
             const std::string own = prefix_ + *name;

@@ -16,7 +16,7 @@
 
 namespace tunesmith {
 
-// What is asked of a search, or stored of one, is within these. No stop ends a proposal, so not too many configs are proposed at once.
+// These bound what a caller or a store asks of a search. No stop ends a proposal, so a batch is small.
 inline constexpr std::size_t kMostBatch = 4096;
 inline constexpr std::int64_t kMostTrials = std::int64_t(1) << 40;
 

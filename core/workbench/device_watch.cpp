@@ -37,7 +37,7 @@ void DeviceWatch::begin() {
     wake_.notify_all();
 }
 
-// What is wrong with a tracker is told by the jobs that want its devices.
+// Jobs that want a tracker's devices tell its errors.
 void DeviceWatch::run(Source& source, const std::stop_token& stop) {
     std::unique_ptr<TrackerClient> client;
     while (!stop.stop_requested()) {

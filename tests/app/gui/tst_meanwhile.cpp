@@ -18,7 +18,7 @@
 
 using namespace tunesmith;
 
-// What a person does while something else is under way, and what that comes to.
+// A person acts while other work is under way, and each result stays with its own model.
 class TstMeanwhile : public QObject {
     Q_OBJECT
 
