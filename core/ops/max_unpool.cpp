@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <algorithm>
-
 #include "core/ops/movement.h"
 #include "core/ops/rules.h"
 
 // MaxUnpool: elements go back to where MaxPool's Indices say that they came from; everything else is zero. Indices count
-// elements of the shape that attributes imply; a larger `output_shape` adds zeros behind it.
+// elements of the output, whose shape is `output_shape` or else what the attributes imply.
 namespace tunesmith::ops {
 namespace {
 
-Result<Dims> unpooledDims(const OpInputs& in) {
+Result<Dims> impliedDims(const OpInputs& in) {
     const Dims& x = *in.type(0).dims;
     const std::size_t spatial = x.size() < 2 ? 0 : x.size() - 2;
     const auto list = [&](const char* name, std::size_t size, std::int64_t fallback) {
@@ -34,49 +32,52 @@ Result<Dims> unpooledDims(const OpInputs& in) {
     return dims;
 }
 
+// ONNX Runtime takes any shape that has as many elements as the attributes imply, or more.
+Status takeStatedShape(InferContext& in, const Dims& implied) {
+    TS_TRY(requireType(in, 2, [](DType type) { return type == DType::i64; }, "int64"));
+    in.outputs[0].dims = Dims(implied.size());
+    if (!in.isConstant(2))
+        return {};
+    const Shape stated = in.constant(2).asInts();
+    const auto count = checkedElementCount(stated);
+    if (stated.size() != implied.size() || !count)
+        return in.error("output_shape " + shapeText(stated) + " does not fit input " + in.type(0).text());
+    in.outputs[0].dims = knownDims(stated);
+    const TensorType covered(in.type(0).dtype, implied);
+    const auto least = covered.isStatic() ? checkedElementCount(covered.shape()) : 0;
+    if (!least || *count < *least)
+        return in.error("output_shape " + shapeText(stated) + " has fewer elements than the kernel covers");
+    return {};
+}
+
 Status inferMaxUnpool(InferContext& in) {
     TS_TRY(requireFloat(in, 0));
     TS_TRY(requireType(in, 1, [](DType type) { return type == DType::i64; }, "int64"));
     in.outputs[0] = TensorType(in.type(0).dtype);
     if (!in.type(0).dims)
         return {};
-    TS_ASSIGN(const Dims dims, unpooledDims(in));
+    TS_ASSIGN(const Dims implied, impliedDims(in));
     if (in.type(1).dims && in.type(1).isStatic() && in.type(0).isStatic() && in.type(1).shape() != in.type(0).shape())
         return pairError(in, 0, 1, "do not fit: every element needs its index");
-    in.outputs[0].dims = dims;
-    if (!in.has(2))
-        return {};
-    TS_TRY(requireType(in, 2, [](DType type) { return type == DType::i64; }, "int64"));
-    in.outputs[0].dims = Dims(dims.size());
-    if (!in.isConstant(2))
-        return {};
-    const Shape stated = in.constant(2).asInts();
-    if (stated.size() != dims.size() || !checkedElementCount(stated))
-        return in.error("output_shape " + shapeText(stated) + " does not fit input " + in.type(0).text());
-    for (std::size_t d = 0; d < dims.size(); ++d)
-        if (dims[d].known() && dims[d].extent > stated[d])
-            return in.error("output_shape " + shapeText(stated) + " is smaller than what the kernel covers");
-    in.outputs[0].dims = knownDims(stated);
+    if (in.has(2))
+        return takeStatedShape(in, implied);
+    in.outputs[0].dims = implied;
     return {};
 }
 
 Status evalMaxUnpool(EvalContext& context, const std::vector<TensorType>& types) {
-    const Tensor &x = context.input(0), &indices = context.input(1);
-    const OpInputs in(context.node, context.opset, {TensorType(x.type(), x.shape())}, {Tensor()});
-    TS_ASSIGN(const Dims dims, unpooledDims(in));
-    Tensor covered = Tensor::zeros(x.type(), TensorType(x.type(), dims).shape());
-    const auto where = indices.data<std::int64_t>();
+    const Tensor& x = context.input(0);
+    Tensor result = Tensor::zeros(x.type(), types[0].shape());
+    const auto where = context.input(1).data<std::int64_t>();
     for (const std::int64_t index : where)
-        if (index < 0 || index >= covered.count())
-            return context.error("index " + std::to_string(index) + " is out of range for " + std::to_string(covered.count()) +
+        if (index < 0 || index >= result.count())
+            return context.error("index " + std::to_string(index) + " is out of range for " + std::to_string(result.count()) +
                                  " elements");
     visitWidth(x.type(), [&](auto tag) {
         using T = decltype(tag);
         for (std::size_t i = 0; i < where.size(); ++i)
-            rawData<T>(covered)[where[i]] = rawData<T>(x)[i];
+            rawData<T>(result)[where[i]] = rawData<T>(x)[i];
     });
-    Tensor result = Tensor::zeros(x.type(), types[0].shape());
-    copyView(covered, wholeView(covered), result, {covered.shape(), rowMajorStrides(result.shape()), 0});
     context.outputs[0] = std::move(result);
     return {};
 }

@@ -18,9 +18,9 @@ import onnx
 from models import Failed, arguments, run
 from onnx import numpy_helper
 
-# ONNX Runtime's own ways: cells of a pool's output by other indices, classes that are no integers, products in half precision,
-# the lowest number for a masked score. Where a spectrum is 0, it has rounding.
-KNOWN = re.compile("maxunpool_export_with_output_shape|onehot_with_.*axis|_fp16|_mask_causal|attention_4d_attn_mask_bool|dft|stft")
+# ONNX Runtime's own ways: classes that are no integers, products in half precision, the lowest number for a masked score. Where a
+# spectrum is 0, it has rounding.
+KNOWN = re.compile("onehot_with_.*axis|_fp16|_mask_causal|attention_4d_attn_mask_bool|dft|stft")
 SPECIAL = [numpy.nan, numpy.inf, -numpy.inf, -0.0, 0.0, 1e-40, -1e-40, 3e38, -3e38, 0.5, -0.5, 2.5, 1.0, -1.0, 88.8, -104.0]
 
 RUNTIME = """const fs = require('fs'), ort = require(process.argv[1] + '/node_modules/onnxruntime-node');

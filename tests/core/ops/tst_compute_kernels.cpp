@@ -8,6 +8,7 @@ using namespace tunesmith;
 
 Q_DECLARE_METATYPE(tunesmith::OpCase)
 Q_DECLARE_METATYPE(tunesmith::Tensor)
+using Windows = std::map<std::string, Attribute>;
 
 // Answers that were worked out by hand (or with numpy) for the compute operators other than convolutions and pools.
 class ComputeKernelsTest : public QObject {
@@ -21,6 +22,8 @@ private slots:
     void batchNormInTraining();
     void determinants();
     void maxUnpool();
+    void maximaReturn_data();
+    void maximaReturn();
 };
 
 namespace {
@@ -238,9 +241,11 @@ void ComputeKernelsTest::maxUnpool() {
     OpCase c{"MaxUnpool", 11, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}}, {x, where}};
     QCOMPARE(difference((*runKernel(c))[0], floats({1, 1, 2, 4}, {0, 5, 0, 0, 6, 0, 0, 0})), QString());
     c.inputs.push_back(Tensor::ofInts({1, 1, 3, 5}));
-    QCOMPARE(difference((*runKernel(c))[0], floats({1, 1, 3, 5}, {0, 5, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0})), QString());
-    c.inputs[2] = Tensor::ofInts({1, 1, 1, 4});
-    QVERIFY2(!runKernel(c).ok(), "smaller than the windows");
+    QCOMPARE(difference((*runKernel(c))[0], floats({1, 1, 3, 5}, {0, 5, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})), QString());
+    c.inputs[2] = Tensor::ofInts({1, 1, 1, 7});
+    QCOMPARE(refusalDifference(c, "fewer elements than the kernel covers"), QString());
+    c.inputs[2] = Tensor::ofInts({1, 1, 1, 8});
+    QCOMPARE(difference((*runKernel(c))[0], floats({1, 1, 1, 8}, {0, 5, 0, 0, 6, 0, 0, 0})), QString());
     c.inputs[2] = Tensor::ofInts({1, 1, 8});
     QVERIFY2(!runKernel(c).ok(), "of another rank");
     c.inputs.pop_back();
@@ -256,6 +261,33 @@ void ComputeKernelsTest::maxUnpool() {
     QVERIFY2(!runKernel(c).ok(), "nothing is left");
     c.attributes.erase("kernel_shape");
     QVERIFY2(!runKernel(c).ok(), "no kernel");
+}
+
+void ComputeKernelsTest::maximaReturn_data() {
+    QTest::addColumn<Windows>("windows");
+    QTest::addColumn<Shape>("shape");
+    const Windows apart{{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}};
+    const Windows padded{{"kernel_shape", Ints{3, 3}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}};
+    QTest::newRow("even extents") << apart << Shape{2, 2, 4, 6};
+    QTest::newRow("odd extents") << apart << Shape{2, 2, 5, 7};
+    QTest::newRow("padded") << padded << Shape{1, 3, 6, 6};
+    QTest::newRow("smaller than the windows without their pads") << padded << Shape{1, 2, 4, 4};
+}
+
+// What MaxPool found comes back to where it stood in a tensor of the shape that it had.
+void ComputeKernelsTest::maximaReturn() {
+    QFETCH(Windows, windows);
+    QFETCH(Shape, shape);
+    Rng rng(4);
+    const Tensor x = randomTensor(rng, DType::f32, shape, 1, 2);
+    const auto pooled = runKernel({"MaxPool", 12, windows, {x}, 2});
+    QVERIFY(pooled.ok());
+    const auto back = runKernel({"MaxUnpool", 11, windows, {(*pooled)[0], (*pooled)[1], Tensor::ofInts(shape)}});
+    QVERIFY2(back.ok(), back.ok() ? "" : back.error().message.c_str());
+    QCOMPARE(back->front().shape(), shape);
+    for (std::int64_t i = 0; i < x.count(); ++i)
+        QVERIFY(back->front().asDouble(i) == 0 || back->front().asDouble(i) == x.asDouble(i));
+    QCOMPARE(answerDifference({"MaxPool", 12, windows, {back->front()}}, (*pooled)[0], 0), QString());
 }
 
 QTEST_APPLESS_MAIN(ComputeKernelsTest)

@@ -21,7 +21,8 @@ class TestConformance : public QObject {
     }
     static bool isKnown(const std::string& name) {
         static const QRegularExpression known("^test_castlike_(BFLOAT16_to_FLOAT|FLOAT_to_BFLOAT16)(_expanded)?$|"
-                                              "^test_resize_downsample_scales_(cubic|linear)_align_corners$");
+                                              "^test_resize_downsample_scales_(cubic|linear)_align_corners$|"
+                                              "^test_maxunpool_export_with_output_shape$");
         return known.match(QString::fromStdString(name)).hasMatch();
     }
 
@@ -56,7 +57,7 @@ private slots:
         QTest::addColumn<int>("atLeast");
         const QString packaged = "/usr/share/libonnx-testdata/data/", shared = qEnvironmentVariable("TUNESMITH_TEST_DATA", QString(TUNESMITH_SOURCE_DIR) + "/../shared") + "/data/";
         QTest::newRow("packaged, opsets to 17")
-            << QStringList{packaged + "node", packaged + "simple", packaged + "pytorch-converted", packaged + "pytorch-operator"} << false << 1021;
+            << QStringList{packaged + "node", packaged + "simple", packaged + "pytorch-converted", packaged + "pytorch-operator"} << false << 1020;
         QTest::newRow("cases of opsets to 28") << QStringList{shared + "onnx-node"} << true << 0;
     }
     void suites() {
