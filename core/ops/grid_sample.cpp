@@ -65,6 +65,23 @@ Status inferGridSample(InferContext& in) {
     return {};
 }
 
+// Where coordinates between -1 and 1 lie in x, computed in the type of the grid and in ONNX Runtime's order of operations:
+// mode nearest decides ties by what is left after rounding.
+Tensor positionsOf(const Tensor& grid, const Shape& spatial, bool alignCorners) {
+    Tensor positions = Tensor::zeros(grid.type(), grid.shape());
+    const std::size_t rank = spatial.size();
+    visitFloat(grid.type(), [&](auto tag) {
+        using T = decltype(tag);
+        const auto from = grid.data<T>();
+        const auto to = positions.mutableData<T>();
+        for (std::size_t n = 0; n < from.size(); ++n) {
+            const std::int64_t extent = spatial[rank - 1 - n % rank];
+            to[n] = alignCorners ? (from[n] + 1) / 2 * static_cast<T>(extent - 1) : ((from[n] + 1) * static_cast<T>(extent) - 1) / 2;
+        }
+    });
+    return positions.cast(DType::f64);
+}
+
 // Folds a position at the borders until it lies between them.
 double reflected(double x, double low, double high) {
     const double range = high - low;
@@ -86,12 +103,10 @@ public:
         : sampling_(sampling), extent_(extent), low_(sampling.alignCorners ? 0 : -0.5),
           high_(static_cast<double>(extent) - (sampling.alignCorners ? 1 : 0.5)) {}
 
-    // Of a coordinate between -1 and 1. Only what is read is moved to the border or reflected, not the position itself.
-    std::vector<AxisTap> taps(double coordinate) const {
-        const auto extent = static_cast<double>(extent_);
-        double at = sampling_.alignCorners ? (coordinate + 1) / 2 * (extent - 1) : ((coordinate + 1) * extent - 1) / 2;
+    // Only what is read is moved to the border or reflected, not the position itself.
+    std::vector<AxisTap> taps(double position) const {
         constexpr double kFar = 1e9; // what is further away, or not a number, is just outside
-        at = at > -kFar ? std::min(at, kFar) : -kFar;
+        const double at = position > -kFar ? std::min(position, kFar) : -kFar;
         if (sampling_.mode == Mode::nearest)
             return {{indexAt(std::nearbyint(at)), 1}};
         const double base = std::floor(at), t = at - base;
@@ -137,22 +152,23 @@ std::vector<AxisTap> planeTaps(const std::vector<AxisSampler>& samplers, const S
     return all;
 }
 
-template <class T> void sample(EvalContext& context, const Sampling& sampling, const Tensor& grid) {
+template <class T> void sample(EvalContext& context, const Sampling& sampling) {
     const Tensor& x = context.input(0);
     const Shape spatial(x.shape().begin() + 2, x.shape().end());
+    const Tensor places = positionsOf(context.input(1), spatial, sampling.alignCorners);
     const auto rank = static_cast<std::int64_t>(spatial.size());
     std::vector<AxisSampler> samplers;
     for (const std::int64_t extent : spatial)
         samplers.emplace_back(sampling, extent);
     const Shape strides = rowMajorStrides(spatial);
     const std::int64_t batch = x.shape()[0], channels = x.shape()[1], plane = elementCount(spatial);
-    const std::int64_t positions = batch > 0 ? grid.count() / rank / batch : 0;
+    const std::int64_t positions = batch > 0 ? places.count() / rank / batch : 0;
     const T* const from = x.data<T>().data();
     T* const to = context.outputs[0].mutableData<T>().data();
     for (std::int64_t n = 0; n < batch * positions; ++n) {
         std::vector<double> at;
         for (std::int64_t k = 0; k < rank; ++k)
-            at.push_back(grid.data<double>()[n * rank + k]);
+            at.push_back(places.data<double>()[n * rank + k]);
         const std::vector<AxisTap> taps = planeTaps(samplers, strides, at);
         for (std::int64_t c = 0; c < channels; ++c) {
             const std::int64_t image = n / positions * channels + c;
@@ -166,8 +182,7 @@ template <class T> void sample(EvalContext& context, const Sampling& sampling, c
 
 Status evalGridSample(EvalContext& context) {
     TS_ASSIGN(const Sampling sampling, samplingOf(context.node));
-    const Tensor grid = context.input(1).cast(DType::f64);
-    visitNumeric(context.outputs[0].type(), [&](auto tag) { sample<decltype(tag)>(context, sampling, grid); });
+    visitNumeric(context.outputs[0].type(), [&](auto tag) { sample<decltype(tag)>(context, sampling); });
     return {};
 }
 

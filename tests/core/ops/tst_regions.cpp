@@ -100,6 +100,23 @@ void gridRows() {
                                          << floats({1, 2, 3, 2}, {-1, -1, -1, 0, -1, 1, 1, -1, 1, 0, 1, 1});
 }
 
+// A row whose elements are their indices, sampled at the nearest ones.
+template <class T> OpCase nearestInRow(std::int64_t extent, const std::vector<T>& places, bool aligned = false) {
+    Tensor row = Tensor::zeros(DType::f32, {1, 1, extent}), grid = Tensor::of<T>({1, static_cast<std::int64_t>(places.size()), 1}, places);
+    for (std::int64_t i = 0; i < extent; ++i)
+        row.mutableData<float>()[i] = static_cast<float>(i);
+    return {"GridSample", 20, {{"mode", Strings("nearest")}, {"align_corners", aligned ? kOne : kZero}}, {row, grid}};
+}
+
+// Between two elements the even one is taken; float32 decides by its own rounding what lies there.
+void tieRows() {
+    const auto found = [](const std::vector<float>& indices) { return floats({1, 1, static_cast<std::int64_t>(indices.size())}, indices); };
+    QTest::newRow("ties") << nearestInRow<float>(5, {-0.2F, 0.2F}) << found({2, 2});
+    QTest::newRow("ties aligned") << nearestInRow<float>(6, {-0.4F, 0.8F}, true) << found({2, 4});
+    QTest::newRow("ties of float64") << nearestInRow<double>(5, {-0.2, 0.2}) << found({2, 2});
+    QTest::newRow("no ties in float64") << nearestInRow<double>(5, {-0.2F, 0.2F}) << found({1, 3});
+}
+
 OpCase roiAlign(const std::vector<float>& region, Attributes attributes, std::int64_t opset = 16) {
     return {"RoiAlign",
             opset,
@@ -145,6 +162,7 @@ void RegionsTest::knownAnswers_data() {
     QTest::addColumn<OpCase>("c");
     QTest::addColumn<Tensor>("y");
     gridRows();
+    tieRows();
     roiRows();
 }
 
