@@ -266,6 +266,10 @@ void MovementTest::results_data() {
     QTest::newRow("range downwards") << OpCase{"Range", 11, {}, {Tensor::scalar(std::int64_t(7)), Tensor::scalar(std::int64_t(0)),
                                                                  Tensor::scalar(std::int64_t(-3))}}
                                      << Tensor::ofInts({7, 4, 1});
+    const auto range = [](float start, float limit, float delta) { return OpCase{"Range", 11, {}, {Tensor::scalar(start), Tensor::scalar(limit), Tensor::scalar(delta)}}; };
+    QTest::newRow("range whose end rounds") // limit - start is 1 in float32 and above it in float64, as in ONNX Runtime
+        << range(0.1F, 1.1F, 0.1F) << floats({11}, {0.1F, 0.2F, 0.3F, 0.4F, 0.5F, 0.6F, 0.7F, 0.8F, 0.9F, 1, 1.1F});
+    QTest::newRow("range downwards whose end rounds") << range(1.1F, 0.1F, -0.5F) << floats({3}, {1.1F, 0.6F, 0.1F});
     QTest::newRow("shape from the back") << OpCase{"Shape", 15, {{"start", std::int64_t(-1)}}, {six}} << Tensor::ofInts({3});
     QTest::newRow("size of a scalar") << OpCase{"Size", 13, {}, {Tensor::scalar(1.0f)}} << Tensor::scalar(std::int64_t(1));
     QTest::newRow("cumulative, exclusive and reverse")
@@ -279,6 +283,10 @@ void MovementTest::results_data() {
                                   << floats({2, 3}, {1, 2, 3, 7, 8, 9});
     QTest::newRow("non-zero") << OpCase{"NonZero", 13, {}, {floats({2, 2}, {0, 1, 2, 0})}}
                               << Tensor::of<std::int64_t>({2, 2}, Ints{0, 1, 1, 0});
+    QTest::newRow("one hot before opset 11, from the back") // ONNX says that -1 is no class there; ONNX Runtime does as is here
+        << OpCase{"OneHot", 9, {}, {Tensor::ofInts({-1, 0, 3}), Tensor::scalar(std::int64_t(3)), floats({2}, {0, 1})}}
+        << floats({3, 3}, {0, 0, 1, 1, 0, 0, 0, 0, 0});
+    QTest::newRow("non-zero of a scalar") << OpCase{"NonZero", 13, {}, {Tensor::scalar(2.0F)}} << Tensor::of<std::int64_t>({1, 1}, Ints{0});
     QTest::newRow("top k with equal elements and NaN")
         << OpCase{"TopK", 11, {}, {floats({4}, {2, NAN, 2, 5}), Tensor::ofInts({3})}} << floats({3}, {NAN, 5, 2});
     QTest::newRow("compress") << OpCase{"Compress", 11, {{"axis", std::int64_t(1)}}, {six, Tensor::of<std::uint8_t>({3}, {0, 1, 1}).cast(DType::boolean)}}
