@@ -222,11 +222,13 @@ public:
     }
 
 private:
+    template <class T> static int order(T a, T b) { return isBelow(a, b) ? -1 : isBelow(b, a) ? 1 : 0; }
     int compareElements(std::int64_t x, std::int64_t y) const {
-        const bool real = isFloat(values_.type());
-        const bool below = real ? isBelow(values_.asDouble(x), values_.asDouble(y)) : values_.asInt(x) < values_.asInt(y);
-        const bool above = real ? isBelow(values_.asDouble(y), values_.asDouble(x)) : values_.asInt(y) < values_.asInt(x);
-        return below ? -1 : above ? 1 : 0;
+        if (isFloat(values_.type()))
+            return order(values_.asDouble(x), values_.asDouble(y));
+        if (values_.type() == DType::u64)
+            return order(static_cast<std::uint64_t>(values_.asInt(x)), static_cast<std::uint64_t>(values_.asInt(y)));
+        return order(values_.asInt(x), values_.asInt(y));
     }
     const Tensor& values_;
     std::int64_t count_, inner_, outer_;

@@ -292,6 +292,9 @@ void MovementTest::results_data() {
     QTest::newRow("compress") << OpCase{"Compress", 11, {{"axis", std::int64_t(1)}}, {six, Tensor::of<std::uint8_t>({3}, {0, 1, 1}).cast(DType::boolean)}}
                               << floats({2, 2}, {2, 3, 5, 6});
     QTest::newRow("unique") << OpCase{"Unique", 11, {}, {floats({5}, {3, 1, 3, 2, 1})}} << floats({3}, {1, 2, 3});
+    const std::vector<std::uint64_t> large{1, std::uint64_t{1} << 63, 1, 7};
+    QTest::newRow("unique of uint64") << OpCase{"Unique", 11, {}, {Tensor::of<std::uint64_t>({4}, large)}}
+                                      << Tensor::of<std::uint64_t>({3}, {1, 7, std::uint64_t{1} << 63});
     QTest::newRow("upsampled") << OpCase{"Upsample", 9, {}, {floats({1, 1, 1, 2}, {1, 2}), floats({4}, {1, 1, 2, 2})}}
                                << floats({1, 1, 2, 4}, {1, 1, 2, 2, 1, 1, 2, 2});
 }
