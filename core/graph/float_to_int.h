@@ -25,4 +25,12 @@ template <class T> T floatToInt(double value) {
         return static_cast<T>(truncatedTo<std::int64_t>(value));
 }
 
+// A computed number as an element of any type.
+template <class T> T numberAs(double value) {
+    if constexpr (std::is_integral_v<T>)
+        return floatToInt<T>(value);
+    else
+        return static_cast<T>(value);
+}
+
 } // namespace tunesmith

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/graph/float_to_int.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/dense.h"
 #include "core/ops/kernel.h"
@@ -67,13 +68,13 @@ template <class T, class U> void multiply(EvalContext& context, const GemmAttrib
     const auto y = out.mutableData<T>();
     const bool scaled = attributes.alpha != 1;
     for (std::size_t i = 0; i < y.size(); ++i)
-        y[i] = scaled ? static_cast<T>(attributes.alpha * static_cast<double>(static_cast<T>(product[i])))
+        y[i] = scaled ? numberAs<T>(attributes.alpha * static_cast<double>(static_cast<T>(product[i])))
                       : static_cast<T>(product[i]);
     if (context.has(2) && attributes.beta != 0)
         mapBroadcast<T, T>(out, context.input(2), out, [&](T sum, T c) {
             if (std::is_integral_v<T> && attributes.beta == 1)
                 return wrapping(sum, c, [](auto x, auto z) { return x + z; });
-            return static_cast<T>(static_cast<double>(sum) + attributes.beta * static_cast<double>(c));
+            return numberAs<T>(static_cast<double>(sum) + attributes.beta * static_cast<double>(c));
         });
 }
 

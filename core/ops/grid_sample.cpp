@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/graph/float_to_int.h"
 #include "core/ops/kernel.h"
 #include "core/ops/rules.h"
 #include "core/ops/window.h"
@@ -175,7 +176,7 @@ template <class T> void sample(EvalContext& context, const Sampling& sampling) {
             double sum = 0;
             for (const AxisTap& tap : taps)
                 sum += tap.weight * static_cast<double>(from[image * plane + tap.index]);
-            to[image * positions + n % positions] = static_cast<T>(sum);
+            to[image * positions + n % positions] = numberAs<T>(sum);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/graph/float_to_int.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
 #include "core/ops/reduction.h"
@@ -97,8 +98,8 @@ template <class A> A times(A a, A b) {
     return wrapping(a, b, [](auto x, auto y) { return x * y; });
 }
 template <class A> A magnitude(A x) { return x < 0 ? times(x, static_cast<A>(-1)) : x; }
-template <class A> A squareRoot(A x, A) { return static_cast<A>(std::sqrt(static_cast<double>(x))); }
-template <class A> A logarithm(A x, A) { return static_cast<A>(std::log(static_cast<double>(x))); }
+template <class T, class A> A squareRoot(A x, A) { return static_cast<A>(numberAs<T>(std::sqrt(static_cast<double>(x)))); }
+template <class T, class A> A logarithm(A x, A) { return static_cast<A>(numberAs<T>(std::log(static_cast<double>(x)))); }
 
 template <class A> A average(A sum, A count) {
     if constexpr (std::is_integral_v<A>)
@@ -119,10 +120,10 @@ template <class T, class A> Folding<A> foldingOf(ReduceKind kind) {
     case ReduceKind::min: return {highest, [](A all, A x) { return x < all || x != x ? x : all; }, same<A>};
     case ReduceKind::product: return {A{1}, times<A>, same<A>};
     case ReduceKind::l1: return {A{}, [](A all, A x) { return plus(all, magnitude(x)); }, same<A>};
-    case ReduceKind::l2: return {A{}, square, squareRoot<A>};
+    case ReduceKind::l2: return {A{}, square, squareRoot<T, A>};
     case ReduceKind::sumSquare: return {A{}, square, same<A>};
     case ReduceKind::logSum:
-    case ReduceKind::logSumExp: return {A{}, plus<A>, logarithm<A>};
+    case ReduceKind::logSumExp: return {A{}, plus<A>, logarithm<T, A>};
     case ReduceKind::sum: break;
     }
     return {A{}, plus<A>, same<A>};
@@ -153,7 +154,7 @@ template <class T> void logSumExp(const Tensor& input, const Axes& axes, Tensor&
                    [](T value, double most) { return std::exp(static_cast<double>(value) - most); });
     foldOver(input.shape(), terms.data(), axes, sum.data(), [](double all, double value) { return all + value; });
     for (std::size_t i = 0; i < y.size(); ++i)
-        y[i] = static_cast<T>(std::isinf(top[i]) ? top[i] : top[i] + std::log(sum[i]));
+        y[i] = numberAs<T>(std::isinf(top[i]) ? top[i] : top[i] + std::log(sum[i]));
 }
 
 Status evalReduce(EvalContext& context, ReduceKind kind) {

@@ -106,6 +106,11 @@ void reductionRows() {
     QTest::newRow("log sum exp large") << OpCase{"ReduceLogSumExp", 13, {{"axes", Ints{0}}}, {floats({2}, {1000, 1000})}}
                                        << floats({1}, {1000.6931F});
     QTest::newRow("max of integers") << OpCase{"ReduceMax", 13, {}, {of<std::int8_t>({3}, {-5, -3, -9})}} << of<std::int8_t>({1}, {-3});
+    for (const DType type : {DType::i32, DType::i64}) { // nothing that an integer can hold: as Cast has it
+        const Tensor lowest = type == DType::i32 ? of<std::int32_t>({1}, {INT32_MIN}) : of<std::int64_t>({1}, {INT64_MIN});
+        QTest::addRow("log of an integer sum of 0, %s", std::string(dtypeName(type)).c_str()) << OpCase{"ReduceLogSum", 13, {}, {floats({2}, {3, -3}).cast(type)}} << lowest;
+        QTest::addRow("log of no integers, %s", std::string(dtypeName(type)).c_str()) << OpCase{"ReduceLogSumExp", 13, {}, {Tensor::zeros(type, {0})}} << lowest;
+    }
     const Tensor truths = bools({2, 2}, {0, 1, 0, 0});
     QTest::newRow("any") << OpCase{"ReduceMax", 20, {{"keepdims", std::int64_t{0}}}, {truths, Tensor::ofInts({1})}} << bools({2}, {1, 0});
     QTest::newRow("all of nothing") << OpCase{"ReduceMin", 20, {}, {bools({0}, {})}} << bools({1}, {1});
