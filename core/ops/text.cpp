@@ -98,7 +98,7 @@ struct Vectorizer {
     Gram grams;
     std::int64_t shortest = 1, longest = 1, skips = 0, columns = 0;
     std::vector<std::int64_t> columnOf; // by id - 1
-    std::vector<float> weights;         // of the columns; empty: 1
+    std::vector<float> weights;         // by id - 1; empty: 1
     bool counts = true;                 // how often, not only whether
 };
 
@@ -171,8 +171,9 @@ Result<Vectorizer> vectorizerOf(const OpInputs& in) {
     if (static_cast<std::int64_t>(vectorizer.columnOf.size()) < grams)
         return in.error("ngram_indexes name " + std::to_string(vectorizer.columnOf.size()) + " of " + std::to_string(grams) +
                         " n-grams");
-    if (!vectorizer.weights.empty() && static_cast<std::int64_t>(vectorizer.weights.size()) < vectorizer.columns)
-        return in.error("there are fewer weights than columns");
+    if (!vectorizer.weights.empty() && vectorizer.weights.size() != vectorizer.columnOf.size())
+        return in.error("its " + std::to_string(vectorizer.weights.size()) + " weights do not fit " + std::to_string(vectorizer.columnOf.size()) +
+                        " ngram_indexes");
     return vectorizer;
 }
 
@@ -191,6 +192,13 @@ Status inferVectorizer(InferContext& in) {
     return {};
 }
 
+// An n-gram of the pool is met. Where several share a column and are not counted, the last one has it, as in ONNX Runtime.
+void meet(const Vectorizer& vectorizer, std::size_t gram, float* row) {
+    float& cell = row[vectorizer.columnOf[gram]];
+    const float weight = vectorizer.weights.empty() ? 1 : vectorizer.weights[gram];
+    cell = vectorizer.counts ? cell + weight : weight;
+}
+
 // Counts n-grams whose words stand `distance` apart; single words have no distance and count once.
 void countGrams(const Vectorizer& vectorizer, std::span<const std::string> words, std::size_t distance, float* row) {
     for (std::size_t start = 0; start < words.size(); ++start) {
@@ -204,7 +212,7 @@ void countGrams(const Vectorizer& vectorizer, std::span<const std::string> words
             if (++length == 1 && distance > 1)
                 continue;
             if (gram->id > 0)
-                ++row[vectorizer.columnOf[static_cast<std::size_t>(gram->id - 1)]];
+                meet(vectorizer, static_cast<std::size_t>(gram->id - 1), row);
         }
     }
 }
@@ -222,10 +230,6 @@ Status evalVectorizer(EvalContext& context) {
         const auto own = std::span(words).subspan(static_cast<std::size_t>(n) * length, length);
         for (std::size_t distance = 1; distance <= length && distance <= static_cast<std::uint64_t>(vectorizer.skips) + 1; ++distance)
             countGrams(vectorizer, own, distance, row);
-        for (std::int64_t i = 0; i < vectorizer.columns; ++i) {
-            const float weight = vectorizer.weights.empty() ? 1 : vectorizer.weights[static_cast<std::size_t>(i)];
-            row[i] = (vectorizer.counts || row[i] == 0 ? row[i] : 1) * weight;
-        }
     }
     context.outputs[0] = std::move(result);
     return {};

@@ -25,6 +25,7 @@ private slots:
     void vectorizer_data();
     void vectorizer();
     void vectorizerCountsWords();
+    void vectorizerWeighs();
     void vectorizerRefuses_data();
     void vectorizerRefuses();
 };
@@ -200,13 +201,32 @@ void TextOperatorsTest::vectorizerCountsWords() {
              {{"mode", std::string("TFIDF")}, {"min_gram_length", one}, {"max_gram_length", one}, {"max_skip_count", std::int64_t{0}},
               {"ngram_counts", Ints{0}}, {"ngram_indexes", Ints{1, 0}}, {"pool_strings", Words{"a", "b"}}, {"weights", std::vector<float>{2, 10}}},
              {Tensor::ofStrings({2, 3}, {"a", "b", "a", "c", "c", "b"})}};
-    QCOMPARE(difference((*runKernel(c))[0], floats({2, 2}, {2, 20, 2, 0})), QString());
+    QCOMPARE(difference((*runKernel(c))[0], floats({2, 2}, {10, 4, 10, 0})), QString());
     c.attributes["mode"] = std::string("IDF");
-    QCOMPARE(difference((*runKernel(c))[0], floats({2, 2}, {2, 10, 2, 0})), QString());
+    QCOMPARE(difference((*runKernel(c))[0], floats({2, 2}, {10, 2, 10, 0})), QString());
     c.inputs = {Tensor::ofStrings({2, 0}, {})};
     QCOMPARE(difference((*runKernel(c))[0], floats({2, 2}, {0, 0, 0, 0})), QString());
     const TensorType batch(DType::string, Dims{Dim::named("N"), Dim()});
     QCOMPARE((*runRule("TfIdfVectorizer", 9, c.attributes, {batch}))[0].text(), std::string("float32[N,2]"));
+    c.attributes["weights"] = std::vector<float>{2, 10, 1};
+    QCOMPARE(refusalDifference(c, "its 3 weights do not fit 2 ngram_indexes"), QString());
+}
+
+// A weight belongs to the n-gram at its place in the pool, wherever that n-gram is counted. The numbers are ONNX Runtime's.
+void TextOperatorsTest::vectorizerWeighs() {
+    OpCase c = vectorizerCase(Tensor::ofInts({5, 6, 6}), 1, 1, 0);
+    c.attributes["ngram_counts"] = Ints{0};
+    c.attributes["pool_int64s"] = Ints{5, 6};
+    c.attributes["weights"] = std::vector<float>{2, 3};
+    const auto weighed = [&](const char* mode, const Ints& columns) {
+        c.attributes["mode"] = std::string(mode);
+        c.attributes["ngram_indexes"] = columns;
+        return (*runKernel(c))[0];
+    };
+    QCOMPARE(difference(weighed("TFIDF", {0, 0}), floats({1}, {8})), QString());
+    QCOMPARE(difference(weighed("IDF", {0, 0}), floats({1}, {3})), QString());
+    QCOMPARE(difference(weighed("TFIDF", {2, 0}), floats({3}, {6, 0, 2})), QString());
+    QCOMPARE(difference(weighed("TF", {2, 0}), floats({3}, {2, 0, 1})), QString());
 }
 
 void TextOperatorsTest::vectorizerRefuses_data() {
