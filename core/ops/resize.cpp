@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Resize (opset 10 and later) and its forerunner Upsample.
 #include <algorithm>
+#include <cmath>
 
 #include "core/ops/lowering.h"
 #include "core/ops/resize_plan.h"
@@ -106,34 +107,59 @@ bool hasManyTerms(const ResizePlan& plan) {
     return terms > kMostTerms;
 }
 
+// The type in which positions along an axis are computed. Those of long axes need more digits than float32 has, unless slope
+// and offset are short binary fractions: rounding a position moves the weights as much.
+DType positionType(DType type, const ResizeAxis& axis) {
+    constexpr double kMostShift = 5e-5; // of the distance between elements: checks allow twice as much of the scale, for two axes
+    const auto slope = static_cast<float>(axis.slope), offset = static_cast<float>(axis.offset);
+    for (std::int64_t i = 0; type == DType::f32 && i < axis.to; ++i) {
+        const float rounded = static_cast<float>(i) * slope + offset;
+        if (std::fabs(static_cast<double>(rounded) - (axis.slope * static_cast<double>(i) + axis.offset)) > kMostShift)
+            return DType::f64;
+    }
+    return type;
+}
+
+struct Interpolation {
+    const LowerContext& context;
+    const ResizePlan& plan;
+    std::vector<DType> positions; // the type of each axis
+};
+
 // The weighted sum over the taps of axis d and those after it.
-Expr interpolated(const LowerContext& context, const ResizePlan& plan, const loops::Indices& i, std::size_t d,
-                  loops::Indices source) {
-    while (d < i.size() && plan.axes[d].trivial())
+Expr interpolated(const Interpolation& it, const loops::Indices& i, std::size_t d, loops::Indices source) {
+    while (d < i.size() && it.plan.axes[d].trivial())
         source.push_back(i[d++]);
     if (d == i.size())
-        return read(context.inputs[0], source);
-    const ResizeAxis& axis = plan.axes[d];
-    const DType type = computeType(context.outputType());
-    const Expr position = loops::cast(type, i[d]) * loops::constantOf(type, axis.slope) + loops::constantOf(type, axis.offset);
+        return read(it.context.inputs[0], source);
+    const ResizeAxis& axis = it.plan.axes[d];
+    const DType type = computeType(it.context.outputType()), exact = it.positions[d];
+    const Expr position = loops::cast(exact, i[d]) * loops::constantOf(exact, axis.slope) + loops::constantOf(exact, axis.offset);
     const Expr base = loops::unary(loops::Op::floor, position);
     const Expr first = loops::cast(DType::i64, base);
-    const std::vector<Expr> weights = tapWeights(plan, type, position - base);
+    const std::vector<Expr> weights = tapWeights(it.plan, type, narrow(type, position - base));
     Expr sum;
     for (std::size_t k = 0; k < weights.size(); ++k) {
-        const std::int64_t shift = static_cast<std::int64_t>(k) - (plan.mode == ResizeMode::cubic ? 1 : 0);
+        const std::int64_t shift = static_cast<std::int64_t>(k) - (it.plan.mode == ResizeMode::cubic ? 1 : 0);
         loops::Indices next = source;
         next.push_back(loops::min(loops::max(first + Expr(shift), Expr(0)), Expr(axis.from - 1)));
-        const Expr part = weights[k] * interpolated(context, plan, i, d + 1, std::move(next));
+        const Expr part = weights[k] * interpolated(it, i, d + 1, std::move(next));
         sum = sum.valid() ? sum + part : part;
     }
     return sum;
 }
 
+void lowerInterpolation(LowerContext& context, const ResizePlan& plan) {
+    Interpolation it{context, plan, {}};
+    for (const ResizeAxis& axis : plan.axes)
+        it.positions.push_back(positionType(computeType(context.outputType()), axis));
+    lowerElementwise(context, "resize", [&](const loops::Indices& i) { return interpolated(it, i, 0, {}); });
+}
+
 Status lowerResize(LowerContext& context) {
     TS_ASSIGN(const ResizePlan plan, resizePlan(context, context.inputShape(0)));
     if (plan.mode != ResizeMode::nearest) {
-        lowerElementwise(context, "resize", [&](const loops::Indices& i) { return interpolated(context, plan, i, 0, {}); });
+        lowerInterpolation(context, plan);
         return {};
     }
     context.finish(0, loops::compute("resize", context.outputType(), context.outputShape(), [&](const loops::Indices& i) {

@@ -52,6 +52,9 @@ SpecialCases resizes(DType type) {
         return cases;
     for (const char* mode : {"nearest", "linear", "cubic"})
         cases.push_back({{rowsWithSpecials(type, {1, 2, 5, 9}, true), Tensor(), tensorOf(DType::f32, {4}, {1, 1, 2, 1.5})}, {{"mode", std::string(mode)}}, {2}, 1, 13});
+    Rng rng(4);
+    for (const char* mode : {"linear", "cubic"}) // float32 rounds the positions of this axis
+        cases.push_back({{moderate(rng, type, {8192}), Tensor(), Tensor(), ints({3000})}, {{"mode", std::string(mode)}}, {3}, 1, 13});
     return cases;
 }
 

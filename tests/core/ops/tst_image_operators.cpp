@@ -8,7 +8,7 @@ using namespace tunesmith;
 Q_DECLARE_METATYPE(tunesmith::OpCase)
 Q_DECLARE_METATYPE(tunesmith::Tensor)
 
-// GroupNormalization, CenterCropPad, Col2Im, antialiased Resize, and the operators that ONNX took back.
+// GroupNormalization, CenterCropPad, Col2Im, Resize of long axes and with antialias, and the operators that ONNX took back.
 class ImageOperatorsTest : public QObject {
     Q_OBJECT
 private slots:
@@ -17,6 +17,8 @@ private slots:
     void columnsAreTheGradientOfWindows();
     void groupNorm_data();
     void groupNorm();
+    void longAxes_data();
+    void longAxes();
     void antialias();
     void openShapes();
     void refused_data();
@@ -172,6 +174,38 @@ void ImageOperatorsTest::groupNorm() {
         QVERIFY(std::fabs(result->front().asDouble(i) - expected) < 1e-4 * (1 + std::fabs(expected)));
     }
     QCOMPARE(compareLowering(c), QString());
+}
+
+void ImageOperatorsTest::longAxes_data() {
+    QTest::addColumn<Shape>("from");
+    QTest::addColumn<Shape>("to");
+    QTest::addColumn<QString>("mode");
+    QTest::addColumn<QString>("coordinates");
+    QTest::addColumn<bool>("isWide");
+    QTest::newRow("seconds of sound") << Shape{147000} << Shape{160000} << "linear" << "half_pixel" << true;
+    QTest::newRow("cubic") << Shape{8192} << Shape{3000} << "cubic" << "half_pixel" << true;
+    QTest::newRow("one axis of two") << Shape{9000, 2} << Shape{4001, 3} << "linear" << "align_corners" << true;
+    QTest::newRow("offset") << Shape{1 << 16} << Shape{1000} << "linear" << "half_pixel" << true;
+    QTest::newRow("a picture") << Shape{108, 1920} << Shape{45, 448} << "linear" << "half_pixel" << true;
+    QTest::newRow("short") << Shape{320, 300} << Shape{199, 7} << "cubic" << "half_pixel" << false;
+    QTest::newRow("a whole factor") << Shape{1 << 15} << Shape{1 << 16} << "linear" << "half_pixel" << false;
+    QTest::newRow("every third") << Shape{6000} << Shape{2000} << "linear" << "asymmetric" << false;
+}
+
+// Positions of long axes are computed in float64; where float32 has them, it stays.
+void ImageOperatorsTest::longAxes() {
+    QFETCH(Shape, from);
+    QFETCH(Shape, to);
+    QFETCH(QString, mode);
+    QFETCH(QString, coordinates);
+    QFETCH(bool, isWide);
+    Rng rng(10);
+    const Attributes attributes{{"mode", mode.toStdString()}, {"coordinate_transformation_mode", coordinates.toStdString()}};
+    const OpCase c{"Resize", 13, attributes, {randomTensor(rng, DType::f32, from, -1, 1), Tensor(), Tensor(), Tensor::ofInts(to)}, 1, {3}};
+    const auto program = lowerCase(c);
+    QVERIFY2(program.ok(), program.ok() ? "" : program.error().message.c_str());
+    QCOMPARE(QString::fromStdString(loops::toText(program->stages.back().body)).contains("float64"), isWide);
+    QCOMPARE(compareLowering(c, isWide ? 1e-4 : 5e-4), QString());
 }
 
 void ImageOperatorsTest::antialias() {
