@@ -91,14 +91,16 @@ struct RegionAxis {
     }
 };
 
-RegionAxis regionAxis(const AlignAttributes& a, double from, double to, std::int64_t pooled) {
-    const double offset = a.halfPixel ? 0.5 : 0;
-    const double start = from * a.scale - offset;
-    const double length = a.halfPixel ? to * a.scale - offset - start : std::max(to * a.scale - start, 1.0);
-    const double bin = length / static_cast<double>(pooled);
-    constexpr double kMost = 1e9;
-    const auto adaptive = static_cast<std::int64_t>(std::ceil(std::clamp(bin, 0.0, kMost)));
-    return {start, bin, a.samplingRatio > 0 ? a.samplingRatio : adaptive};
+// Corners are rounded in their own type, as ONNX's reference and ONNX Runtime do: in more digits, a region of a whole length may
+// be a little longer and get one sample more.
+template <class T> RegionAxis regionAxis(const AlignAttributes& a, T from, T to, std::int64_t pooled) {
+    const T offset = a.halfPixel ? T{0.5F} : T{}, scale = static_cast<T>(a.scale);
+    const T start = from * scale - offset, end = to * scale - offset;
+    const T length = a.halfPixel ? end - start : std::max(end - start, T{1});
+    const T bin = length / static_cast<T>(pooled);
+    constexpr T kMost = 1e9F;
+    const auto adaptive = static_cast<std::int64_t>(std::ceil(bin > T{} ? std::min(bin, kMost) : T{}));
+    return {static_cast<double>(start), static_cast<double>(bin), a.samplingRatio > 0 ? a.samplingRatio : adaptive};
 }
 
 // Four neighbours of a position and their weights; none outside of the image.
@@ -161,10 +163,8 @@ template <class T> Status align(EvalContext& context, const AlignAttributes& a) 
         if (image < 0 || image >= x.shape()[0])
             return context.error("region " + std::to_string(region) + " belongs to image " + std::to_string(image) +
                                  " of " + std::to_string(x.shape()[0]));
-        const RegionAxis vertical =
-            regionAxis(a, static_cast<double>(corners[1]), static_cast<double>(corners[3]), a.height);
-        const RegionAxis horizontal =
-            regionAxis(a, static_cast<double>(corners[0]), static_cast<double>(corners[2]), a.width);
+        const RegionAxis vertical = regionAxis(a, corners[1], corners[3], a.height);
+        const RegionAxis horizontal = regionAxis(a, corners[0], corners[2], a.width);
         const double down = static_cast<double>(vertical.samples) * static_cast<double>(a.height);
         const double across = static_cast<double>(horizontal.samples) * static_cast<double>(a.width);
         if (down > kMostAlong || across > kMostAlong || down * across > kMostSamples)
@@ -201,8 +201,11 @@ Status inferMaxRoiPool(InferContext& in) {
 struct Cells {
     std::int64_t first, last;
 };
-Cells cellsOf(double from, double to, double scale, std::int64_t at, std::int64_t pooled, std::int64_t extent) {
-    const double start = std::round(from * scale), length = std::max(std::round(to * scale) - start + 1, 1.0);
+// Corners are rounded in their own type, as those of RoiAlign.
+template <class T>
+Cells cellsOf(T from, T to, T scale, std::int64_t at, std::int64_t pooled, std::int64_t extent) {
+    const auto start = static_cast<double>(std::round(from * scale));
+    const double length = std::max(static_cast<double>(std::round(to * scale)) - start + 1, 1.0);
     const double bin = length / static_cast<double>(pooled), end = static_cast<double>(extent);
     const auto inside = [&](double position) {
         return static_cast<std::int64_t>(position > 0 ? std::min(position, end) : 0.0);
@@ -224,12 +227,11 @@ template <class T> Status poolRegions(EvalContext& context) {
     const Tensor& x = context.input(0);
     const std::int64_t channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
     const Shape pooled = context.node.intsAttr("pooled_shape");
-    const double scale = context.node.floatAttr("spatial_scale", 1);
+    const auto scale = static_cast<T>(context.node.floatAttr("spatial_scale", 1));
     T* y = context.outputs[0].mutableData<T>().data();
     for (std::int64_t region = 0; region < context.input(1).shape()[0]; ++region) {
-        double roi[5];
-        std::copy_n(context.input(1).data<T>().begin() + region * 5, 5, roi);
-        if (!(roi[0] >= 0 && roi[0] < static_cast<double>(x.shape()[0])))
+        const T* const roi = context.input(1).data<T>().data() + region * 5;
+        if (!(roi[0] >= 0 && static_cast<double>(roi[0]) < static_cast<double>(x.shape()[0])))
             return context.error("region " + std::to_string(region) + " belongs to no image");
         for (std::int64_t c = 0; c < channels; ++c) {
             const T* const plane =

@@ -148,6 +148,18 @@ void roiRows() {
     QTest::newRow("max on elements") << roiAlign({0.5F, 0.5F, 4.5F, 2.5F},
                                                  {{"mode", Strings("max")}, {"sampling_ratio", std::int64_t{2}}})
                                      << pooled({1, 1}, {4.5F});
+    // From -0.4 to 0.6: in float32 a length of 1 and one sample, in the digits that float64 keeps of the corners two of them.
+    OpCase whole = roiAlign({0.1F, 0.1F, 1.1F, 1.1F}, {});
+    QTest::newRow("samples counted in float32") << whole << pooled({1, 1}, {1.4F});
+    for (const std::size_t i : {0, 1})
+        whole.inputs[i] = whole.inputs[i].cast(DType::f64);
+    QTest::newRow("samples counted in float64") << whole << pooled({1, 1}, {1.7F}).cast(DType::f64);
+    QTest::newRow("max roi pool, a corner on a half in float32")
+        << OpCase{"MaxRoiPool",
+                  1,
+                  {{"pooled_shape", Ints{1, 1}}, {"spatial_scale", 0.7F}},
+                  {floats({1, 1, 1, 6}, {1, 2, 3, 4, 5, 6}), floats({1, 5}, {0, 0, 0, 5, 0})}}
+        << floats({1, 1, 1, 1}, {5});
     const Tensor image = floats({1, 1, 3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
     QTest::newRow("max roi pool") << OpCase{"MaxRoiPool",
                                             1,
