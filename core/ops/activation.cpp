@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/graph/float_to_int.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/clamped.h"
 #include "core/ops/kernel.h"
@@ -341,15 +342,31 @@ Status lowerClip(LowerContext& context) {
 struct ShrinkLimits {
     double threshold, bias;
     explicit ShrinkLimits(const Node& node) : threshold(node.floatAttr("lambd", 0.5F)), bias(node.floatAttr("bias", 0)) {}
-    double operator()(double x) const { return x < -threshold ? x + bias : x > threshold ? x - bias : 0; }
 };
+
+// Double rounds large integers of 64 bits: they are moved as integers. A shift with a fraction is too small to change their sign.
+template <class T> T shifted(T x, double shift) {
+    if constexpr (std::is_floating_point_v<T>)
+        return static_cast<T>(static_cast<double>(x) + shift);
+    else {
+        if (sizeof(T) < 8 || std::fabs(static_cast<double>(x)) < 0x1p24)
+            return floatToInt<T>(static_cast<double>(x) + shift);
+        const T whole = floatToInt<T>(x > 0 ? std::floor(shift) : std::ceil(shift));
+        return wrapping(x, whole, [](auto a, auto b) { return a + b; });
+    }
+}
 
 Status evalShrink(EvalContext& context) {
     const ShrinkLimits shrink(context.node);
-    const Tensor x = context.input(0).cast(DType::f64);
-    Tensor result = Tensor::zeros(DType::f64, x.shape());
-    std::ranges::transform(x.data<double>(), result.mutableData<double>().begin(), shrink);
-    context.outputs[0] = result.cast(context.outputs[0].type());
+    visitNumeric(context.outputs[0].type(), [&](auto tag) {
+        using T = decltype(tag);
+        std::ranges::transform(context.input(0).data<T>(), context.outputs[0].mutableData<T>().begin(), [&](T x) {
+            const auto value = static_cast<long double>(x); // holds integers of 64 bits
+            if (value < -shrink.threshold)
+                return shifted(x, shrink.bias);
+            return value > shrink.threshold ? shifted(x, -shrink.bias) : T{};
+        });
+    });
     return {};
 }
 

@@ -20,6 +20,7 @@ private slots:
     void maxPoolIndices();
     void layerNormMoments();
     void batchNormInTraining();
+    void shrunkIntegers();
     void determinants();
     void maxUnpool();
     void maximaReturn_data();
@@ -229,6 +230,18 @@ void ComputeKernelsTest::batchNormInTraining() {
     c.inputs[3] = floats({2}, {1, 0});
     c.inputs[4] = floats({2}, {1, 1});
     QCOMPARE(difference((*runKernel(c))[0], floats({2, 2, 1}, {0, 5, 2, 45})), QString());
+}
+
+// Integers of 64 bits whose neighbours are the same number in float64.
+void ComputeKernelsTest::shrunkIntegers() {
+    const auto shrunk = [](const Tensor& x, float threshold, float bias) {
+        return (*runKernel({"Shrink", 9, {{"lambd", threshold}, {"bias", bias}}, {x}}))[0].asInts();
+    };
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), middle = std::int64_t{1} << 62;
+    QCOMPARE(shrunk(Tensor::ofInts({most, most - 1, 2 - most, 3}), 0.5F, 1.5F), (Ints{most - 2, most - 3, 4 - most, 1}));
+    QCOMPARE(shrunk(Tensor::ofInts({most - 1, 1 - most}), 0.5F, -1), (Ints{most, -most}));
+    QCOMPARE(shrunk(Tensor::ofInts({middle, middle + 1}), 0x1p62F, 0), (Ints{0, middle + 1}));
+    QCOMPARE(shrunk(of<std::uint64_t>({2}, {UINT64_MAX, 1}), 0.5F, 2), (Ints{-3, -1}));
 }
 
 void ComputeKernelsTest::determinants() {
