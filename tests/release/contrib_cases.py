@@ -210,6 +210,9 @@ def attention():
         yield Made("scores_" + name, "MultiHeadAttention", [q, k, v, *more], [1, 0, 0, 1], num_heads=heads, declared=real, **attributes)
     yield Made("scores_cache", "MultiHeadAttention", [q, k, v, None, None, None, *cache], 4, num_heads=heads, declared=real)
     yield Made("heads_cache", "MultiHeadAttention", [q, draw.real(2, heads, 5, size), draw.real(2, heads, 5, size), None, None, None, *cache], 3, num_heads=heads)
+    for name, rows, keys, more in (("one", 1, 5, []), ("one_cache", 1, 5, cache), ("one_key_cache", 1, 1, cache), ("more", 3, 5, []), ("more_cache", 3, 5, cache), ("fewer", 5, 3, [])):
+        yield Made(f"causal_{name}", "MultiHeadAttention", [draw.real(2, rows, hidden), draw.real(2, keys, hidden), draw.real(2, keys, hidden), *([None, None, None, *more] if more else [])], 3 if more else 1,
+                   num_heads=heads, unidirectional=1)
     yield Made("mask_3d", "MultiHeadAttention", [q, k, v, None, draw.whole(i4, 2, 3, 3, low=0, high=2)], num_heads=heads)
     x, w, b = draw.real(2, queries, 5), draw.real(5, 3 * hidden), draw.real(3 * hidden)
     yield Made("mask_of_one", "Attention", [x, w, b, numpy.zeros((1, 1), i4)], num_heads=heads)

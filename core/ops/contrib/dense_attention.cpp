@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/ops/broadcast.h"
 #include "core/ops/contrib/cache_buffer.h"
@@ -58,7 +59,8 @@ Tensor denseBias(const EvalContext& context, const DenseAttention& form) {
             const std::int64_t i = row % s.queries, b = row / s.queries / s.heads;
             if (masked && isMasked(context.input(form.mask), form, b, i, j))
                 *out += form.filter;
-            if ((!form.ahead && j > form.past + i) || (form.isBuffer() && j >= form.past + form.fresh))
+            const bool hidden = !form.ahead && i + 1 < s.queries && j > form.past + i;
+            if (hidden || (form.isBuffer() && j >= form.past + form.fresh))
                 *out = kNever;
         }
     return all;
@@ -94,12 +96,20 @@ private:
             const ValueId past = form_.isBuffer() ? c_.add("Add", ends, filledRows(c_, form_)) : ends;
             return c_.add("Less", keys(0), past);
         };
-        const std::int64_t past = form_.isBuffer() ? 0 : form_.past;
-        const ValueId behind = form_.ahead ? ValueId() : since(countedFrom(c_, past + 1, {s_.queries, 1}));
+        const ValueId behind = form_.ahead ? ValueId() : since(endsOfQueries());
         if (!form_.isBuffer())
             return behind;
         const ValueId filled = since(countedFrom(c_, form_.fresh, {1, 1}));
         return behind.valid() ? c_.add("And", behind, filled) : filled;
+    }
+    // How many keys each query sees, int64 [queries, 1], without the rows that a buffer has filled.
+    ValueId endsOfQueries() {
+        const std::int64_t past = form_.isBuffer() ? 0 : form_.past;
+        Tensor ends = Tensor::zeros(DType::i64, {s_.queries, 1});
+        const auto numbers = ends.mutableData<std::int64_t>();
+        std::iota(numbers.begin(), numbers.end(), past + 1);
+        numbers.back() = past + form_.fresh;
+        return c_.addConstant(ends);
     }
     // Numbers for the keys that a mask or bias of `own` shape does not have.
     ValueId withAllKeys(ValueId value, DType type, Shape own, double number) {
@@ -153,7 +163,7 @@ void DenseAttention::read(const Node& node) {
     const float scale = node.floatAttr("scale", 0);
     rule = {scale == 0 ? 1 / std::sqrt(static_cast<double>(shape.size)) : static_cast<double>(scale), 0,
             false};
-    ahead = node.intAttr("unidirectional", 0) == 0;
+    ahead = node.intAttr("unidirectional", 0) == 0 || shape.queries == 1;
     filter = node.floatAttr("mask_filter_value", -10000);
 }
 

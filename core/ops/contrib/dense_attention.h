@@ -8,7 +8,8 @@ namespace tunesmith::ops {
 // Attention, QAttention and MultiHeadAttention of com.microsoft share these once queries, keys and values are
 // heads: a cache that grows, int32 masks in several forms, and a bias. Masked scores get mask_filter_value
 // added, -10000 unless stated, so that a row that is masked as a whole is a softmax like others; only keys
-// that lie ahead, and rows of a cache that are not filled, are never seen.
+// that lie ahead, and rows of a cache that are not filled, are never seen. For the last query no key lies ahead,
+// as ONNX Runtime has it: with more new keys than queries it sees them all, and so does a single query.
 inline constexpr std::size_t kNoPlace = static_cast<std::size_t>(-1);
 struct DenseAttention {
     AttentionShape shape;
