@@ -246,7 +246,12 @@ def embeddings():
         word = numpy.dtype(kind).name
         yield Made(word, "QEmbedLayerNormalization", [ids, segments, *tables, mask, *scales, *zeros], 2, range(2, 18), epsilon=1e-5)
         pick = lambda values: [None if i == 2 else x for i, x in enumerate(values)]
+        for name, marks in (("left", [[0, 1, 1], [1, 0, 1]]), ("numbers", [[2, 1, -1], [1, 3, 0]]), ("none", [[0, 0, 0], [1, 1, 1]])):
+            yield Made(f"{name}_{word}", "QEmbedLayerNormalization", [ids, segments, *tables, numpy.array(marks, i4), *scales, *zeros], 2, range(2, 18))
         yield Made(f"no_segments_{word}", "QEmbedLayerNormalization", [ids, None, *pick(tables), None, *pick(scales), *pick(zeros)], 2, range(2, 18))
+    real = [draw.real(rows, 8) for rows in (5, 4, 2)] + [draw.real(8), draw.real(8)]
+    for name, marks in (("right", [[1, 1, 0], [1, 1, 1]]), ("left", [[0, 1, 1], [1, 0, 1]]), ("numbers", [[2, 1, -1], [1, 3, 0]]), ("none", [[0, 0, 0], [1, 1, 1]])):
+        yield Made(f"mask_{name}", "EmbedLayerNormalization", [ids, segments, *real, numpy.array(marks, i4)], 2, range(2, 7))
 
 
 def fused():

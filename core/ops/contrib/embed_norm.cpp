@@ -4,9 +4,9 @@
 
 #include "core/ops/contrib/qlinear.h"
 
-// EmbedLayerNormalization: the norm of word[id] + position[p] + segment[s]. Output 1 counts, for each row of
-// the mask, the ones before the first zero; output 2 is the sum. The tables, gamma and beta of
-// QEmbedLayerNormalization are bytes with one scale and one zero point each.
+// EmbedLayerNormalization: the norm of word[id] + position[p] + segment[s]. Output 1 counts the ones in each
+// row of the mask wherever they stand, as ONNX Runtime's CPU kernel does; output 2 is the sum. The tables,
+// gamma and beta of QEmbedLayerNormalization are bytes with one scale and one zero point each.
 namespace tunesmith::ops {
 namespace {
 
@@ -120,10 +120,9 @@ Status evalEmbedNorm(EvalContext& context) {
     if (context.wanted(2))
         context.outputs[2] = sums.cast(context.outputs[2].type());
     for (std::int64_t b = 0; b < ids[0] && context.wanted(1) && context.has(kMask); ++b) {
-        std::int32_t ones = 0;
-        while (ones < length && context.input(kMask).asInt(b * length + ones) != 0)
-            ++ones;
-        context.outputs[1].mutableData<std::int32_t>()[b] = ones;
+        const auto row = context.input(kMask).data<std::int32_t>().subspan(b * length, length);
+        context.outputs[1].mutableData<std::int32_t>()[b] =
+            static_cast<std::int32_t>(std::ranges::count(row, 1));
     }
     return {};
 }
@@ -173,16 +172,16 @@ Status evalQEmbedNorm(EvalContext& context) {
     return {};
 }
 
-// Where the first zero is, if there is none behind the row.
 ValueId countedOnes(ExpandContext& context, const Shape& ids) {
     if (!context.has(kMask))
         return context.addConstant(Tensor::zeros(DType::i32, {ids[0]}));
-    const ValueId ones = context.cast(context.cast(context.node.inputs[kMask], DType::boolean), DType::i32);
-    const ValueId ended =
-        context.concat({ones, context.addConstant(Tensor::zeros(DType::i32, {ids[0], 1}))}, 1);
-    const ValueId first =
-        context.add("ArgMin", {ended}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}});
-    return context.cast(first, DType::i32);
+    const ValueId one = context.addConstant(Tensor::scalar(std::int32_t{1}));
+    const ValueId ones = context.cast(context.add("Equal", context.node.inputs[kMask], one), DType::i32);
+    const std::vector<std::int64_t> axes{1};
+    if (context.onnxOpset < 13)
+        return context.add("ReduceSum", {ones}, {{"axes", axes}, {"keepdims", std::int64_t{0}}});
+    return context.add("ReduceSum", {ones, context.addConstant(Tensor::ofInts(axes))},
+                       {{"keepdims", std::int64_t{0}}});
 }
 
 Status expandEmbedNorm(ExpandContext& context, bool quantised) {

@@ -204,6 +204,12 @@ ContribCases tables() {
           {floats({1, 3, 2},
                   {-.487729609F, 1.975459218F, -.345154226F, 1.69030845F, -.496889532F, 1.993779063F}),
            Tensor::of<std::int32_t>({1}, {2}), floats({1, 3, 2}, {5, 9, 5, 6, 21, 29})}}},
+        {"EmbedLayerNormalization, masks of padding on the left, holes and other numbers",
+         {contrib("EmbedLayerNormalization", {},
+                  {Tensor::zeros(DType::i32, {4, 3}), {}, counted({1, 2}), counted({3, 2}), {}, counted({2}),
+                   counted({2}), Tensor::of<std::int32_t>({4, 3}, {0, 1, 1, 1, 0, 1, 2, 1, -1, 0, 0, 0})},
+                  2),
+          {{}, Tensor::of<std::int32_t>({4}, {2, 2, 1, 0})}}},
     };
 }
 
