@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 #include <set>
 #include <string_view>
 
 #include "core/base/hash.h"
 #include "core/base/memory_budget.h"
 #include "core/base/rng.h"
+#include "core/ops/index_inputs.h"
 
 namespace tunesmith {
 namespace {
@@ -24,43 +24,6 @@ bool passesValues(const Node& node) {
     return node.domain.empty() && std::find(kPassing.begin(), kPassing.end(), node.op) != kPassing.end();
 }
 
-// Operators with an input that counts along another one: along an axis, that which an attribute names, or each of them. Rows
-// that another input adds from there on must have room, if that is stated.
-constexpr std::int64_t kEachAxis = -100;
-constexpr std::size_t kNothing = static_cast<std::size_t>(-1);
-struct IndexInput {
-    std::string_view op, domain;
-    std::size_t index, data;
-    std::int64_t axis = 0; // or the attribute's default
-    const char* attribute = nullptr;
-    std::size_t added = kNothing;
-    bool sequence = false; // the other input is [batch, rows, ...], or heads [batch, heads, rows, size]
-};
-constexpr std::string_view kMicrosoft = "com.microsoft";
-constexpr IndexInput kIndexInputs[] = {
-    {"Gather", "", 1, 0, 0, "axis"},
-    {"GatherElements", "", 1, 0, 0, "axis"},
-    {"ScatterElements", "", 1, 0, 0, "axis"},
-    {"GatherND", "", 1, 0, kEachAxis},
-    {"ScatterND", "", 1, 0, kEachAxis},
-    {"TensorScatter", "", 2, 0, -2, "axis", 1},
-    {"RoiAlign", "", 2, 0},
-    {"RotaryEmbedding", "", 3, 1},
-    {"CropAndResize", kMicrosoft, 2, 0},
-    {"EmbedLayerNormalization", kMicrosoft, 0, 2},
-    {"EmbedLayerNormalization", kMicrosoft, 1, 4},
-    {"EmbedLayerNormalization", kMicrosoft, 8, 3},
-    {"QEmbedLayerNormalization", kMicrosoft, 0, 2},
-    {"QEmbedLayerNormalization", kMicrosoft, 1, 4},
-    {"GatherBlockQuantized", kMicrosoft, 1, 0, 0, "gather_axis"},
-    {"GatherND", kMicrosoft, 1, 0, kEachAxis},
-    {"Attention", kMicrosoft, 6, 4, 3, nullptr, 0, true},
-    {"GroupQueryAttention", kMicrosoft, 5, 3, 2},
-    {"GroupQueryAttention", kMicrosoft, 9, 7},
-    {"MultiHeadAttention", kMicrosoft, 8, 6, 2, nullptr, 1, true},
-    {"RotaryEmbedding", kMicrosoft, 1, 2},
-};
-
 // The smallest extent that a value used as an index must stay below, or the general bound.
 class IndexBound {
 public:
@@ -73,7 +36,7 @@ public:
             if (seen_.insert(next).second)
                 follow(next, open);
         }
-        return std::max<std::int64_t>(found_ ? bound_ : kIntegerBound, 1);
+        return found_ ? bound_ : kIntegerBound;
     }
 
 private:
@@ -81,49 +44,16 @@ private:
     void follow(ValueId id, std::vector<ValueId>& open) {
         for (const NodeId consumer : graph_.consumers(id)) {
             const Node& node = graph_.node(consumer);
-            for (const IndexInput& input : kIndexInputs)
-                if (node.op == input.op && node.domain == input.domain && node.hasInput(input.index) &&
-                    node.inputs[input.index] == id && node.hasInput(input.data))
-                    limit(node, input);
+            for (const IndexInput& index : indexInputs(graph_, node))
+                if (node.inputs[index.input] == id)
+                    take(index.drawn);
             if (passesValues(node) && node.hasInput(0) && node.inputs[0] == id && node.outputs[0].valid())
                 open.push_back(node.outputs[0]);
         }
     }
 
-    void limit(const Node& node, const IndexInput& input) {
-        const std::optional<Dims>& dims = graph_.value(node.inputs[input.data]).type.dims;
-        if (!dims || dims->empty())
-            return;
-        if (input.axis == kEachAxis) {
-            for (const Dim& dim : *dims)
-                take(dim);
-            return;
-        }
-        const auto rank = static_cast<std::int64_t>(dims->size());
-        const std::int64_t axis = input.attribute ? node.intAttr(input.attribute, input.axis) : input.axis;
-        if (axis < -rank || axis >= rank)
-            return;
-        const auto place = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-        const std::int64_t added = input.added == kNothing ? 1 : addedBy(node, input, place);
-        const Dim& whole = (*dims)[place];
-        take(whole.known() ? Dim(std::max<std::int64_t>(whole.extent - added + 1, 1)) : whole);
-    }
-    // Where keys are left out the queries hold them.
-    std::int64_t addedBy(const Node& node, const IndexInput& input, std::size_t place) const {
-        const std::size_t from = node.hasInput(input.added) || !input.sequence ? input.added : 0;
-        if (!node.hasInput(from))
-            return 1;
-        const std::optional<Dims>& dims = graph_.value(node.inputs[from]).type.dims;
-        const std::size_t rows = dims && dims->size() == 4 ? 2 : 1;
-        return extentOf(node.inputs[from], input.sequence ? rows : place);
-    }
-    std::int64_t extentOf(ValueId id, std::size_t axis) const {
-        const TensorType& type = graph_.value(id).type;
-        return type.dims && axis < type.dims->size() && (*type.dims)[axis].known() ? (*type.dims)[axis].extent : 1;
-    }
-    void take(const Dim& dim) {
-        const std::int64_t extent = dim.known() ? dim.extent : 1; // unknown: only 0 is surely legal
-        bound_ = found_ ? std::min(bound_, extent) : extent;
+    void take(std::int64_t bound) {
+        bound_ = found_ ? std::min(bound_, bound) : bound;
         found_ = true;
     }
 

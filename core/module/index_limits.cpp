@@ -9,25 +9,18 @@
 namespace tunesmith {
 namespace {
 
+bool isIndexType(DType type) { return type == DType::i32 || type == DType::i64; }
+
 bool keepsValues(const Node& node) {
     constexpr std::array<std::string_view, 6> kKeeping{"Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
-    return node.domain.empty() && std::ranges::find(kKeeping, node.op) != kKeeping.end();
+    const bool cast = node.op == "Cast" && isIndexType(static_cast<DType>(node.intAttr("to", 0)));
+    return node.domain.empty() && (cast || std::ranges::find(kKeeping, node.op) != kKeeping.end());
 }
 
-bool gathers(const Node& node) { return node.domain.empty() && (node.op == "Gather" || node.op == "GatherElements"); }
+IndexRange common(const IndexRange& a, const IndexRange& b) { return {std::max(a.least, b.least), std::min(a.most, b.most)}; }
 
-// Along its axis; 0 where that is not known.
-std::int64_t extentOf(const Graph& graph, const Node& node) {
-    const std::optional<Dims>& dims = graph.value(node.inputs[0]).type.dims;
-    if (!dims || dims->empty())
-        return 0;
-    const auto rank = static_cast<std::int64_t>(dims->size());
-    const std::int64_t asked = node.intAttr("axis", 0), axis = asked < 0 ? asked + rank : asked;
-    return axis >= 0 && axis < rank && (*dims)[static_cast<std::size_t>(axis)].known() ? (*dims)[static_cast<std::size_t>(axis)].extent : 0;
-}
-
-std::int64_t limitOf(const Graph& graph, ValueId input) {
-    std::int64_t limit = 0;
+IndexRange limitOf(const Graph& graph, ValueId input) {
+    IndexRange limit;
     std::set<ValueId> seen{input};
     std::vector<ValueId> left{input};
     while (!left.empty()) {
@@ -35,9 +28,9 @@ std::int64_t limitOf(const Graph& graph, ValueId input) {
         left.pop_back();
         for (const NodeId consumer : graph.consumers(id)) {
             const Node& node = graph.node(consumer);
-            if (gathers(node) && node.hasInput(1) && node.inputs[1] == id)
-                if (const std::int64_t extent = extentOf(graph, node); extent > 0)
-                    limit = limit == 0 ? extent : std::min(limit, extent);
+            for (const IndexInput& index : indexInputs(graph, node))
+                if (node.inputs[index.input] == id)
+                    limit = common(limit, index.range);
             if (keepsValues(node) && node.hasInput(0) && node.inputs[0] == id && seen.insert(node.outputs[0]).second)
                 left.push_back(node.outputs[0]);
         }
@@ -47,13 +40,22 @@ std::int64_t limitOf(const Graph& graph, ValueId input) {
 
 } // namespace
 
-std::vector<std::int64_t> indexLimits(const Graph& model) {
-    std::vector<std::int64_t> limits;
-    for (const ValueId input : model.inputs()) {
-        const DType type = model.value(input).type.dtype;
-        limits.push_back(type == DType::i32 || type == DType::i64 ? limitOf(model, input) : 0);
-    }
+std::vector<IndexRange> indexLimits(const Graph& model) {
+    std::vector<IndexRange> limits;
+    for (const ValueId input : model.inputs())
+        limits.push_back(isIndexType(model.value(input).type.dtype) ? limitOf(model, input) : IndexRange());
     return limits;
+}
+
+Status checkIndices(const Graph& model, const std::vector<Tensor>& inputs) {
+    const std::vector<IndexRange> limits = indexLimits(model);
+    for (std::size_t i = 0; i < limits.size(); ++i)
+        for (std::int64_t element = 0; !limits[i].isOpen() && element < inputs[i].count(); ++element)
+            if (const std::int64_t index = inputs[i].asInt(element); index < limits[i].least || index > limits[i].most)
+                return inputError("input '" + model.value(model.inputs()[i]).name + "': index " + std::to_string(index) + " (element " +
+                                  std::to_string(element) + ") is out of range: it must be from " + std::to_string(limits[i].least) + " to " +
+                                  std::to_string(limits[i].most));
+    return {};
 }
 
 } // namespace tunesmith

@@ -7,6 +7,7 @@
 #include "core/codegen/kernel.h"
 #include "core/graph/tensor.h"
 #include "core/loops/layout.h"
+#include "core/ops/index_inputs.h"
 
 namespace tunesmith {
 
@@ -54,7 +55,7 @@ struct PlanTensor { // an input or output of the model, always row-major at the 
     std::size_t buffer;
     bool ranked = true; // false: not even the rank of this output is known before a run
     std::optional<std::size_t> fallback = {}; // of an input: the buffer that holds its default value
-    std::int64_t indexLimit = 0; // of an input: n where it must be from -n to n - 1 (index_limits.h); 0: no such limit
+    IndexRange indices = {}; // of an input: where it must lie (index_limits.h)
 };
 
 struct PlanConstant {

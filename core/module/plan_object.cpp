@@ -13,7 +13,7 @@ namespace {
 
 // The tables below are written word by word.
 static_assert(sizeof(TsBuffer) == 3 * 8 && sizeof(TsPhase) == 2 * 8 && sizeof(TsStep) == 7 * 8 &&
-              sizeof(TsTensor) == 9 * 8 && sizeof(TsModule) == 20 * 8);
+              sizeof(TsTensor) == 10 * 8 && sizeof(TsModule) == 20 * 8);
 
 // The instruction set that a module asks for.
 struct IsaWords {
@@ -195,7 +195,8 @@ private:
             add(which, count && tensor.ranked ? static_cast<std::int64_t>(storedBytes(tensor.type, *count)) : -1);
             add(which, static_cast<std::int64_t>(tensor.buffer));
             add(which, tensor.fallback ? static_cast<std::int64_t>(*tensor.fallback) : -1);
-            add(which, tensor.indexLimit);
+            add(which, tensor.indices.least);
+            add(which, tensor.indices.most);
             for (const std::int64_t extent : tensor.shape)
                 add(kDims, extent);
         }
@@ -212,7 +213,7 @@ private:
         for (const std::int64_t number :
              {isa.number,
               static_cast<std::int64_t>(plan.target.threads), size(kBuffers) / 3, size(kSteps) / 7,
-              size(kArguments), size(kInputs) / 9, size(kOutputs) / 9, alignUp(plan.arenaBytes),
+              size(kArguments), size(kInputs) / 10, size(kOutputs) / 10, alignUp(plan.arenaBytes),
               interfaceBytes, plan.weightBytes, static_cast<std::int64_t>(weightHash)})
             add(kModule, number);
     }

@@ -34,9 +34,10 @@ typedef enum MODEL_status {
     MODEL_failed = 7 /* a step cannot be computed with these inputs: an index out of range, too large a result */
 } MODEL_status;
 
-/* An index out of range (of Gather and its kin) is an error. MODEL_run looks at inputs that are indices before it begins, and gives
- * MODEL_failed; so do steps that the reference kernels compute. Compiled loops do not look at indices that the model itself computes, for
- * that would cost time: they take the nearest element that there is, so that nothing outside of a tensor is read or written.
+/* An index out of range (of Gather and its kin, of embeddings, classes, positions and filled rows of a cache) is an error. MODEL_run looks at
+ * inputs that are indices before it begins, and gives MODEL_failed; so do steps that the reference kernels compute. Compiled loops do not look
+ * at indices that the model itself computes, for that would cost time: they take the nearest element that there is, and lose rows that a cache
+ * has no room for, so that nothing outside of a tensor is read or written.
  * `tunesmith-cli run --engine reference` refuses those, too, and names the node. */
 
 /* threads: 0 takes the number that the module was tuned for, 1 starts no thread at all; the calling thread

@@ -256,10 +256,9 @@ static int64_t index_at(const TsTensor* input, const void* data, int64_t place) 
 
 /* The place of the first index that is out of range, or -1. */
 static int64_t find_wrong_index(const TsTensor* input, const void* data) {
-    const uint64_t limit = (uint64_t)input->index_limit;
     const int64_t count = input->bytes / (has_narrow_indices(input) ? 4 : 8);
     for (int64_t i = 0; i < count; ++i)
-        if ((uint64_t)index_at(input, data, i) + limit >= 2 * limit)
+        if (index_at(input, data, i) < input->index_least || index_at(input, data, i) > input->index_most)
             return i;
     return -1;
 }
@@ -270,10 +269,11 @@ static MODEL_status check_inputs(MODEL_instance* instance) {
         if (!instance->input_set[i])
             return fail(instance->message, TS_MESSAGE_BYTES, MODEL_bad_argument, "input '%s' has no value yet", input->name);
         const void* data = instance->buffers[input->buffer];
-        const int64_t wrong = input->index_limit > 0 ? find_wrong_index(input, data) : -1;
+        const bool limited = input->index_least > INT64_MIN || input->index_most < INT64_MAX;
+        const int64_t wrong = limited ? find_wrong_index(input, data) : -1;
         if (wrong >= 0)
-            return fail(instance->message, TS_MESSAGE_BYTES, MODEL_failed, "input '%s': index %lld (element %lld) is out of range for %lld elements",
-                        input->name, (long long)index_at(input, data, wrong), (long long)wrong, (long long)input->index_limit);
+            return fail(instance->message, TS_MESSAGE_BYTES, MODEL_failed, "input '%s': index %lld (element %lld) is out of range: it must be from %lld to %lld",
+                        input->name, (long long)index_at(input, data, wrong), (long long)wrong, (long long)input->index_least, (long long)input->index_most);
     }
     return MODEL_ok;
 }

@@ -9,6 +9,7 @@
 #include "core/graph/captures.h"
 #include "core/graph/cut_out.h"
 #include "core/graph/graph_builder.h"
+#include "core/module/index_limits.h"
 #include "core/module/worker_verbs.h"
 #include "core/ops/containers.h"
 #include "core/ops/expand_nodes.h"
@@ -233,6 +234,8 @@ Result<MixedRun> runMixed(const Model& model, const std::vector<Tensor>& inputs,
                           WorkerClient& worker) {
     TS_TRY(requireComputable(model));
     TS_TRY(checkInputs(model.graph(), inputs));
+    TS_ASSIGN(const Graph typed, inferFor(model.graph(), inputs));
+    TS_TRY(checkIndices(typed, inputs));
     return MixedRunner(model, request, worker).run(inputs);
 }
 

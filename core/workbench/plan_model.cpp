@@ -184,9 +184,9 @@ Result<PlannedModel> planGraph(const Graph& graph, const std::string& name, cons
     if (!plan.ok())
         return plan.error().isCancelled() ? plan.error() : plan.error().within(name);
     planned.plan = std::move(plan).value();
-    const std::vector<std::int64_t> limits = indexLimits(graph);
+    const std::vector<IndexRange> limits = indexLimits(graph);
     for (std::size_t i = 0; i < planned.plan.inputs.size(); ++i)
-        planned.plan.inputs[i].indexLimit = limits.at(i);
+        planned.plan.inputs[i].indices = limits.at(i);
     planned.prepared = std::move(prepared).value();
     planned.plan.name = name;
     planned.graph = {{"name", name}, {"hash", hexHash(graph.hash())}, {"nodes", graph.nodeCount()}};

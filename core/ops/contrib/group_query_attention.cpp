@@ -245,6 +245,8 @@ Status evalGroupAttention(EvalContext& context) {
     GroupForm form(inputsOf(context), context.input(kGroupQuery).shape(), pairs,
                    std::max(rows, context.input(kTotal).asInt(0)));
     AttentionShape& s = form.shape;
+    if (const std::int64_t total = context.input(kTotal).asInt(0); total < 0)
+        return context.error("total_sequence_length is " + std::to_string(total) + " but cannot be negative");
     const std::vector<std::int64_t> past = filledBefore(context, s);
     for (const std::int64_t filled : past)
         if (filled < 0 || filled + s.queries > form.length || (filled > rows))
