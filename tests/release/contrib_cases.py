@@ -298,6 +298,10 @@ def quantised():
         for name, more in (("", {}), ("_pads", {"pads": [1, 0, 1, 1], "strides": [2, 2]}), ("_counted", {"pads": [1, 1, 1, 1], "count_include_pad": 1}), ("_ceil", {"strides": [2, 3], "ceil_mode": 1})):
             yield Made(word + name, "QLinearAveragePool", [image, *tail], kernel_shape=[3, 2], **more)
         last = draw.whole(kind, 2, 6, 7, 3)
+        tie = [kind(x) for x in range(1, 5)]
+        yield Made(f"tie_{word}", "QLinearAveragePool", [numpy.array(tie[:2], kind).reshape(1, 1, 1, 2), f4(1), kind(1), f4(1), kind(1)], kernel_shape=[1, 2])
+        yield Made(f"tie_last_{word}", "QLinearAveragePool", [numpy.array(tie, kind).reshape(1, 1, 2, 2), f4(1), kind(1), f4(1), kind(1)], kernel_shape=[1, 2], channels_last=1)
+        yield Made(f"whole_{word}", "QLinearAveragePool", [image, *tail], kernel_shape=[6, 7])
         yield Made(f"last_{word}", "QLinearAveragePool", [last, *tail], kernel_shape=[3, 2], channels_last=1)
         yield Made(f"{word}", "QLinearGlobalAveragePool", [image, *tail])
         yield Made(f"last_{word}", "QLinearGlobalAveragePool", [last, *tail], channels_last=1)

@@ -6,8 +6,9 @@
 #include "core/ops/pool.h"
 
 // QLinearAveragePool: the mean of real numbers, whose zero point is added before rounding.
-// QLinearGlobalAveragePool: the int32 sum of an image's bytes, whose zero point is added after rounding. With
-// channels_last x is [N, spatial..., C].
+// QLinearGlobalAveragePool: the int32 sum of an image's bytes, whose zero point is added after rounding; a
+// QLinearAveragePool whose window is the whole image is one, as in ONNX Runtime. With channels_last x is [N,
+// spatial..., C].
 namespace tunesmith::ops {
 namespace {
 
@@ -68,12 +69,44 @@ float meanOver(const WindowGeometry& g, const Shape& at, bool includePad,
     return sumOver(g, at, real) / static_cast<float>(tapsCounted(g, at, includePad));
 }
 
+bool isWholeImage(const WindowGeometry& g) {
+    bool whole = true;
+    for (std::size_t d = 0; d < g.rank(); ++d)
+        whole = whole && g.dims[d].kernel == g.input[d] && g.dims[d].dilation == 1 &&
+                g.dims[d].padBegin == 0 && g.dims[d].padEnd == 0;
+    return whole;
+}
+
+Status evalQLinearGlobalAverage(EvalContext& context) {
+    const Tensor x = context.input(0).cast(DType::i32);
+    const bool last = channelsLast(context.node);
+    const Shape shape = last ? channelsSecond(x.shape()) : x.shape();
+    const std::int64_t positions = elementCount(std::span(shape).subspan(2));
+    const ChannelSteps read(shape[1], positions, last);
+    const ScaleAndZero from = parametersOf(context, kPooled), to = parametersOf(context, kPool);
+    const float factor = from.scale / (to.scale * static_cast<float>(positions));
+    visitQuantised(context.outputs[0].type(), [&](auto tag) {
+        using T = decltype(tag);
+        for (std::int64_t plane = 0; plane < context.outputs[0].count(); ++plane) {
+            const std::int64_t origin = plane / shape[1] * read.image + plane % shape[1] * read.channel;
+            std::int32_t sum = 0;
+            for (std::int64_t p = 0; p < positions; ++p)
+                sum += x.data<std::int32_t>()[origin + p * read.position] - from.zero;
+            context.outputs[0].mutableData<T>()[plane] =
+                saturated<T>(std::nearbyint(static_cast<float>(sum) * factor) + static_cast<float>(to.zero));
+        }
+    });
+    return {};
+}
+
 Status evalQLinearAverage(EvalContext& context) {
     const Tensor x = context.input(0).cast(DType::i32);
     const bool last = channelsLast(context.node),
                includePad = context.node.intAttr("count_include_pad", 0) != 0;
     const Shape shape = last ? channelsSecond(x.shape()) : x.shape();
     TS_ASSIGN(const WindowGeometry g, poolGeometry(context.node, shape));
+    if (isWholeImage(g))
+        return evalQLinearGlobalAverage(context);
     const ScaleAndZero from = parametersOf(context, kPooled), to = parametersOf(context, kPool);
     const ChannelSteps read(shape[1], elementCount(g.input), last),
         write(shape[1], elementCount(g.output), last);
@@ -122,13 +155,29 @@ Status lowerQLinearAverage(LowerContext& context) {
     return {};
 }
 
-Status channelsSecondOnly(const OpInputs& in) {
-    return channelsLast(in.node) ? Status(in.unsupported("channels_last is written with transpositions"))
-                                 : Status();
+bool isWholeImage(const OpInputs& in) {
+    if (!in.type(0).isStatic() || in.type(0).dims->size() < 3)
+        return false;
+    const Shape x = in.type(0).shape();
+    const auto g = poolGeometry(in.node, channelsLast(in.node) ? channelsSecond(x) : x);
+    return g.ok() && isWholeImage(*g);
 }
 
-// The same pool between transpositions.
-Status expandChannelsLast(ExpandContext& context) {
+Status averageLowerable(const OpInputs& in) {
+    if (channelsLast(in.node))
+        return in.unsupported("channels_last is written with transpositions");
+    return isWholeImage(in) ? Status(in.unsupported("the mean of an image is QLinearGlobalAveragePool"))
+                            : Status();
+}
+
+// The global pool where that is meant, the same pool between transpositions where channels stand last.
+Status expandQLinearAverage(ExpandContext& context) {
+    if (isWholeImage(context)) {
+        context.outputs[0] =
+            addMicrosoft(context, "QLinearGlobalAveragePool", context.node.inputs,
+                         {{"channels_last", std::int64_t{channelsLast(context.node) ? 1 : 0}}});
+        return {};
+    }
     if (!channelsLast(context.node) || !context.type(0).dims || context.type(0).dims->size() < 3)
         return context.unsupported("it is compiled as it is");
     const std::vector<std::int64_t> axes = countedAxes(context.type(0).dims->size());
@@ -148,28 +197,6 @@ Status inferQLinearGlobalAverage(InferContext& in) {
     const bool last = channelsLast(in.node);
     std::fill(dims.begin() + (last ? 1 : 2), dims.end() - (last ? 1 : 0), Dim(1));
     in.outputs[0].dims = std::move(dims);
-    return {};
-}
-
-Status evalQLinearGlobalAverage(EvalContext& context) {
-    const Tensor x = context.input(0).cast(DType::i32);
-    const bool last = channelsLast(context.node);
-    const Shape shape = last ? channelsSecond(x.shape()) : x.shape();
-    const std::int64_t positions = elementCount(std::span(shape).subspan(2));
-    const ChannelSteps read(shape[1], positions, last);
-    const ScaleAndZero from = parametersOf(context, kPooled), to = parametersOf(context, kPool);
-    const float factor = from.scale / (to.scale * static_cast<float>(positions));
-    visitQuantised(context.outputs[0].type(), [&](auto tag) {
-        using T = decltype(tag);
-        for (std::int64_t plane = 0; plane < context.outputs[0].count(); ++plane) {
-            const std::int64_t origin = plane / shape[1] * read.image + plane % shape[1] * read.channel;
-            std::int32_t sum = 0;
-            for (std::int64_t p = 0; p < positions; ++p)
-                sum += x.data<std::int32_t>()[origin + p * read.position] - from.zero;
-            context.outputs[0].mutableData<T>()[plane] =
-                saturated<T>(std::nearbyint(static_cast<float>(sum) * factor) + static_cast<float>(to.zero));
-        }
-    });
     return {};
 }
 
@@ -195,8 +222,8 @@ Status lowerQLinearGlobalAverage(LowerContext& context) {
 
 void registerContribQLinearPool(OperatorList& list) {
     addLowered(list, "QLinearAveragePool", Fusion::anchor, {1, 5}, inferQLinearAverage, evalQLinearAverage,
-               lowerQLinearAverage, channelsSecondOnly);
-    list.back().expand = expandChannelsLast;
+               lowerQLinearAverage, averageLowerable);
+    list.back().expand = expandQLinearAverage;
     addLowered(list, "QLinearGlobalAveragePool", Fusion::anchor, {1, 5}, inferQLinearGlobalAverage,
                evalQLinearGlobalAverage, lowerQLinearGlobalAverage);
 }
