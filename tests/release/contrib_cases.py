@@ -214,6 +214,7 @@ def attention():
         yield Made(f"causal_{name}", "MultiHeadAttention", [draw.real(2, rows, hidden), draw.real(2, keys, hidden), draw.real(2, keys, hidden), *([None, None, None, *more] if more else [])], 3 if more else 1,
                    num_heads=heads, unidirectional=1)
     yield Made("mask_3d", "MultiHeadAttention", [q, k, v, None, draw.whole(i4, 2, 3, 3, low=0, high=2)], num_heads=heads)
+    yield Made("mask_numbers", "MultiHeadAttention", [q, k, v, None, numpy.array([[2, -1, 0], [1, -3, 7]], i4)], num_heads=heads)
     x, w, b = draw.real(2, queries, 5), draw.real(5, 3 * hidden), draw.real(3 * hidden)
     yield Made("mask_of_one", "Attention", [x, w, b, numpy.zeros((1, 1), i4)], num_heads=heads)
     yield Made("mask_of_ones", "Attention", [x, w, b, numpy.zeros((2, 1), i4)], num_heads=heads)

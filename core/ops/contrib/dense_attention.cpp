@@ -28,7 +28,7 @@ bool isMasked(const Tensor& mask, const DenseAttention& form, std::int64_t b, st
         const std::int64_t width = mask.shape().back(), row = mask.rank() == 2   ? b
                                                               : mask.rank() == 3 ? b * s.queries + i
                                                                                  : b * width + form.past + i;
-        return !masksNothing(mask.shape(), s) && j < width && mask.asInt(row * width + j) == 0;
+        return !masksNothing(mask.shape(), s) && j < width && mask.asInt(row * width + j) <= 0;
     }
     const bool starts = mask.count() == 2 * s.batch;
     return j >= mask.asInt(b) || (starts && j < mask.asInt(s.batch + b));
@@ -131,15 +131,15 @@ private:
     ValueId masked() {
         const Shape mask = c_.type(form_.mask).shape();
         const ValueId numbers = c_.cast(c_.node.inputs[form_.mask], DType::i64);
-        const ValueId zero = c_.addConstant(Tensor::scalar(std::int64_t{0}));
+        const ValueId one = c_.addConstant(Tensor::scalar(std::int64_t{1}));
         if (mask.size() == 4) {
             const ValueId rows = c_.slice(numbers, 2, form_.past, form_.past + s_.queries);
-            return c_.add("Equal", c_.slice(rows, 3, 0, s_.keys), zero);
+            return c_.add("Less", c_.slice(rows, 3, 0, s_.keys), one);
         }
         if (mask.size() > 1) {
             const Shape shape =
                 mask.size() == 2 ? Shape{s_.batch, 1, 1, s_.keys} : Shape{s_.batch, 1, s_.queries, s_.keys};
-            return c_.add("Equal", c_.reshape(withAllKeys(numbers, DType::i64, mask, 1), shape), zero);
+            return c_.add("Less", c_.reshape(withAllKeys(numbers, DType::i64, mask, 1), shape), one);
         }
         const auto part = [&](std::int64_t index) {
             const ValueId own = mask[0] == s_.batch

@@ -31,7 +31,8 @@ struct DenseAttention {
 // well), [batch, keys], [batch, queries, keys]; [3 * batch + 2], of which only the first lengths count;
 // [batch, 1, most, most], whose rows are those of all keys and must be `rows` at least, the rows before and a
 // query each; or [batch or 1, 1], which masks nothing. bias is
-// [batch or 1, heads or 1, queries, keys]. Of a buffer both may have fewer keys.
+// [batch or 1, heads or 1, queries, keys]. Of a buffer both may have fewer keys. Masks of two and more dimensions
+// show a key where their number is above 0.
 Status checkDenseMask(const OpInputs& in, std::size_t mask, const Dim& batch, const Dim& queries,
                       const Dim& keys, const Dim& rows, bool buffer = false);
 Status checkDenseBias(const OpInputs& in, std::size_t bias, const Dim& batch, const Dim& heads,
