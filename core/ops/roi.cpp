@@ -81,26 +81,25 @@ Status inferRoiAlign(InferContext& in) {
     return inferPooled(in, a.height, a.width);
 }
 
-// Where the samples of one region lie along one axis.
-struct RegionAxis {
-    double start, bin; // of the region, and the size of one output element
+// Where the samples of one region lie along one axis, computed in the type of the corners and in ONNX Runtime's order of
+// operations: rounding decides how many samples a region gets, and whether one at the border is inside.
+template <class T> struct RegionAxis {
+    T start, bin; // of the region, and the size of one output element
     std::int64_t samples;
     double at(std::int64_t element, std::int64_t sample) const {
-        return start + bin * (static_cast<double>(element) +
-                              (static_cast<double>(sample) + 0.5) / static_cast<double>(samples));
+        const T within = (static_cast<T>(sample) + T{0.5F}) * bin / static_cast<T>(samples);
+        return static_cast<double>(start + static_cast<T>(element) * bin + within);
     }
 };
 
-// Corners are rounded in their own type, as ONNX's reference and ONNX Runtime do: in more digits, a region of a whole length may
-// be a little longer and get one sample more.
-template <class T> RegionAxis regionAxis(const AlignAttributes& a, T from, T to, std::int64_t pooled) {
+template <class T> RegionAxis<T> regionAxis(const AlignAttributes& a, T from, T to, std::int64_t pooled) {
     const T offset = a.halfPixel ? T{0.5F} : T{}, scale = static_cast<T>(a.scale);
     const T start = from * scale - offset, end = to * scale - offset;
     const T length = a.halfPixel ? end - start : std::max(end - start, T{1});
     const T bin = length / static_cast<T>(pooled);
     constexpr T kMost = 1e9F;
     const auto adaptive = static_cast<std::int64_t>(std::ceil(bin > T{} ? std::min(bin, kMost) : T{}));
-    return {static_cast<double>(start), static_cast<double>(bin), a.samplingRatio > 0 ? a.samplingRatio : adaptive};
+    return {start, bin, a.samplingRatio > 0 ? a.samplingRatio : adaptive};
 }
 
 // Four neighbours of a position and their weights; none outside of the image.
@@ -145,7 +144,8 @@ double pooledSample(const T* plane, std::int64_t width, const std::vector<Neighb
     return max ? most : sum / count;
 }
 
-std::vector<std::vector<Neighbours>> neighboursAlong(const RegionAxis& axis, std::int64_t pooled, std::int64_t extent) {
+template <class T>
+std::vector<std::vector<Neighbours>> neighboursAlong(const RegionAxis<T>& axis, std::int64_t pooled, std::int64_t extent) {
     std::vector<std::vector<Neighbours>> all(static_cast<std::size_t>(pooled));
     for (std::int64_t element = 0; element < pooled; ++element)
         for (std::int64_t sample = 0; sample < axis.samples; ++sample)
@@ -163,8 +163,8 @@ template <class T> Status align(EvalContext& context, const AlignAttributes& a) 
         if (image < 0 || image >= x.shape()[0])
             return context.error("region " + std::to_string(region) + " belongs to image " + std::to_string(image) +
                                  " of " + std::to_string(x.shape()[0]));
-        const RegionAxis vertical = regionAxis(a, corners[1], corners[3], a.height);
-        const RegionAxis horizontal = regionAxis(a, corners[0], corners[2], a.width);
+        const RegionAxis<T> vertical = regionAxis(a, corners[1], corners[3], a.height);
+        const RegionAxis<T> horizontal = regionAxis(a, corners[0], corners[2], a.width);
         const double down = static_cast<double>(vertical.samples) * static_cast<double>(a.height);
         const double across = static_cast<double>(horizontal.samples) * static_cast<double>(a.width);
         if (down > kMostAlong || across > kMostAlong || down * across > kMostSamples)
@@ -201,17 +201,16 @@ Status inferMaxRoiPool(InferContext& in) {
 struct Cells {
     std::int64_t first, last;
 };
-// Corners are rounded in their own type, as those of RoiAlign.
+// Computed in the type of the corners, as ONNX Runtime does: rounding decides which elements a cell has.
 template <class T>
 Cells cellsOf(T from, T to, T scale, std::int64_t at, std::int64_t pooled, std::int64_t extent) {
-    const auto start = static_cast<double>(std::round(from * scale));
-    const double length = std::max(static_cast<double>(std::round(to * scale)) - start + 1, 1.0);
-    const double bin = length / static_cast<double>(pooled), end = static_cast<double>(extent);
-    const auto inside = [&](double position) {
-        return static_cast<std::int64_t>(position > 0 ? std::min(position, end) : 0.0);
+    const T start = std::round(from * scale), length = std::max(std::round(to * scale) - start + 1, T{1});
+    const T bin = length / static_cast<T>(pooled);
+    const auto inside = [&](T position) {
+        const auto place = static_cast<double>(position) + static_cast<double>(start);
+        return static_cast<std::int64_t>(place > 0 ? std::min(place, static_cast<double>(extent)) : 0.0);
     };
-    return {inside(std::floor(static_cast<double>(at) * bin) + start),
-            inside(std::ceil(static_cast<double>(at + 1) * bin) + start)};
+    return {inside(std::floor(static_cast<T>(at) * bin)), inside(std::ceil(static_cast<T>(at + 1) * bin))};
 }
 
 template <class T> T largest(const T* plane, std::int64_t width, const Cells& rows, const Cells& columns) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest>
 #include <limits>
+#include <numeric>
 
 #include "op_case.h"
 
@@ -154,6 +155,14 @@ void roiRows() {
     for (const std::size_t i : {0, 1})
         whole.inputs[i] = whole.inputs[i].cast(DType::f64);
     QTest::newRow("samples counted in float64") << whole << pooled({1, 1}, {1.7F}).cast(DType::f64);
+    OpCase border = roiAlign({0, 3.7F, 1, 4.9F}, {});
+    border.inputs[0] = floats({1, 1, 4, 4}, std::vector<float>(16, 1));
+    QTest::newRow("a sample on the border in float32") << border << pooled({1, 1}, {0.5F});
+    std::vector<float> counted(40);
+    std::iota(counted.begin(), counted.end(), 1.0F);
+    QTest::newRow("max roi pool, bins of float32")
+        << OpCase{"MaxRoiPool", 1, {{"pooled_shape", Ints{7, 1}}}, {floats({1, 1, 40, 1}, counted), floats({1, 5}, {0, 0, 0, 0, 28})}}
+        << floats({1, 1, 7, 1}, {5, 9, 13, 17, 21, 25, 29});
     QTest::newRow("max roi pool, a corner on a half in float32")
         << OpCase{"MaxRoiPool",
                   1,
