@@ -109,12 +109,13 @@ bool hasManyTerms(const ResizePlan& plan) {
 
 // The type in which positions along an axis are computed. Those of long axes need more digits than float32 has, unless slope
 // and offset are short binary fractions: rounding a position moves the weights as much.
-DType positionType(DType type, const ResizeAxis& axis) {
-    constexpr double kMostShift = 5e-5; // of the distance between elements: checks allow twice as much of the scale, for two axes
+DType positionType(const ResizePlan& plan, DType type, const ResizeAxis& axis) {
+    // Of the distance between elements. Checks allow 1e-4 of the scale; two axes share it, and cubic weights are steeper.
+    const double mostShift = plan.mode == ResizeMode::cubic ? 1.2e-5 : 5e-5;
     const auto slope = static_cast<float>(axis.slope), offset = static_cast<float>(axis.offset);
     for (std::int64_t i = 0; type == DType::f32 && i < axis.to; ++i) {
         const float rounded = static_cast<float>(i) * slope + offset;
-        if (std::fabs(static_cast<double>(rounded) - (axis.slope * static_cast<double>(i) + axis.offset)) > kMostShift)
+        if (std::fabs(static_cast<double>(rounded) - (axis.slope * static_cast<double>(i) + axis.offset)) > mostShift)
             return DType::f64;
     }
     return type;
@@ -152,7 +153,7 @@ Expr interpolated(const Interpolation& it, const loops::Indices& i, std::size_t 
 void lowerInterpolation(LowerContext& context, const ResizePlan& plan) {
     Interpolation it{context, plan, {}};
     for (const ResizeAxis& axis : plan.axes)
-        it.positions.push_back(positionType(computeType(context.outputType()), axis));
+        it.positions.push_back(positionType(plan, computeType(context.outputType()), axis));
     lowerElementwise(context, "resize", [&](const loops::Indices& i) { return interpolated(it, i, 0, {}); });
 }
 
