@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -15,7 +16,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr std::int64_t kIntegerBound = 10;
+constexpr IndexRange kIntegers{0, 9};
 constexpr std::int64_t kMostElements = std::int64_t{1} << 56; // so that their bytes can be counted
 
 bool passesValues(const Node& node) {
@@ -24,19 +25,19 @@ bool passesValues(const Node& node) {
     return node.domain.empty() && std::find(kPassing.begin(), kPassing.end(), node.op) != kPassing.end();
 }
 
-// The smallest extent that a value used as an index must stay below, or the general bound.
-class IndexBound {
+// The numbers that fit a value for all that use it as an index, or those for any integer.
+class DrawnRange {
 public:
-    explicit IndexBound(const Graph& graph) : graph_(graph) {}
+    explicit DrawnRange(const Graph& graph) : graph_(graph) {}
 
-    std::int64_t of(ValueId id) {
+    IndexRange of(ValueId id) {
         for (std::vector<ValueId> open{id}; !open.empty();) {
             const ValueId next = open.back();
             open.pop_back();
             if (seen_.insert(next).second)
                 follow(next, open);
         }
-        return found_ ? bound_ : kIntegerBound;
+        return found_.value_or(kIntegers);
     }
 
 private:
@@ -52,18 +53,18 @@ private:
         }
     }
 
-    void take(std::int64_t bound) {
-        bound_ = found_ ? std::min(bound_, bound) : bound;
-        found_ = true;
+    void take(const IndexRange& drawn) {
+        const IndexRange before = found_.value_or(drawn);
+        const std::int64_t least = std::max(before.least, drawn.least);
+        found_ = {least, std::max(least, std::min(before.most, drawn.most))};
     }
 
     const Graph& graph_;
     std::set<ValueId> seen_;
-    std::int64_t bound_ = 0;
-    bool found_ = false;
+    std::optional<IndexRange> found_;
 };
 
-template <class T> T draw(Rng& rng, std::int64_t bound, float low) {
+template <class T> T draw(Rng& rng, const IndexRange& range, float low) {
     if constexpr (std::is_same_v<T, bool>)
         return rng.chance(0.5);
     else if constexpr (std::is_same_v<T, Half>)
@@ -76,7 +77,8 @@ template <class T> T draw(Rng& rng, std::int64_t bound, float low) {
         return low + rng.uniform() * (1 - double{low});
     else {
         const auto largest = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
-        return static_cast<T>(rng.below(std::min(static_cast<std::uint64_t>(bound) - 1, largest) + 1));
+        const std::uint64_t least = std::min(static_cast<std::uint64_t>(range.least), largest);
+        return static_cast<T>(least + rng.below(std::min(static_cast<std::uint64_t>(range.most), largest) - least + 1));
     }
 }
 
@@ -103,14 +105,14 @@ Status requireDrawable(const std::string& inputName, const TensorType& type) {
 
 } // namespace
 
-std::vector<std::int64_t> inputBounds(const Graph& graph) {
-    std::vector<std::int64_t> bounds;
+std::vector<IndexRange> inputBounds(const Graph& graph) {
+    std::vector<IndexRange> bounds;
     for (const ValueId id : graph.inputs())
-        bounds.push_back(IndexBound(graph).of(id));
+        bounds.push_back(DrawnRange(graph).of(id));
     return bounds;
 }
 
-Result<Tensor> randomInput(const std::string& name, const TensorType& type, std::int64_t bound, std::uint64_t seed,
+Result<Tensor> randomInput(const std::string& name, const TensorType& type, const IndexRange& bounds, std::uint64_t seed,
                            std::size_t index, float low) {
     TS_TRY(requireDrawable(name, type));
     Rng rng(Hasher().add(seed).add(index).value());
@@ -118,13 +120,13 @@ Result<Tensor> randomInput(const std::string& name, const TensorType& type, std:
     visitDType(tensor.type(), [&](auto tag) {
         using T = decltype(tag);
         for (T& element : tensor.mutableData<T>())
-            element = draw<T>(rng, bound, low);
+            element = draw<T>(rng, bounds, low);
     });
     return tensor.cast(type.dtype);
 }
 
 Result<std::vector<Tensor>> randomInputs(const Graph& graph, std::uint64_t seed) {
-    const std::vector<std::int64_t> bounds = inputBounds(graph);
+    const std::vector<IndexRange> bounds = inputBounds(graph);
     std::vector<Tensor> inputs;
     for (const ValueId id : graph.inputs()) {
         const Value& value = graph.value(id);

@@ -43,10 +43,13 @@ private:
 
 struct Legal {
     IndexRange range = {};
-    std::int64_t drawn = 1;
+    IndexRange drawn = {0, 0};
 };
 
-Legal fromTo(std::int64_t least, std::int64_t most) { return {{least, most}, std::max<std::int64_t>(most + 1, 1)}; }
+Legal fromTo(std::int64_t least, std::int64_t most) {
+    const std::int64_t first = std::max<std::int64_t>(least, 0);
+    return {{least, most}, {first, std::max(most, first)}};
+}
 Legal below(Extent count) { return count ? fromTo(0, *count - 1) : Legal(); }
 Legal fromEitherEnd(Extent count) { return count ? fromTo(-*count, *count - 1) : Legal(); } // negative ones count from the end
 // The first of `taken` places one after the other.

@@ -20,9 +20,10 @@ struct IndexRange { // both ends are legal
 struct IndexInput {
     std::size_t input;
     // The reference kernel refuses what lies outside. Where the right range depends on values, or differs from element to element, this is the
-    // widest one; where extents are not known it is open.
+    // widest one; where extents are not known it is open. The kernel of GroupQueryAttention does not ask how many rows
+    // are filled where a prompt begins; where the total length is an input, numbers that no later word has are refused all the same.
     IndexRange range;
-    std::int64_t drawn = 1; // numbers from 0 to drawn - 1 fit whatever is not known
+    IndexRange drawn = {0, 0}; // numbers that fit whatever is not known, none of them negative
 };
 
 // Of the inputs that the node has.

@@ -37,7 +37,7 @@ typedef struct TsTensor {
     const int64_t* dims; /* -1: known after a run only */
     int64_t type, rank, bytes, buffer; /* rank and bytes: likewise */
     int64_t fallback; /* of an input: the buffer that holds its default value, or -1 */
-    int64_t index_least, index_most; /* of an input of 32 or 64 bits: where its elements must lie; INT64_MIN to INT64_MAX where that is no matter */
+    int64_t index_least, index_most; /* of an input of 32 or 64 bits: where its elements must lie; INT64_MIN to INT64_MAX where it does not matter */
 } TsTensor;
 
 struct TsReferenceKernels; /* reference_steps.h */

@@ -82,7 +82,7 @@ std::vector<FamilyTensor> inputsOf(const Model& model, const DimensionRanges& ra
     const std::vector<WantedInput> wanted = wantedInputs(model.graph());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const Value& original = model.original().value(model.original().inputs()[i]);
-        FamilyTensor input{wanted[i].name, wanted[i].type, wanted[i].bound};
+        FamilyTensor input{wanted[i].name, wanted[i].type, wanted[i].bounds};
         for (std::size_t d = 0; original.type.dims && d < original.type.dims->size(); ++d) {
             const Dim& dim = (*original.type.dims)[d];
             const std::string name = dim.symbol.empty() ? input.name + "." + std::to_string(d) : dim.symbol;
@@ -299,7 +299,7 @@ Result<RunResult> runPadded(const FamilyInfo& family, const Dimensions& extents,
                             const RunRequest& request) {
     std::vector<WantedInput> wanted;
     for (const FamilyTensor& input : family.inputs) {
-        wanted.push_back({input.name, input.type, input.bound});
+        wanted.push_back({input.name, input.type, input.bounds});
         for (Dim& dim : *wanted.back().type.dims)
             if (!dim.known())
                 dim = Dim(extents.at(dim.symbol));

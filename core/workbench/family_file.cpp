@@ -8,6 +8,7 @@
 #include "core/base/text_file.h"
 #include "core/graph/npy.h"
 #include "core/module/module_info.h"
+#include "core/workbench/read_inputs.h"
 
 namespace tunesmith {
 namespace {
@@ -60,8 +61,7 @@ DimensionRanges rangesFrom(const json& document) {
 
 FamilyTensor inputFrom(const json& entry, const FamilyInfo& family) {
     const auto type = dtypeFromName(entry.at("type").get<std::string>());
-    FamilyTensor input{entry.at("name").get<std::string>(), TensorType(type, dimsFrom(entry.at("shape"))),
-                       std::max<std::int64_t>(entry.at("bound").get<std::int64_t>(), 1)};
+    FamilyTensor input{entry.at("name").get<std::string>(), TensorType(type, dimsFrom(entry.at("shape"))), boundsFromJson(entry.at("bound"))};
     require(byteSize(type) > 0, "an input of unknown type");
     for (const Dim& dim : *input.type.dims)
         require((dim.known() && dim.extent <= kLargestExtent) || isRanged(family, dim.symbol),
@@ -135,7 +135,7 @@ std::string toJsonText(const FamilyInfo& family) {
         inputs.push_back({{"name", input.name},
                           {"type", dtypeName(input.type.dtype)},
                           {"shape", toJson(*input.type.dims)},
-                          {"bound", input.bound}});
+                          {"bound", boundsToJson(input.bounds)}});
     for (const FamilyMember& member : family.members)
         members.push_back({{"folder", member.folder}, {"extents", member.extents}});
     for (const auto& [name, range] : family.ranges)

@@ -8,6 +8,7 @@
 
 #include "core/graph/tensor_type.h"
 #include "core/module/own_files.h"
+#include "core/ops/index_inputs.h"
 #include "core/workbench/model.h"
 
 namespace tunesmith {
@@ -22,7 +23,7 @@ struct FamilyMember {
 struct FamilyTensor {
     std::string name;
     TensorType type; // ranged dimensions are named
-    std::int64_t bound = 1;
+    IndexRange bounds = {0, 0}; // within which integers are drawn
 };
 
 struct FamilyInfo {

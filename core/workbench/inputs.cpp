@@ -2,6 +2,8 @@
 #include "core/workbench/read_inputs.h"
 
 #include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "core/base/atomic_file.h"
 #include "core/check/random_inputs.h"
@@ -34,6 +36,18 @@ std::vector<std::string> inputFileNames(const std::vector<WantedInput>& wanted) 
 }
 } // namespace
 
+nlohmann::json boundsToJson(const IndexRange& bounds) {
+    const bool isCount = bounds.least == 0 && bounds.most < std::numeric_limits<std::int64_t>::max();
+    return isCount ? nlohmann::json(bounds.most + 1) : nlohmann::json{bounds.least, bounds.most};
+}
+
+IndexRange boundsFromJson(const nlohmann::json& stated) {
+    const auto number = [](const nlohmann::json& json) { return json.is_number_integer() ? std::max<std::int64_t>(json.get<std::int64_t>(), 0) : 0; };
+    if (stated.is_array() && stated.size() == 2)
+        return {number(stated[0]), std::max(number(stated[0]), number(stated[1]))};
+    return {0, std::max<std::int64_t>(number(stated), 1) - 1};
+}
+
 Result<Tensor> readInput(const WantedInput& wanted, const std::filesystem::path& file) {
     if (wanted.type.opaque)
         return unsupportedError("input '" + wanted.name + "' is " + wanted.type.text() + ", and only tensors are computed");
@@ -46,7 +60,7 @@ Result<Tensor> readInput(const WantedInput& wanted, const std::filesystem::path&
 }
 
 std::vector<WantedInput> wantedInputs(const Graph& graph) {
-    const std::vector<std::int64_t> bounds = inputBounds(graph);
+    const std::vector<IndexRange> bounds = inputBounds(graph);
     std::vector<WantedInput> wanted;
     for (const ValueId id : graph.inputs())
         wanted.push_back({graph.value(id).name, graph.value(id).type, bounds[wanted.size()], graph.value(id).fallback});
@@ -68,12 +82,10 @@ Tensor defaultOf(const ModuleInfo& module, const ModuleTensor& input) {
 
 std::vector<WantedInput> wantedInputs(const ModuleInfo& module) {
     const auto graph = module.document.find("graph");
-    std::vector<std::int64_t> bounds;
+    std::vector<IndexRange> bounds;
     if (graph != module.document.end() && graph->is_object() && graph->contains("input_bounds"))
-        for (const auto& bound : (*graph)["input_bounds"])
-            bounds.push_back(bound.is_number_integer() ? std::max<std::int64_t>(bound.get<std::int64_t>(), 1)
-                                                       : 1);
-    bounds.resize(module.inputs.size(), 1);
+        std::ranges::transform((*graph)["input_bounds"], std::back_inserter(bounds), boundsFromJson);
+    bounds.resize(module.inputs.size(), {0, 0});
     std::vector<WantedInput> wanted;
     for (const ModuleTensor& input : module.inputs)
         wanted.push_back({input.name, TensorType(input.type, input.shape), bounds[wanted.size()], defaultOf(module, input)});
@@ -90,7 +102,7 @@ Result<std::vector<Tensor>> readInputs(const std::vector<WantedInput>& wanted, c
             file = choice.files.find(fileNames[inputs.size()]);
         auto tensor = file != choice.files.end()  ? readInput(input, file->second)
                       : !input.fallback.absent() ? input.fallback
-                                                 : randomInput(input.name, input.type, input.bound, choice.seed, inputs.size(), choice.low);
+                                                 : randomInput(input.name, input.type, input.bounds, choice.seed, inputs.size(), choice.low);
         if (!tensor.ok())
             return tensor.error();
         inputs.push_back(std::move(tensor).value());

@@ -11,6 +11,7 @@
 #include "core/schedule/records.h"
 #include "core/workbench/layout_records.h"
 #include "core/workbench/open_store.h"
+#include "core/workbench/read_inputs.h"
 #include "core/workbench/version.h"
 
 namespace tunesmith {
@@ -79,11 +80,13 @@ private:
 };
 
 json describeGraph(const Model& model) {
+    json bounds = json::array();
+    std::ranges::transform(inputBounds(model.graph()), std::back_inserter(bounds), boundsToJson);
     return {{"name", model.name()},
             {"hash", model.hash()},
             {"nodes", model.info().nodes},
             {"operators", model.info().ops},
-            {"input_bounds", inputBounds(model.graph())}};
+            {"input_bounds", std::move(bounds)}};
 }
 
 std::size_t tunedKernels(const ModulePlan& plan) {

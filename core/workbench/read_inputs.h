@@ -4,6 +4,7 @@
 
 #include "core/graph/graph.h"
 #include "core/module/module_info.h"
+#include "core/ops/index_inputs.h"
 #include "core/workbench/inputs.h"
 
 namespace tunesmith {
@@ -12,9 +13,13 @@ namespace tunesmith {
 struct WantedInput {
     std::string name;
     TensorType type;
-    std::int64_t bound = 1; // integers are drawn below it
-    Tensor fallback = {};   // where none is given; absent: it is drawn
+    IndexRange bounds = {0, 0}; // within which integers are drawn
+    Tensor fallback = {};       // where none is given; absent: it is drawn
 };
+
+// Bounds as module.json and family.json have them: n for 0 to n - 1, else [least, most]. Others are read as those of 0 alone.
+nlohmann::json boundsToJson(const IndexRange& bounds);
+IndexRange boundsFromJson(const nlohmann::json& stated);
 
 Result<Tensor> readInput(const WantedInput& wanted, const std::filesystem::path& file);
 std::vector<WantedInput> wantedInputs(const Graph& graph);

@@ -11,7 +11,7 @@ namespace {
 
 Result<TakenInputs> drawBelow(const Graph& graph, std::vector<WantedInput> wanted, std::int64_t bound, const InputChoice& choice, const StopToken& stop) {
     for (WantedInput& input : wanted)
-        input.bound = std::min(input.bound, bound);
+        input.bounds.most = std::max(input.bounds.least, std::min(input.bounds.most, bound - 1));
     TakenInputs taken;
     TS_ASSIGN(taken.inputs, readInputs(wanted, choice));
     RunOptions options;

@@ -292,7 +292,7 @@ void ComputeKernelsTest::maximaReturn_data() {
     QTest::newRow("smaller than the windows without their pads") << padded << Shape{1, 2, 4, 4};
 }
 
-// What MaxPool found comes back to where it stood in a tensor of the shape that it had.
+// Maxima come back to where MaxPool found them, in a tensor of the shape that it had.
 void ComputeKernelsTest::maximaReturn() {
     QFETCH(Windows, windows);
     QFETCH(Shape, shape);

@@ -398,7 +398,7 @@ private slots:
         QFETCH(OpCase, c);
         const auto graph = graphOf(c);
         QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().message.c_str());
-        QCOMPARE(inputBounds(*graph).back(), I{5 - 3 + 1});
+        QCOMPARE(inputBounds(*graph).back(), (IndexRange{0, 5 - 3}));
         for (std::uint64_t seed = 0; seed < 10; ++seed) {
             const auto inputs = randomInputs(*graph, seed);
             QVERIFY(inputs.ok());

@@ -2,6 +2,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "core/check/random_inputs.h"
 #include "core/graph/graph_builder.h"
 #include "core/graph/npy.h"
 #include "core/module/index_limits.h"
@@ -82,6 +83,7 @@ std::vector<std::pair<const char*, Lookup>> caches() {
         {"filled rows that are rotated", {group(q, past, 2, {}, {angles, angles}), 5, {3, -1}}},
         {"rotations", {given, 9, {3, -1}}},
         {"total length", {group(q, past, 3), 6, {-1}}},
+        {"total length of a growing cache", {group(q, shorter, 3), 6, {3, -1}}},
         {"length of a buffer", {contrib("MultiHeadAttention", one, {q, q, q, {}, {}, {}, shorter, shorter, small({1}, {2})}, 3), 8, {3, -1}}},
         {"length of a packed buffer", {contrib("Attention", shared, {q, counted({2, 6}), counted({6}), {}, counted({2, 1, 1, 3, 2}), {}, small({1}, {2})}, 2), 6, {3, -1}}},
         {"begin of what is written", {standard("TensorScatter", 24, {}, {counted({1, 4, 2}), counted({1, 2, 2}), ids({1}, {2})}), 2, {3, -1}}},
@@ -269,6 +271,17 @@ private slots:
         QCOMPARE(indexLimits(lookups("Cast", DType::i64)), rows);
         QCOMPARE(indexLimits(lookups("Transpose", DType::i64, "GatherElements")), rows);
         QCOMPARE(indexLimits(lookups("Add", DType::i64)), none); // is another number than what was given
+    }
+
+    // A module takes the inputs that are drawn for it.
+    void drawnNumbersAreLegal() {
+        for (const auto& rows : {tables(), places(), caches()})
+            for (const auto& [name, lookup] : rows) {
+                const Graph graph = declared(lookup.c);
+                const std::vector<IndexRange> limits = indexLimits(graph), drawn = inputBounds(graph);
+                for (std::size_t i = 0; i < limits.size(); ++i)
+                    QVERIFY2(limits[i].isOpen() || (drawn[i].least >= limits[i].least && drawn[i].most <= limits[i].most), name);
+            }
     }
 
     // A prompt is as long as the total says, whatever is filled; where the total is an input it may be one.
