@@ -62,7 +62,7 @@ public:
                     longestName_ = std::max<std::uint64_t>(longestName_, call ? name.size() : 0);
             for (const auto& attribute : node.attribute()) {
                 largestAttribute_ = std::max<std::uint64_t>(largestAttribute_, call ? attribute.ByteSizeLong() : 0);
-                if (attribute.has_g())
+                if (isBody(attribute))
                     findLargest(attribute.g().node());
             }
         }
@@ -84,7 +84,7 @@ private:
     Result<Extent> ofBodies(const onnx::NodeProto& node, Place place) {
         Extent all{1, renamed(node)};
         for (const auto& attribute : node.attribute()) {
-            if (!attribute.has_g())
+            if (!isBody(attribute))
                 continue;
             TS_TRY(checkPlace({place.calls, place.bodies + 1}));
             TS_ASSIGN(Extent body, of(attribute.g().node(), {place.calls, place.bodies + 1}));
@@ -96,7 +96,7 @@ private:
 
     // A body that is handed in may lie anywhere, and call anything.
     static Status refuseBodies(const onnx::NodeProto& call) {
-        if (std::ranges::none_of(call.attribute(), [](const auto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; }))
+        if (std::ranges::none_of(call.attribute(), [](const auto& attribute) { return isBody(attribute) || attribute.graphs_size() > 0; }))
             return {};
         return unsupportedError("node " + shownName(call.name()) + " gives its function " + shownName(call.op_type()) +
                                 " a body as an attribute: inline it with onnx.inliner first");

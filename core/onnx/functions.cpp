@@ -19,7 +19,7 @@ using Names = std::map<std::string, std::string>;
 std::vector<onnx::AttributeProto> defaultsOf(const onnx::FunctionProto& function) {
     std::vector<onnx::AttributeProto> defaults;
     for (const std::string& stored : laterField(function, 11))
-        if (!defaults.emplace_back().ParseFromString(stored) || defaults.back().has_g())
+        if (!defaults.emplace_back().ParseFromString(stored) || isBody(defaults.back()))
             defaults.pop_back();
     return defaults;
 }
@@ -88,7 +88,7 @@ private:
             const std::string name = attribute.name();
             attribute = *given;
             attribute.set_name(name);
-        } else if (attribute.has_g()) {
+        } else if (isBody(attribute)) {
             rewriteBody(*attribute.mutable_g(), names);
         }
     }
@@ -149,7 +149,7 @@ private:
         const auto found = functions_.find(keyOf(node));
         if (found == functions_.end()) {
             for (auto& attribute : *node.mutable_attribute())
-                if (attribute.has_g())
+                if (isBody(attribute))
                     TS_TRY(inlineIn(*attribute.mutable_g()));
             *graph.add_node() = std::move(node);
             return {};

@@ -43,7 +43,7 @@ std::set<std::string> freeNames(const onnx::GraphProto& graph) {
         defined.insert(node.output().begin(), node.output().end());
         read.insert(node.input().begin(), node.input().end());
         for (const auto& attribute : node.attribute())
-            if (attribute.has_g())
+            if (isBody(attribute))
                 read.merge(freeNames(attribute.g()));
     }
     for (const auto& output : graph.output())
@@ -352,22 +352,6 @@ private:
         if (!node.attributes.emplace(proto.name(), std::move(attribute)).second)
             return inputError(where + " is given twice");
         return {};
-    }
-
-    // Files of the first IR versions leave the type out: it is then what is there.
-    static onnx::AttributeProto::AttributeType kindOf(const onnx::AttributeProto& proto) {
-        using A = onnx::AttributeProto;
-        if (proto.type() != A::UNDEFINED)
-            return proto.type();
-        return proto.has_f()          ? A::FLOAT
-               : proto.has_i()        ? A::INT
-               : proto.has_s()        ? A::STRING
-               : proto.has_t()        ? A::TENSOR
-               : proto.has_g()        ? A::GRAPH
-               : proto.floats_size()  ? A::FLOATS
-               : proto.ints_size()    ? A::INTS
-               : proto.strings_size() ? A::STRINGS
-                                      : A::UNDEFINED;
     }
 
     Result<Attribute> readAttribute(onnx::AttributeProto& proto, const std::string& where) {

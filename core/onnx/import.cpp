@@ -89,7 +89,7 @@ void collectUnknown(const onnx::GraphProto& graph, std::set<std::string>& names)
         if (standard && isUtf8(node.op_type()) && !findOperator(node.op_type()))
             names.insert(node.op_type());
         for (const auto& attribute : node.attribute())
-            if (attribute.has_g())
+            if (isBody(attribute))
                 collectUnknown(attribute.g(), names);
     }
 }
@@ -122,7 +122,7 @@ void addDomains(const onnx::GraphProto& graph, std::map<std::string, std::int64_
         if (!node.domain().empty() && node.domain() != "ai.onnx")
             opsets.emplace(node.domain(), 1);
         for (const auto& attribute : node.attribute())
-            if (attribute.has_g())
+            if (isBody(attribute))
                 addDomains(attribute.g(), opsets);
     }
 }

@@ -56,7 +56,7 @@ public:
                 node.set_domain(kUnchecked);
             }
             for (onnx::AttributeProto& attribute : *node.mutable_attribute())
-                if (attribute.has_g())
+                if (isBody(attribute))
                     prepare(*attribute.mutable_g());
         }
         declareData(graph);
