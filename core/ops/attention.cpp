@@ -35,8 +35,8 @@ Result<std::optional<HeadDims>> headsOf(const OpInputs& in, std::size_t input) {
         return in.error("input " + in.type(input).text() + " must have 3 or 4 dimensions");
     const char* attribute = input == kQuery ? "q_num_heads" : "kv_num_heads";
     const std::int64_t heads = in.node.intAttr(attribute, 0);
-    if (heads < 1)
-        return in.error(std::string("needs the attribute ") + attribute + ", for its inputs have 3 dimensions");
+    if (heads < 1 || heads > kMostHeads)
+        return in.error(std::string("needs the attribute ") + attribute + ", 1 to " + std::to_string(kMostHeads) + ", for its inputs have 3 dimensions");
     if (dims[2].known() && dims[2].extent % heads != 0)
         return in.error("the last dimension of " + in.type(input).text() + " cannot be split into " + std::to_string(heads) + " heads");
     return std::optional(HeadDims{dims[0], Dim(heads), dims[1], dims[2].known() ? Dim(dims[2].extent / heads) : Dim()});

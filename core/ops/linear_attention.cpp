@@ -110,9 +110,9 @@ bool sharesHeads(const Node& node) { return node.domain == kMicrosoft; }
 
 Status checkHeads(const OpInputs& in) {
     const std::int64_t heads = in.node.intAttr("q_num_heads", 0), shared = in.node.intAttr("kv_num_heads", 0);
-    const bool fits = heads >= 1 && shared >= 1 && (heads % shared == 0 || (sharesHeads(in.node) && shared % heads == 0));
+    const bool fits = heads >= 1 && shared >= 1 && std::max(heads, shared) <= kMostHeads && (heads % shared == 0 || (sharesHeads(in.node) && shared % heads == 0));
     if (!fits)
-        return in.error("q_num_heads (" + std::to_string(heads) + ") must be a multiple of kv_num_heads (" + std::to_string(shared) + ")");
+        return in.error("q_num_heads (" + std::to_string(heads) + ") must be a multiple of kv_num_heads (" + std::to_string(shared) + "), and both at most " + std::to_string(kMostHeads));
     if (in.node.intAttr("state_window", 0) != 0)
         return in.unsupported("state_window, which keeps several states, is for GPUs");
     for (const std::size_t input : {kLinearQ, kLinearK, kLinearV}) {

@@ -114,10 +114,17 @@ Status evalSuppression(EvalContext& context, const std::vector<TensorType>&) {
     return {};
 }
 
+// Each box is held against all that were kept.
+double suppressionSteps(const OpInputs& in) {
+    const Shape scores = in.type(1).shape();
+    return scores.size() != 3 ? 0 : static_cast<double>(scores[0]) * static_cast<double>(scores[1]) * static_cast<double>(scores[2]) * static_cast<double>(scores[2]);
+}
+
 } // namespace
 
 void registerNonMaxSuppression(OperatorList& list) {
     addMovement(list, "NonMaxSuppression", Fusion::opaque, 10, {2, 5}, inferSuppression, evalSuppression);
+    list.back().steps = suppressionSteps;
 }
 
 } // namespace tunesmith::ops

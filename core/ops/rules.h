@@ -25,6 +25,7 @@ inline std::size_t frontAxis(std::int64_t axis, std::size_t rank) { // of an axi
 }
 
 inline constexpr std::size_t kMostDimensions = 255; // of a tensor
+inline constexpr std::int64_t kMostHeads = std::int64_t{1} << 20; // of attention, as attributes count them
 
 // The dimensions of a result whose shape stands in input `index`, a list of known length, as long as its numbers are not known.
 Result<Dims> openDims(const OpInputs& in, std::size_t index);

@@ -16,11 +16,10 @@ namespace {
 
 Status checkGroupAttributes(const OpInputs& in) {
     const GroupHeads h(in.node);
-    constexpr std::int64_t kMost = std::int64_t{1} << 30;
-    if (h.heads < 1 || h.heads > kMost || h.kvHeads < 1 || h.heads % h.kvHeads != 0)
+    if (h.heads < 1 || h.heads > kMostHeads || h.kvHeads < 1 || h.heads % h.kvHeads != 0)
         return in.error("num_heads is " + std::to_string(h.heads) + " and kv_num_heads " +
                         std::to_string(h.kvHeads) +
-                        ", but the first must be a multiple of the second, and both above 0 and at most 2^30");
+                        ", but the first must be a multiple of the second, and both above 0 and at most " + std::to_string(kMostHeads));
     for (const auto& [input, name] : {std::pair(kKeyScale, "k_scale"),
                                       {kValueScale, "v_scale"},
                                       {kQueryNorm, "q_norm_weight"},

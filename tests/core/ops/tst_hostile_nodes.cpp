@@ -173,6 +173,15 @@ private slots:
         QCOMPARE(attend(packed, packed, packed), std::string("computed"));
     }
 
+    // Heads of no size are as many as an attribute says.
+    void headsWithoutEnd() {
+        const std::int64_t many = std::int64_t{1} << 62;
+        const std::map<std::string, Attribute> heads{{"q_num_heads", many}, {"kv_num_heads", std::int64_t{1}}, {"update_rule", std::string("linear")}};
+        const std::vector<Tensor> inputs{zeros({1, 1, 0}), zeros({1, 1, 0}), zeros({1, 1, 4})};
+        for (const OpCase& c : {OpCase{"Attention", 24, heads, inputs, 4}, OpCase{"LinearAttention", 27, heads, inputs, 2}})
+            QVERIFY2(says(sentenceOf(c), "1048576"), sentenceOf(c).c_str());
+    }
+
     void windowsOverPaddingAlone() {
         OpCase c{"MaxPool", 12, {{"kernel_shape", Ints{1, 2}}, {"pads", Ints{0, 1, 0, 1}}, {"storage_order", std::int64_t{1}}}, {zeros({1, 1, 3, 0})}, 2};
         for (const std::int64_t order : {0, 1}) {
@@ -233,6 +242,8 @@ private slots:
         const std::map<std::string, Attribute> grams{{"mode", std::string("TF")}, {"min_gram_length", std::int64_t{2}}, {"max_gram_length", std::int64_t{2}}, {"max_skip_count", std::int64_t{1'000'000'000}},
                                                      {"ngram_counts", Ints{0, 0}}, {"ngram_indexes", Ints{0}}, {"pool_int64s", Ints{0, 1}}};
         QCOMPARE(leftAfterFolding({"TfIdfVectorizer", 9, grams, {zeros({65536}, DType::i64)}}), std::size_t(1));
+        const Tensor boxes = zeros({1, 60'000, 4}), scores = zeros({1, 1, 60'000}); // of which all are kept
+        QCOMPARE(leftAfterFolding({"NonMaxSuppression", 11, {}, {boxes, scores, Tensor::scalar(std::numeric_limits<std::int64_t>::max())}}), std::size_t(1));
         QVERIFY(timer.elapsed() < 2000);
     }
 
@@ -373,7 +384,6 @@ private:
                 {"Pad", 13, {}, {zeros({kHuge, 0}), Tensor::ofInts({0, 0, 0, 0})}},
                 {"Compress", 11, {{"axis", std::int64_t{1}}}, {zeros({kHuge, 0}), zeros({0}, DType::boolean)}},
                 {"NonMaxSuppression", 11, {}, {zeros({kHuge, 0, 4}), zeros({kHuge, 1, 0}), Tensor::scalar(std::int64_t{1})}},
-                {"Attention", 24, {{"q_num_heads", groups}, {"kv_num_heads", groups}}, {zeros({1, 1, 0}), zeros({1, 1, 0}), zeros({1, 1, 0})}},
             };
             made.push_back({"GroupNorm", 1, {{"groups", groups}, {"channels_last", std::int64_t{1}}, {"activation", std::int64_t{0}}}, {zeros({1, 2, 2, 0}), zeros({0}), zeros({0})}});
             made.back().domain = "com.microsoft";
