@@ -18,6 +18,7 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
 }
 
 constexpr std::uint64_t kLeftOutLabel = 0x6c656674206f7574ull;
+constexpr std::size_t kFew = 64; // nodes that are compared one by one
 
 } // namespace
 
@@ -43,6 +44,10 @@ ValueNo Draft::constant(const Tensor& tensor) {
     for (std::size_t i = values_.size(); i-- > 0;)
         if (values_[i].constant == number)
             return static_cast<ValueNo>(i);
+    return addConstant(number);
+}
+
+ValueNo Draft::addConstant(ConstantNo number) {
     values_.push_back({table_->constantType(number), kNone, 0, number, true, table_->constantHash(number)});
     return static_cast<ValueNo>(values_.size() - 1);
 }
@@ -68,6 +73,22 @@ ValueNo Draft::add(OperatorNo op, std::span<const ValueNo> given, std::size_t ou
 
 NodeNo Draft::addOpaque(OperatorNo op, std::span<const ValueNo> operands, std::span<const TypeNo> types) { return append(op, operands, types, true); }
 
+std::uint64_t Draft::freshKey(OperatorNo op, std::span<const ValueNo> operands) const {
+    std::uint64_t key = op;
+    for (const ValueNo operand : operands)
+        key = mixed(key, operand);
+    return mixed(key, operands.size());
+}
+
+// Only while nodes are added to many; replace() makes keys untrue, and so all are added again.
+void Draft::indexFresh() {
+    const std::size_t many = nodes_.size() - settledNodes_;
+    if (many <= kFew)
+        return;
+    for (std::size_t i = settledNodes_ + fresh_.size(); i < nodes_.size(); ++i)
+        fresh_.add(freshKey(nodes_[i].op, operands(static_cast<NodeNo>(i))), static_cast<NodeNo>(i));
+}
+
 // Among the readers of the first operand as of the last settling, and all nodes since.
 ValueNo Draft::known(OperatorNo op, std::span<const ValueNo> operands, std::size_t outputs) const {
     const auto same = [&](NodeNo node) {
@@ -77,7 +98,11 @@ ValueNo Draft::known(OperatorNo op, std::span<const ValueNo> operands, std::size
         for (const NodeNo reader : consumers(operands[0]))
             if (same(reader))
                 return nodes_[reader].firstOutput;
-    for (auto node = static_cast<NodeNo>(settledNodes_); node < nodes_.size(); ++node)
+    auto node = static_cast<NodeNo>(settledNodes_ + fresh_.size());
+    if (fresh_.size() > 0)
+        if (const NodeNo found = fresh_.find(freshKey(op, operands), kNone, same); found != kNone)
+            return nodes_[found].firstOutput;
+    for (; node < nodes_.size(); ++node)
         if (same(node))
             return nodes_[node].firstOutput;
     return kNone;
@@ -97,6 +122,7 @@ NodeNo Draft::append(OperatorNo op, std::span<const ValueNo> operands, std::span
     for (std::uint32_t i = 0; i < types.size(); ++i)
         values_.push_back({types[i], number, i, kNone, weight, mixed(label, i)});
     nodes_.push_back(node);
+    indexFresh();
     return number;
 }
 
@@ -108,6 +134,7 @@ void Draft::replace(ValueNo from, ValueNo to) {
         values_[to].label = values_[from].label;
     else
         equalLabels_.emplace_back(values_[from].label, values_[to].label);
+    fresh_.clear();
     std::ranges::replace(operands_, from, to);
     std::ranges::replace(outputs_, from, to);
 }
@@ -121,6 +148,7 @@ bool Draft::settle() {
         hash_ += hashOf(node);
     for (const ValueNo output : outputs_)
         hash_ = mixed(hash_, values_[output].label);
+    fresh_.clear();
     settledNodes_ = nodes_.size();
     settledValues_ = values_.size();
     return true;

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "core/rewrite/fresh_nodes.h"
 #include "core/rewrite/operator_table.h"
 
 namespace tunesmith::rewrite {
 
-using NodeNo = std::uint32_t;
 using ValueNo = std::uint32_t;
 
 struct DraftValue {
@@ -65,6 +65,7 @@ public:
 
     ValueNo addInput(TypeNo type, std::uint64_t label);
     ValueNo constant(const Tensor& tensor);
+    ValueNo addConstant(ConstantNo number); // of the table, where this draft does not have it yet
     // A node, or the one of the same operator and operands that is there; its first output. kNone where the shape rule refuses, or an operand
     // is kNone because it was refused itself. Empty operands are given as kLeftOut.
     static constexpr ValueNo kLeftOut = kNone - 1;
@@ -90,6 +91,8 @@ public:
     std::size_t bytes() const;                   // that it takes itself, about
 
 private:
+    std::uint64_t freshKey(OperatorNo op, std::span<const ValueNo> operands) const;
+    void indexFresh();
     ValueNo known(OperatorNo op, std::span<const ValueNo> operands, std::size_t outputs) const;
     NodeNo append(OperatorNo op, std::span<const ValueNo> operands, std::span<const TypeNo> types, bool opaque);
     bool sort();
@@ -104,6 +107,7 @@ private:
     std::vector<NodeNo> order_, consumers_;
     std::vector<std::uint32_t> firstConsumer_; // by value, and one more
     std::size_t settledNodes_ = 0, settledValues_ = 0;
+    FreshNodes fresh_; // nodes since the last settling, where they are many
     std::vector<std::pair<std::uint64_t, std::uint64_t>> equalLabels_;
     std::uint64_t hash_ = 0;
 };

@@ -53,8 +53,15 @@ private:
         if (!id.valid())
             return kNone;
         if (numbers_[id.index()] == kNone)
-            setNumber(id, draft_.constant(graph_.value(id).constant));
+            setNumber(id, constant(draft_.table().add(graph_.value(id).constant)));
         return numbers_[id.index()];
+    }
+
+    ValueNo constant(ConstantNo number) {
+        const auto [known, isNew] = constants_.try_emplace(number, kNone);
+        if (isNew)
+            known->second = draft_.addConstant(number);
+        return known->second;
     }
 
     void setNumber(ValueId id, ValueNo value) {
@@ -127,6 +134,7 @@ private:
     const Graph& graph_;
     Draft draft_;
     std::vector<ValueNo> numbers_; // by value of the graph
+    std::map<ConstantNo, ValueNo> constants_;
     std::vector<NodeId> sourceNodes_;
     std::vector<std::string> names_, outputNames_;
 };
