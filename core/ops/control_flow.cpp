@@ -34,7 +34,7 @@ Status requireBody(const InferContext& in, const char* attribute, std::size_t in
 Status inferIf(InferContext& in) {
     TS_TRY(requireBody(in, "then_branch", 0, in.outputs.size()));
     TS_TRY(requireBody(in, "else_branch", 0, in.outputs.size()));
-    TS_TRY(requireNoText(in, 0));
+    TS_TRY(requireTruth(in, 0));
     const auto then = in.subgraph("then_branch"), otherwise = in.subgraph("else_branch");
     for (std::size_t i = 0; i < in.outputs.size(); ++i) {
         in.outputs[i] = commonType(outputType(*then, i), outputType(*otherwise, i));
@@ -136,14 +136,21 @@ bool neverTurns(const OpInputs& in) {
     return (isConstant(0) && in.constant(0).asInt(0) <= 0) || (isConstant(1) && in.constant(1).asInt(0) == 0);
 }
 
+Status requireTruthOfBody(const OpInputs& in, const TensorType& yielded) {
+    if (yielded.dtype == DType::undefined || yielded.dtype == DType::boolean)
+        return {};
+    return in.error("the condition that its body yields is " + std::string(dtypeName(yielded.dtype)) + " but must be bool");
+}
+
 Status inferLoop(InferContext& in) {
     const std::size_t states = loopStates(in.count());
     TS_TRY(requireBody(in, "body", states + 2, std::max(states, in.outputs.size()) + 1));
     if (in.has(0))
         TS_TRY(requireIndexType(in, 0));
     if (in.has(1))
-        TS_TRY(requireNoText(in, 1));
+        TS_TRY(requireTruth(in, 1));
     const auto body = in.subgraph("body");
+    TS_TRY(requireTruthOfBody(in, outputType(*body, 0)));
     const bool steady = isSteady(in, *body);
     for (std::size_t i = 0; i < in.outputs.size(); ++i) {
         if (neverTurns(in))

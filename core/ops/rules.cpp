@@ -20,8 +20,8 @@ Status requireFloat(const OpInputs& in, std::size_t index) {
 
 Status requireNumeric(const OpInputs& in, std::size_t index) { return requireType(in, index, isNumeric, "numeric"); }
 
-Status requireNoText(const OpInputs& in, std::size_t index) {
-    return requireType(in, index, [](DType type) { return type != DType::string; }, "a number or a truth value");
+Status requireTruth(const OpInputs& in, std::size_t index) {
+    return requireType(in, index, [](DType type) { return type == DType::boolean; }, "bool");
 }
 
 Status requireSameType(const OpInputs& in, std::size_t first, std::size_t second) {

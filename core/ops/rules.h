@@ -10,7 +10,7 @@ bool isNumeric(DType type); // floats and integers, not bool
 Status requireType(const OpInputs& in, std::size_t index, bool (*allowed)(DType), const char* wanted);
 Status requireFloat(const OpInputs& in, std::size_t index);
 Status requireNumeric(const OpInputs& in, std::size_t index);
-Status requireNoText(const OpInputs& in, std::size_t index); // a number or a truth value
+Status requireTruth(const OpInputs& in, std::size_t index);
 Status requireSameType(const OpInputs& in, std::size_t first, std::size_t second);
 Status requireSameShape(const OpInputs& in, std::size_t first, std::size_t second); // where both are known
 Status requireOneElement(const OpInputs& in, std::size_t index); // where its shape is known

@@ -139,6 +139,29 @@ private slots:
         }
     }
 
+    void conditionsAreTruthValues() {
+        const auto refused = [](DType condition, bool loops, DType yielded) {
+            GraphBuilder then("then"), otherwise("else"), body("body"), builder("m");
+            const ValueId c = builder.addInput("c", TensorType(condition, Shape{})), x = builder.addInput("x", TensorType(DType::f32, Shape{2}));
+            then.setOutputs({then.add("Exp", {then.addCapture("x", TensorType(DType::f32, Shape{2}))})});
+            otherwise.setOutputs({otherwise.add("Neg", {otherwise.addCapture("x", TensorType(DType::f32, Shape{2}))})});
+            body.addInput("i", TensorType(DType::i64, Shape{}));
+            const ValueId on = body.addInput("on", TensorType(DType::boolean, Shape{})), state = body.addInput("state", TensorType(DType::f32, Shape{2}));
+            body.setOutputs({body.add("Cast", {on}, {{"to", static_cast<std::int64_t>(yielded)}}), body.add("Identity", {state})});
+            const auto shared = [](GraphBuilder& graph) { return std::make_shared<const Graph>(take(graph.build())); };
+            builder.setOutputs({loops ? builder.add("Loop", {ValueId(), c, x}, {{"body", shared(body)}}, 1, "y")
+                                      : builder.add("If", {c}, {{"then_branch", shared(then)}, {"else_branch", shared(otherwise)}}, 1, "y")});
+            const auto typed = inferShapes(take(builder.build()));
+            return typed.ok() ? std::string() : typed.error().message;
+        };
+        for (const DType type : {DType::bf16, DType::i64, DType::string, DType::f32})
+            for (const bool loops : {false, true})
+                QVERIFY2(says(refused(type, loops, DType::boolean), "but must be bool"), std::string(dtypeName(type)).c_str());
+        QVERIFY(says(refused(DType::boolean, true, DType::i32), "the condition that its body yields is int32 but must be bool"));
+        for (const bool loops : {false, true})
+            QCOMPARE(refused(DType::boolean, loops, DType::boolean), std::string());
+    }
+
     void scansGatherTensors() {
         GraphBuilder body("body");
         const ValueId part = body.addInput("part", TensorType());
