@@ -63,8 +63,11 @@ std::optional<double> numberOf(const Draft& draft, ValueNo value) {
 
 bool isNumber(const Draft& draft, ValueNo value, double number) {
     const auto found = numberOf(draft, value);
-    const double rounded = found ? Tensor::scalar(number).cast(draft.dtype(value)).asDouble(0) : 0;
-    return found && std::abs(*found - rounded) <= 1e-5 * std::abs(rounded);
+    if (!found)
+        return false;
+    const double digits = draft.dtype(value) == DType::f64 ? 1e-15 : 1e-5; // models write 1.41421 for the root of 2
+    const double rounded = Tensor::scalar(number).cast(draft.dtype(value)).asDouble(0);
+    return std::abs(*found - rounded) <= digits * std::abs(rounded);
 }
 
 bool isFilledWith(const Draft& draft, ValueNo value, double number) {

@@ -144,6 +144,19 @@ private slots:
             QCOMPARE(result.graph->nodeCount(), std::size_t(1));
     }
 
+    // In double precision a root of 2 of six digits is another number.
+    void geluOfDoublesIsRecognized() {
+        for (const double root : {std::numbers::sqrt2, 1.41421}) {
+            Model model(20);
+            const auto number = [&](double value) { return model.graph.addConstant("", Tensor::scalar(value)); };
+            const ValueId x = model.graph.addInput("x", TensorType(DType::f64, Shape{3, 4}));
+            const ValueId inside = model.add("Add", {model.add("Erf", {model.add("Div", {x, number(root)})}), number(1)});
+            const Rewritten result = rewritten(model.build({model.add("Mul", {model.add("Mul", {x, inside}), number(0.5)})}), "recognize-gelu");
+            QCOMPARE(result.found, std::size_t(root == std::numbers::sqrt2 ? 1 : 0));
+            QCOMPARE(result.problem, std::string());
+        }
+    }
+
     void layerNormIsRecognized() {
         Model model;
         const ValueId x = model.input({2, 5, 6});
