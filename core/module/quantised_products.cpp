@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/graph/captures.h"
 #include "core/graph/graph_builder.h"
 #include "core/module/quantised_values.h"
 #include "core/ops/dead_code.h"
@@ -17,11 +16,7 @@ namespace {
 
 class Pass {
 public:
-    explicit Pass(const Graph& graph) : graph_(graph), reader_(graph), builder_(graph) {
-        for (const auto& node : graph.nodes())
-            for (const std::string& name : capturedNames(*node))
-                captured_.push_back(name);
-    }
+    explicit Pass(const Graph& graph) : graph_(graph), reader_(graph), builder_(graph) {}
 
     Result<Graph> run() {
         for (std::size_t i = 0; i < graph_.nodeCount(); ++i)
@@ -49,8 +44,7 @@ private:
     const TensorType& typeOf(ValueId id) const { return graph_.value(id).type; }
 
     bool readOnce(ValueId id) const {
-        return graph_.consumers(id).size() == 1 && std::ranges::find(graph_.outputs(), id) == graph_.outputs().end() &&
-               std::ranges::find(captured_, graph_.value(id).name) == captured_.end();
+        return graph_.consumers(id).size() == 1 && std::ranges::find(graph_.outputs(), id) == graph_.outputs().end();
     }
 
     // The product that is quantised, with what saturation does in between, and a maximum of windows, which may as well be taken of bytes.
@@ -161,7 +155,6 @@ private:
     const Graph& graph_;
     QuantisedReader reader_;
     GraphBuilder builder_;
-    std::vector<std::string> captured_; // by bodies of control flow
     std::vector<bool> done_ = std::vector<bool>(graph_.nodeCount(), false);
 };
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/graph/captures.h"
 #include "core/ops/operator.h"
 
 namespace tunesmith {
@@ -18,9 +17,6 @@ Result<Graph> ReshapedNodes::run() {
         look(NodeId(static_cast<std::int64_t>(i)));
     if (moved_.empty())
         return graph_;
-    for (const auto& node : graph_.nodes())
-        for (const std::string& name : capturedNames(*node))
-            captured_.push_back(name);
     for (const auto& [id, made] : moved_)
         compute(id, graph_.node(id), made.value, made.form);
     for (const auto& [id, made] : moved_)
@@ -115,7 +111,7 @@ void ReshapedNodes::reshapeBack(const Node& node, ValueId made) {
 
 bool ReshapedNodes::isReadOutside(ValueId value) const {
     const auto reads = [&](NodeId reader) { return !moved_.contains(reader); };
-    return readAsTheyWere_.contains(value) || std::ranges::find(graph_.outputs(), value) != graph_.outputs().end() || std::ranges::find(captured_, valueOf(value).name) != captured_.end() ||
+    return readAsTheyWere_.contains(value) || std::ranges::find(graph_.outputs(), value) != graph_.outputs().end() ||
            std::ranges::any_of(graph_.consumers(value), reads);
 }
 

@@ -52,7 +52,6 @@ private:
 
     const Graph& graph_;
     GraphBuilder builder_;
-    std::vector<std::string> captured_; // by bodies of control flow
     std::map<NodeId, Made> moved_;      // nodes that compute in a form, and what they make
     std::map<std::pair<ValueId, Shape>, ValueId> reshaped_;
     std::set<ValueId> readAsTheyWere_;  // also by nodes in a form, if it is another one
