@@ -130,7 +130,11 @@ void TimelinePage::connectParts() {
     connect(&runner_.job(), &Job::finished, this, &TimelinePage::stateChanged);
     connect(&runner_.job(), &Job::finished, this, &TimelinePage::refresh);
     connect(&writing_, &Job::failed, this, &TimelinePage::problem);
-    connect(&changing_, &Job::failed, this, &TimelinePage::problem);
+    connect(&looking_, &Job::failed, this, &TimelinePage::problem);
+    connect(&changing_, &Job::failed, this, [this](const QString& reason) {
+        emit problem(reason);
+        changeNext();
+    });
     connect(panel_, &JobsPanel::pauseRequested, this, &TimelinePage::pause);
     connect(panel_, &JobsPanel::resumeRequested, this, &TimelinePage::resume);
     connect(panel_, &JobsPanel::cancelRequested, this, [this](qint64 job) { change(job, JobChange::cancel); });
@@ -218,7 +222,7 @@ void TimelinePage::pause(qint64 job) {
 void TimelinePage::resume(qint64 job) {
     if (paused_.contains(job))
         return change(job, JobChange::resume);
-    changing_.start(
+    looking_.start(
         tr("Looking at a job"), [store = store_](const Work&) { return listJobs(store); },
         [this, job](const Result<std::vector<QueuedJob>>& jobs) {
             if (!jobs.ok())
@@ -253,11 +257,21 @@ void TimelinePage::change(qint64 job, JobChange change) {
 }
 
 void TimelinePage::changeLater(std::function<Status()> change) {
+    changes_.push_back(std::move(change));
+    if (!changing_.running())
+        changeNext();
+}
+
+// One after the other, for the last one is to stand.
+void TimelinePage::changeNext() {
+    if (changes_.empty())
+        return;
     changing_.start(
-        tr("Changing a job"), [change = std::move(change)](const Work&) { return change(); },
+        tr("Changing a job"), [change = changes_.takeFirst()](const Work&) { return change(); },
         [this](const Status& changed) {
             if (!changed.ok())
                 emit problem(QString::fromStdString(changed.error().message));
+            changeNext();
         });
 }
 

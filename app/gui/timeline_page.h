@@ -80,6 +80,7 @@ private:
     void askToResume(const QueuedJob& job);
     void change(qint64 job, JobChange change);
     void changeLater(std::function<Status()> change);
+    void changeNext();
     void begin(const QString& title);
     void refresh();
     QString detailNow() const;
@@ -102,6 +103,7 @@ private:
     std::vector<JobSessionSummary> known_;
     SessionNews news_; // the last of the one that is shown, without its slices
     QString unread_;   // why it is not shown whole
+    QList<std::function<Status()>> changes_; // of stored jobs, not yet begun
     QTemporaryFile sampleFile_;
     QAction *open_ = nullptr, *sample_ = nullptr, *cancel_ = nullptr, *export_ = nullptr, *saveSample_ = nullptr, *waiting_ = nullptr;
     QLabel *headline_, *detail_;
@@ -116,7 +118,7 @@ private:
     QDockWidget *areaDock_ = nullptr, *sweepDock_ = nullptr, *devicesDock_ = nullptr;
     QTimer clock_; // the time that runs on while no stage ends
     SessionLoader loader_;
-    Job writing_, changing_;
+    Job writing_, looking_, changing_;
     JobsRunner runner_; // last: its job ends before what it talks to
 };
 

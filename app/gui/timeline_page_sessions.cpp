@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sessions of the store: which there are, the one that is shown, its export.
+#include "app/gui/newest_rows.h"
 #include "app/gui/timeline_page.h"
 #include "widgets/timeline/jobs_panel.h"
 #include "widgets/timeline/timeline_totals.h"
@@ -42,15 +43,13 @@ void TimelinePage::fillSessions(const std::vector<JobSessionSummary>& sessions) 
     known_ = sessions;
     if (sessions_->view()->isVisible())
         return; // a person is choosing
-    sessions_->clear();
-    for (const JobSessionSummary& session : sessions) {
+    const auto text = [this](const JobSessionSummary& session) {
         const bool now = running() && begun_ && session.id == ours_;
-        sessions_->addItem(now ? tr("Now · %1").arg(sessionName(session)) : sessionName(session), QVariant::fromValue<qint64>(session.id));
-    }
-    sessions_->setVisible(!sessions.empty());
+        return now ? tr("Now · %1").arg(sessionName(session)) : sessionName(session);
+    };
+    listNewest(sessions_, sessions, shown_, text, tr("and %1 older sessions, which tunesmith-cli jobs sessions lists"));
     if (!shown_ && !running() && !sessions.empty())
-        return showSession(sessions.front().id);
-    sessions_->setCurrentIndex(sessions_->findData(shown_.value_or(0)));
+        showSession(sessions.front().id);
 }
 
 void TimelinePage::showSession(qint64 session) {

@@ -27,7 +27,7 @@ bool TimelinePage::reading() const {
 }
 
 QList<Job*> TimelinePage::jobs() {
-    return QList<Job*>{&runner_.job(), &loader_.loading(), &writing_, &changing_} + sweep_->jobs();
+    return QList<Job*>{&runner_.job(), &loader_.loading(), &writing_, &looking_, &changing_} + sweep_->jobs();
 }
 
 QList<Job*> TimelinePage::quietJobs() {

@@ -2,6 +2,7 @@
 #include "app/gui/tune_page.h"
 #include "app/gui/icons.h"
 #include "app/gui/kernel_dock.h"
+#include "app/gui/newest_rows.h"
 #include "app/gui/page_header.h"
 #include "app/gui/space_dock.h"
 #include "app/gui/strategy_dock.h"
@@ -297,20 +298,12 @@ const RunSummary* TunePage::shownRun() const {
 }
 
 void TunePage::fillRuns() {
-    runBox_->clear();
-    for (const RunSummary& summary : runs_) {
-        const QString when =
-            QLocale().toString(QDateTime::fromMSecsSinceEpoch(summary.startedAt), QLocale::ShortFormat);
-        const QString state =
-            summary.resumable ? tr("can be resumed") : QString::fromStdString(summary.state).toLower();
-        runBox_->addItem(tr("Run %1 · %2 · %3 · %4")
-                             .arg(summary.id)
-                             .arg(targetText(summary), when, state),
-                         QVariant::fromValue<qint64>(summary.id));
-        if (run_ == summary.id)
-            runBox_->setCurrentIndex(runBox_->count() - 1);
-    }
-    runBox_->setVisible(!runs_.empty());
+    const auto text = [](const RunSummary& run) {
+        const QString when = QLocale().toString(QDateTime::fromMSecsSinceEpoch(run.startedAt), QLocale::ShortFormat);
+        const QString state = run.resumable ? tr("can be resumed") : QString::fromStdString(run.state).toLower();
+        return tr("Run %1 · %2 · %3 · %4").arg(run.id).arg(targetText(run), when, state);
+    };
+    listNewest(runBox_, runs_, run_, text, tr("and %1 older runs, which tunesmith-cli runs lists"));
 }
 
 void TunePage::refreshActions() {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "app/gui/newest_rows.h"
 #include "app/gui/timeline_page.h"
+#include "core/store/sqlite.h"
 #include "core/store/store.h"
 #include "tests/app/gui/window_fixture.h"
 #include "tests/take.h"
@@ -14,6 +16,7 @@
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <algorithm>
 
 using namespace tunesmith;
 
@@ -178,6 +181,48 @@ private slots:
         panel->action(QStringLiteral("resumeJob"))->trigger();
         QTRY_COMPARE_WITH_TIMEOUT(wish(), JobWish::run, kSoon);
         QVERIFY(!question());
+    }
+
+    void changesAreMadeInTheirOrder() {
+        WindowFixture fixture;
+        const Sessions sessions(fixture);
+        sessions.whole("fair", 6);
+        TimelinePage* page = pageOf(fixture);
+        QVERIFY(shows(page, 6));
+        const StoredJobId job = sessions.jobs[0];
+        const auto other = take(sqlite::Connection::open(fixture.store().toStdString(), {true, false, false, 5000}));
+        QVERIFY(other->execute("BEGIN IMMEDIATE").ok()); // so that all changes wait
+        for (int priority = 1; priority <= 7; ++priority)
+            emit page->jobsPanel()->priorityRequested(job.value(), priority);
+        QTest::qWait(300);
+        QVERIFY(other->execute("ROLLBACK").ok());
+        const auto working = [page] { return std::ranges::any_of(page->jobs(), &Job::running); };
+        QTRY_VERIFY_WITH_TIMEOUT(!working(), kSoon);
+        QTest::qWait(1000);
+        QCOMPARE(take(sessions.store->job(job)).priority, 7);
+    }
+
+    void theNewestOfManySessionsAreListed() {
+        WindowFixture fixture;
+        const Sessions sessions(fixture);
+        const JobSessionId oldest = sessions.whole("greedy", 3);
+        constexpr int kOlder = 20;
+        for (int i = 1; i < static_cast<int>(kMostListed) + kOlder; ++i)
+            sessions.whole("fair", 1);
+        TimelinePage* page = pageOf(fixture);
+        QVERIFY(shows(page, 1));
+        const QComboBox* box = page->sessions();
+        QCOMPARE(box->count(), static_cast<int>(kMostListed) + 1);
+        const QModelIndex others = box->model()->index(box->count() - 1, 0);
+        QVERIFY2(others.data().toString().contains(QStringLiteral("and 20 older")) && !(others.flags() & Qt::ItemIsEnabled), qPrintable(others.data().toString()));
+        QVERIFY(box->itemText(0).startsWith(QStringLiteral("Session %1 ").arg(kMostListed + kOlder)));
+        page->showSession(oldest.value());
+        QVERIFY(shows(page, 3));
+        fixture.window().showPage(MainWindow::Page::tune);
+        fixture.window().showPage(MainWindow::Page::timeline); // lists them again
+        QTRY_VERIFY_WITH_TIMEOUT(box->currentText().startsWith(QStringLiteral("Session %1 ").arg(oldest.value())), kSoon);
+        QCOMPARE(box->count(), static_cast<int>(kMostListed) + 2);
+        QVERIFY(box->itemText(box->count() - 1).contains(QStringLiteral("and 19 older")));
     }
 
     void manySlicesComeInParts() {
