@@ -303,7 +303,7 @@ void TunePage::fillRuns() {
         const QString state = run.resumable ? tr("can be resumed") : QString::fromStdString(run.state).toLower();
         return tr("Run %1 · %2 · %3 · %4").arg(run.id).arg(targetText(run), when, state);
     };
-    listNewest(runBox_, runs_, run_, text, tr("and %1 older runs, which tunesmith-cli runs lists"));
+    listNewest(runBox_, runs_, run_, text, tr("and %1 older runs"));
 }
 
 void TunePage::refreshActions() {
