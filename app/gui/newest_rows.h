@@ -2,13 +2,12 @@
 #pragma once
 #include <QComboBox>
 #include <QStandardItemModel>
-#include <algorithm>
 #include <optional>
 #include <vector>
 
 namespace tunesmith {
 
-constexpr std::size_t kMostListed = 500; // a box of 100,000 holds the window up for seconds
+constexpr std::size_t kMostListed = 500; // boxes of all rows of a large store would hold the window up
 
 // Fills a box of choices with rows of a store, newest first: the newest ones, and the shown one if it is older. A last line, which cannot be chosen, counts the others.
 // An item's data is its row's id.
