@@ -5,6 +5,7 @@
 #include "core/ops/expand_sequences.h"
 #include "core/ops/fold_constants.h"
 #include "core/ops/infer_shapes.h"
+#include "core/ops/lower_node.h"
 
 namespace tunesmith {
 namespace {
@@ -26,8 +27,10 @@ std::size_t sizeOf(const GraphBuilder& builder, std::size_t first) {
     return size;
 }
 
-// An expansion whose constants do not fit into memory leaves its node.
-Status expandNode(const Operator& op, ExpandContext& context) {
+// Leaves nodes that the shape rule refuses, for expansions rely on what it checks, and those whose constants do not fit into memory.
+Status expandNode(const Operator& op, const Graph& graph, NodeId id, ExpandContext& context) {
+    if (const Status computable = checkComputable(graph, id); !computable.ok())
+        return unsupportedError(computable.error().message);
     try {
         return op.expand(context);
     } catch (const OutOfValueMemory& error) {
@@ -49,7 +52,7 @@ Result<std::optional<Graph>> expandOnce(const Graph& graph, const ExpandOptions&
             return cancelledError();
         const std::size_t before = builder.nodeCount();
         ExpandContext context(builder, graph, node);
-        const Status status = expandNode(*op, context);
+        const Status status = expandNode(*op, graph, NodeId(static_cast<std::int64_t>(n)), context);
         size += sizeOf(builder, before);
         if (!status.ok() && status.error().kind != ErrorKind::unsupported)
             return status.error();
@@ -105,7 +108,7 @@ Status checkExpandable(const Graph& graph, NodeId id) {
         return unsupportedError("node '" + node.name + "' (" + node.op + ") is not written with other operators");
     GraphBuilder scratch(graph);
     ExpandContext context(scratch, graph, node);
-    return expandNode(*op, context);
+    return expandNode(*op, graph, id, context);
 }
 
 } // namespace tunesmith

@@ -136,9 +136,9 @@ private:
 };
 
 Status checkExpandable(const ExpandContext& context) {
-    for (const std::size_t input : {In::x, In::recurrence})
-        if (!context.type(input).isStatic())
-            return context.unsupported("the shape of its input is known when it runs");
+    for (std::size_t input = 0; input < context.count(); ++input)
+        if (input != In::lengths && context.has(input) && !context.type(input).isStatic())
+            return context.unsupported("the shape of input " + std::to_string(input) + " is known when it runs");
     if (const DType type = context.type(In::x).dtype; type != DType::f32 && type != DType::f64)
         return context.unsupported("layers of " + std::string(dtypeName(type)) + " are not written out");
     const Shape x = context.type(In::x).shape();

@@ -342,7 +342,7 @@ private:
         const std::string sentence = "node '" + node.name + "' (" + node.op + "): its output '" + graph_.value(id).name + "' is " +
                                      inferred.text() + " but the model declares " + declared.text();
         const auto kept = mergeTypes(inferred, declared.opaque ? declared : TensorType(declared.dtype));
-        if (!trust_.stale || !kept.ok())
+        if (!trust_.stale || !kept.ok() || !keepsElements(node, *kept))
             return inputError(sentence);
         if (std::ranges::find(*trust_.stale, sentence) == trust_.stale->end()) // bodies are looked at more than once
             trust_.stale->push_back(sentence);

@@ -41,7 +41,7 @@ template <class T> const T* rawData(const Tensor& tensor) { return reinterpret_c
 template <class T> T* rawData(Tensor& tensor) { return reinterpret_cast<T*>(tensor.mutableBytes().data()); }
 
 // An integer list that older opsets give as attribute and newer ones as input. `given` is false when it is left out,
-// `known` when it is an input without a constant value.
+// `known` is false for an input without a constant value.
 struct IntList {
     bool given = false, known = true;
     std::vector<std::int64_t> values;

@@ -101,7 +101,8 @@ Status inferReshape(InferContext& in) {
         return in.error("the shape must be a list, not " + in.type(1).text());
     if (wanted.known)
         return reshapeTo(in, wanted.values);
-    if (in.type(1).dims && in.type(1).dims->front().known()) {
+    // A file may declare an empty list wrongly, and a scalar leaves no extent open.
+    if (in.type(1).dims && in.type(1).dims->front().known() && in.type(1).dims->front().extent > 0) {
         TS_ASSIGN(in.outputs[0].dims, openDims(in, 1));
     }
     return {};

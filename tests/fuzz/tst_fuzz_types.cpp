@@ -15,8 +15,8 @@
 
 using namespace tunesmith;
 
-// Models of single operators with inputs of other types than theirs, one or two of them, and with inputs that are no tensors or texts that the
-// model holds. Each is refused in a sentence or computed: no rule, kernel, lowering or expansion reads what is not there. The address sanitizer
+// Models of single operators with inputs of other types than theirs, one or two of them, of shapes that are not known, and with inputs that are no
+// tensors or texts that the model holds. Each is refused in a sentence or computed: no rule, kernel, lowering or expansion reads what is not there. The address sanitizer
 // sees a read that this build does not.
 class TestFuzzTypes : public QObject {
     Q_OBJECT
@@ -41,6 +41,8 @@ class TestFuzzTypes : public QObject {
         types.emplace_back(own.dtype, longer);
         if (!shape.empty())
             types.emplace_back(own.dtype, Shape(shape.begin() + 1, shape.end()));
+        types.emplace_back(own.dtype); // not even the rank is known
+        types.emplace_back(own.dtype, Dims(shape.size()));
         return types;
     }
 
@@ -121,6 +123,7 @@ class TestFuzzTypes : public QObject {
         if (!typed.ok())
             return false;
         static_cast<void>(coverage(*typed));
+        static_cast<void>(expandNodes(*typed));
         std::vector<Tensor> inputs;
         for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
             const TensorType& own = graph.value(graph.inputs()[i]).type;
