@@ -124,8 +124,9 @@ PictureNode drawNode(const Graph& graph, NodeId id, const std::function<bool(Val
     for (const ValueId output : node.outputs)
         if (output.valid())
             drawn.outputs.push_back(spec(output));
-    if (const auto program = lowerNode(graph, id); program.ok())
-        drawn.flops = loops::flopCount(*program);
+    if (checkComputable(graph, id).ok()) // lowerings trust what the rule has looked at
+        if (const auto program = lowerNode(graph, id); program.ok())
+            drawn.flops = loops::flopCount(*program);
     return drawn;
 }
 

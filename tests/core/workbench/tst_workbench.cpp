@@ -189,6 +189,18 @@ private slots:
         QCOMPARE(drawn.domain, domain.toStdString());
     }
 
+    // The rule refuses this form before it looks at the axes, and the model declares what the rule does not say.
+    void pictureLowersNothingThatIsRefused() {
+        GraphBuilder builder;
+        builder.setOpset("", 8);
+        const TensorType type(DType::f32, Shape{2, 3});
+        const std::map<std::string, Attribute> form{{"normalize_variance", std::int64_t{0}}, {"axes", std::vector<std::int64_t>{1'000'000'000}}};
+        const ValueId y = builder.add("MeanVarianceNormalization", {builder.addInput("x", type)}, form, 1, "norm");
+        builder.setType(y, type);
+        builder.setOutputs({y});
+        QCOMPARE(drawNode(take(builder.build()), NodeId(0), [](ValueId) { return false; }).flops, std::int64_t(0));
+    }
+
     void pictureHoldsEveryNodeOnce() {
         for (const SampleInfo& sample : sampleList()) {
             const auto model = openModel(sample.name);
