@@ -17,33 +17,13 @@ import numpy
 import onnx
 from models import Failed, arguments, run
 from onnx import numpy_helper
+from runtime import answers
 
 # ONNX Runtime's own ways: classes that are no integers, products in half precision, the lowest number for a masked score. Where a
 # spectrum is 0, it has rounding.
 KNOWN = re.compile("onehot_with_.*axis|_fp16|_mask_causal|attention_4d_attn_mask_bool|dft|stft")
+WORST = re.compile(r": 1 of \d+ elements differ, worst at .*: (\S+) instead of (\S+) \(scale of the output (\S+)\)")
 SPECIAL = [numpy.nan, numpy.inf, -numpy.inf, -0.0, 0.0, 1e-40, -1e-40, 3e38, -3e38, 0.5, -0.5, 2.5, 1.0, -1.0, 88.8, -104.0]
-
-RUNTIME = """const fs = require('fs'), ort = require(process.argv[1] + '/node_modules/onnxruntime-node');
-const kinds = {float32: Float32Array, float64: Float64Array, float16: Uint16Array, int64: BigInt64Array, uint64: BigUint64Array, int32: Int32Array,
-               uint32: Uint32Array, int16: Int16Array, uint16: Uint16Array, int8: Int8Array, uint8: Uint8Array, bool: Uint8Array};
-async function answer(job) {
-    const session = await ort.InferenceSession.create(job.model, {executionProviders: ['cpu'], graphOptimizationLevel: 'disabled', logSeverityLevel: 4});
-    const feeds = {};
-    for (const input of job.inputs) {
-        const bytes = fs.readFileSync(input.file);
-        feeds[input.name] = new ort.Tensor(input.type, new kinds[input.type](bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length)), input.shape);
-    }
-    const found = await session.run(feeds);
-    return job.outputs.map((name, i) => {
-        const value = found[name], file = job.folder + '/raw_' + i;
-        fs.writeFileSync(file, Buffer.from(value.data.buffer, value.data.byteOffset, value.data.byteLength));
-        return {name, file, type: value.type, shape: value.dims};
-    });
-}
-(async () => {
-    const job = JSON.parse(fs.readFileSync(process.argv[2]));
-    process.stdout.write(JSON.stringify(await answer(job)));
-})().catch(() => process.exit(1));"""
 
 
 def draw(values, rng, special):
@@ -54,6 +34,12 @@ def draw(values, rng, special):
         return (3 * rng.standard_normal(values.shape)).astype(values.dtype)
     with numpy.errstate(all="ignore"):
         return numpy.where(rng.random(values.shape) < 0.3, rng.choice(SPECIAL, values.shape), values).astype(values.dtype)
+
+
+def is_rounding(case):
+    """The logarithm of a probability beside 1 that is off by less than the last bit of the output's largest number: it can be no better."""
+    worst = WORST.search(case["detail"])
+    return case["name"].startswith("test_sce_") and bool(worst) and abs(float(worst[1]) - float(worst[2])) <= 2**-23 * float(worst[3])
 
 
 def stored(file):
@@ -74,16 +60,13 @@ def variant(options, case, folder, special):
     data = folder / case.name / "test_data_set_0"
     data.mkdir(parents=True)
     onnx.save(model, str(data.parent / "model.onnx"))
-    job = {"model": str(data.parent / "model.onnx"), "folder": str(folder), "outputs": [value.name for value in model.graph.output], "inputs": []}
+    inputs = {}
     for i, (value, values) in enumerate(zip(model.graph.input, drawn)):
         (data / f"input_{i}.pb").write_bytes(numpy_helper.from_array(values, value.name).SerializeToString())
-        (folder / f"in_{i}").write_bytes(values.tobytes())
-        job["inputs"].append({"name": value.name, "file": str(folder / f"in_{i}"), "type": values.dtype.name, "shape": values.shape})
-    (folder / "job.json").write_text(json.dumps(job))
-    answers = json.loads(run(["node", "-e", RUNTIME, Path(options.ort).resolve(), folder / "job.json"]))
-    for i, output in enumerate(answers):
-        values = numpy.frombuffer(Path(output["file"]).read_bytes(), output["type"]).reshape(output["shape"])
-        (data / f"output_{i}.pb").write_bytes(numpy_helper.from_array(values, output["name"]).SerializeToString())
+        inputs[value.name] = values
+    outputs = answers(options, data.parent / "model.onnx", inputs, folder)
+    for i, value in enumerate(model.graph.output):
+        (data / f"output_{i}.pb").write_bytes(numpy_helper.from_array(outputs[value.name], value.name).SerializeToString())
     return True
 
 
@@ -107,13 +90,13 @@ def main():
     for special in (False, True):
         folder = Path(tempfile.mkdtemp())
         variants(options, folder, special)
-        for source in sorted(folder.iterdir()):
+        for source in sorted({case.parent.parent for case in folder.glob("*/*/model.onnx")}):
             try:
                 reply = json.loads(run([options.cli, "conformance", source, "--json"]))
             except Failed as failure:  # its status says that cases failed
                 reply = json.loads(failure.output)
             print(f"{source.name}, {'special values' if special else 'other values'}: {reply['passed']} of {reply['passed'] + reply['failed']}", flush=True)
-            differ = [case for case in reply["cases"] if case["status"] == "failed" and not KNOWN.search(case["name"])]
+            differ = [case for case in reply["cases"] if case["status"] == "failed" and not KNOWN.search(case["name"]) and not is_rounding(case)]
             for case in differ:
                 print(f"    {case['name']}, {case['engine']}: {case['detail'][:150]}")
             bad += [] if special else [case["name"] for case in differ]
