@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/sanitizers.h"
+
 namespace tunesmith::testing {
 
 // A program beside the test, killed at the latest when this goes. Started with posix_spawn and not by a
@@ -25,7 +27,7 @@ namespace tunesmith::testing {
 // it had several.
 class ChildProcess {
 public:
-    static constexpr int kPatienceMs = 60'000;
+    static constexpr int kPatienceMs = kSanitized ? 600'000 : 60'000;
 
     // `environment`: lines NAME=VALUE; without it that of the test.
     ChildProcess(const QString& program, const QStringList& arguments,
@@ -97,10 +99,11 @@ public:
     }
 
     // What it took until it ended, with the programs that it started and waited for: the largest of all resident sizes in MB, and seconds of processors.
-    double peakMegabytes() const { return static_cast<double>(usage_.ru_maxrss) / 1024; }
+    // 0 under a sanitizer, which takes both for itself.
+    double peakMegabytes() const { return kSanitized ? 0 : static_cast<double>(usage_.ru_maxrss) / 1024; }
     double processorSeconds() const {
         const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
-        return seconds(usage_.ru_utime) + seconds(usage_.ru_stime);
+        return kSanitized ? 0 : seconds(usage_.ru_utime) + seconds(usage_.ru_stime);
     }
 
     QByteArray takeOutput() { return take(streams_[0]); }

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "core/base/available_memory.h"
+#include "core/base/sanitizers.h"
 
 namespace tunesmith {
 namespace {
@@ -91,13 +92,11 @@ std::string memoryText(std::int64_t bytes) {
 }
 
 void limitProcessMemory(std::int64_t bytes) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // whose shadows are writable memory, too
     struct rlimit now {};
-    if (::getrlimit(RLIMIT_DATA, &now) != 0)
+    if (kSanitized || ::getrlimit(RLIMIT_DATA, &now) != 0)
         return;
     now.rlim_cur = std::min<rlim_t>(static_cast<rlim_t>(bytes), now.rlim_max);
     ::setrlimit(RLIMIT_DATA, &now);
-#endif
 }
 
 } // namespace tunesmith

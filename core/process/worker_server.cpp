@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/process/worker_server.h"
+#include "core/base/sanitizers.h"
 #include "core/process/confinement.h"
 #include "core/process/error_json.h"
 #include "core/process/worker_process.h"
@@ -14,12 +15,6 @@
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TS_SANITIZED 1
-#else
-#define TS_SANITIZED 0
-#endif
 
 namespace tunesmith {
 namespace {
@@ -81,7 +76,7 @@ void applyLimits(long long memory, int niceness, bool confined) {
     // handler.
     const rlimit core{1, 1};
     ::setrlimit(RLIMIT_CORE, &core);
-    if (memory > 0 && !TS_SANITIZED) { // the shadow memory of a sanitizer is terabytes of private data
+    if (memory > 0 && !kSanitized) {
         const rlimit data{static_cast<rlim_t>(memory), static_cast<rlim_t>(memory)};
         ::setrlimit(RLIMIT_DATA, &data);
         // Pages that were filled and are only read since are no data.

@@ -403,9 +403,6 @@ class TestCliHugeClaims : public QObject {
 
 private slots:
     void initTestCase() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-        QSKIP("sanitizers take memory of their own");
-#endif
         writeFile(path("w.bin").toStdString(), std::string(64, 'x'));
     }
     void cleanupTestCase() { qInfo("at most %.2f s, and %.0f MB: %s", slowest_, worst_, worstCall_.constData()); }

@@ -37,12 +37,6 @@ class TestCliSums : public QObject {
     }
 
 private slots:
-    void initTestCase() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-        QSKIP("sanitizers take memory and time of their own");
-#endif
-    }
-
     void refusesWhatExceedsTheBudget() {
         const QString file = written(constantOfShape(std::int64_t(1) << 30));
         for (const char* engine : {"reference", "compiled", "module"}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include "core/base/sanitizers.h"
 #include "core/process/worker_client.h"
 #include <QTest>
 #include <chrono>
@@ -9,12 +10,6 @@
 namespace tunesmith::testing {
 
 using namespace std::chrono_literals;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
 
 inline WorkerOptions testWorker() {
     WorkerOptions options;
