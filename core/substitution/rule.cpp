@@ -280,6 +280,22 @@ std::optional<Rule> depthwise(const Rule& rule) {
     return made.variables != rule.variables && holdsAgain(made) ? std::optional(made) : std::nullopt;
 }
 
+std::optional<ShapeFault> shapeFault(const Rule& rule) {
+    std::vector<TermShape> shapes;
+    for (TermId id = 0; id < rule.nodes.size(); ++id) {
+        const Term& term = rule.nodes[id];
+        const auto shape = [&](std::size_t i) { return term.inputs[i] == kNoTerm ? TermShape() : shapes[term.inputs[i]]; };
+        shapes.push_back(term.op == TermOp::input ? rule.variables[term.inputs[0]] : shapeOf(term, shape(0), shape(1)));
+        if (shapes.back().rank == 0)
+            return ShapeFault{id, std::string(traits(term.op).name) + " does not take " + toText(shape(0)) +
+                                      (term.inputs[1] == kNoTerm ? "" : " and " + toText(shape(1))) + ", or its result is too large"};
+    }
+    for (std::size_t i = 0; i < rule.left.size(); ++i)
+        if (const TermShape &left = shapes[rule.left[i]], &right = shapes[rule.right[i]]; !left.sameExtents(right))
+            return ShapeFault{rule.right[i], "the left side is " + toText(left) + ", the right side " + toText(right)};
+    return std::nullopt;
+}
+
 bool followsFromOperands(const Rule& rule) {
     const Evaluation<PrimeNumbers> evaluation(rule, 1);
     const auto sameOperands = [&](TermId a, TermId b) {

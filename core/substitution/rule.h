@@ -13,6 +13,8 @@ namespace tunesmith::substitution {
 // An equation between two graphs of terms: the results on the left equal those on the right, pairwise. One list of nodes for both sides, each
 // before what reads it; equal nodes are one.
 struct Rule {
+    static constexpr std::size_t kMostNodes = 64, kMostResults = 16; // of one that is read: a search for so many results is short
+
     std::vector<TermShape> variables; // shapes with which the equation was found
     std::vector<Term> nodes;          // of an input, inputs[0] is the number of its variable
     std::vector<TermId> left, right;  // numbers of nodes
@@ -43,6 +45,13 @@ struct NamedRule {
 NamedRule namedRule(const Rule& rule);
 std::string toText(const Rule& rule); // "add(v1, v2) = add(v2, v1)"
 std::string termText(const Rule& rule, TermId id); // with variables by their numbers in the rule, from 1
+
+// What is wrong with a rule that was read: an operator that does not take its operands, or sides of different shapes.
+struct ShapeFault {
+    TermId node;
+    std::string what;
+};
+std::optional<ShapeFault> shapeFault(const Rule& rule);
 
 // Whether the equation holds for other values of the variables, modulo two primes.
 bool holds(const Rule& rule, std::uint64_t seed);

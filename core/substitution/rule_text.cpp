@@ -12,7 +12,6 @@ namespace tunesmith::substitution {
 namespace {
 
 constexpr int kMostExtent = 4096, kMostElements = 1 << 16; // of a variable
-constexpr std::size_t kMostNodes = 64, kMostResults = 16; // a search for so many results is short
 constexpr int kMostDeep = 32;
 
 std::optional<int> digit(char c, int most) { return c >= '0' && c <= '0' + most ? std::optional(c - '0') : std::nullopt; }
@@ -100,8 +99,8 @@ public:
 
 private:
     Status readResult(std::vector<TermId>& results) {
-        if (results.size() >= kMostResults)
-            return text_.problem("more than " + std::to_string(kMostResults) + " results", text_.place());
+        if (results.size() >= Rule::kMostResults)
+            return text_.problem("more than " + std::to_string(Rule::kMostResults) + " results", text_.place());
         TS_ASSIGN(const TermId term, readTerm(0));
         results.push_back(term);
         return {};
@@ -141,8 +140,8 @@ private:
 
     // Remembers where a node was met first.
     Result<TermId> placed(TermId id, std::size_t place) {
-        if (id >= kMostNodes)
-            return text_.problem("more than " + std::to_string(kMostNodes) + " operators and variables", place);
+        if (id >= Rule::kMostNodes)
+            return text_.problem("more than " + std::to_string(Rule::kMostNodes) + " operators and variables", place);
         if (id == places_.size())
             places_.push_back(place);
         return id;
@@ -180,24 +179,8 @@ private:
     TermShape& shapeOfVariable(TermId id) { return rule_.variables[rule_.nodes[id].inputs[0]]; }
 
     Status checkShapes() {
-        std::vector<TermShape> shapes;
-        for (TermId id = 0; id < rule_.nodes.size(); ++id) {
-            const Term& term = rule_.nodes[id];
-            if (term.op == TermOp::input) {
-                shapes.push_back(shapeOfVariable(id));
-                continue;
-            }
-            const auto shape = [&](std::size_t i) { return term.inputs[i] == kNoTerm ? TermShape() : shapes[term.inputs[i]]; };
-            shapes.push_back(shapeOf(term, shape(0), shape(1)));
-            if (shapes.back().rank == 0)
-                return text_.problem(std::string(traits(term.op).name) + " does not take " + toText(shape(0)) +
-                                         (term.inputs[1] == kNoTerm ? "" : " and " + toText(shape(1))) + ", or its result is too large",
-                                     places_[id]);
-        }
-        for (std::size_t i = 0; i < rule_.left.size(); ++i)
-            if (const TermShape &left = shapes[rule_.left[i]], &right = shapes[rule_.right[i]]; !left.sameExtents(right))
-                return text_.problem("the left side is " + toText(left) + ", the right side " + toText(right), places_[rule_.right[i]]);
-        return {};
+        const auto fault = shapeFault(rule_);
+        return fault ? Status(text_.problem(fault->what, places_[fault->node])) : Status();
     }
 
     TextScanner text_;

@@ -65,6 +65,10 @@ public:
             return problem("the end of the line");
         if (rule_.left.size() != rule_.right.size())
             return inputError(std::to_string(rule_.left.size()) + " results on the left and " + std::to_string(rule_.right.size()) + " on the right");
+        if (rule_.nodes.size() > Rule::kMostNodes || rule_.left.size() > Rule::kMostResults)
+            return unsupportedError("more than " + std::to_string(Rule::kMostNodes) + " operators and inputs, or " + std::to_string(Rule::kMostResults) + " results");
+        if (const auto fault = shapeFault(rule_))
+            return inputError(fault->what);
         return std::move(rule_);
     }
 

@@ -128,6 +128,8 @@ private slots:
         row("two results and one", "x1 | x2 => x1", "line 1: 2 results on the left and 1 on the right");
         row("result of what has one", "Relu[1]{input0(x1)} => x1", "line 1: expected the number of a result before ']{input0(x1)} => x1'");
         row("rest", "x1 => x2 x3", "line 1: expected the end of the line before 'x3'");
+        row("operands that it does not take", "MatMul[0]{input0(x1)input1(w4)} => x1", "line 1: matmul does not take 2x4 and 4x4x3x3, or its result is too large");
+        row("sides of other shapes", "x1 => i1", "line 1: the left side is 2x4, the right side 2x4x5x5");
         row("nothing", "=> x1", "line 1: expected an operator or an input before '=> x1'");
     }
     void linesThatAreNoRules() {
@@ -136,6 +138,23 @@ private slots:
         const auto rules = parseTasoRules(text.toStdString());
         QVERIFY(!rules.ok());
         QCOMPARE(QString::fromStdString(rules.error().message), problem);
+    }
+
+    void longLinesAreRefused() {
+        std::string same = "x1", chains, inputs;
+        for (int i = 0; i < 16; ++i)
+            same += " | x1";
+        for (const std::string input : {"x1", "x2", "x3"}) { // 93 nodes
+            std::string chain = input;
+            for (int i = 0; i < 30; ++i)
+                chain = "Relu[0]{input0(" + chain + ")}";
+            chains += (chains.empty() ? "" : " | ") + chain;
+            inputs += (inputs.empty() ? "" : " | ") + input;
+        }
+        for (const std::string& line : {same + " => " + same, chains + " => " + inputs}) {
+            const auto rules = parseTasoRules(line);
+            QVERIFY(!rules.ok() && rules.error().message == "line 1: more than 64 operators and inputs, or 16 results");
+        }
     }
 
     void deepLinesAreRefused() {
