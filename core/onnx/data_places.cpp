@@ -2,9 +2,13 @@
 #include "core/onnx/data_places.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <functional>
 #include <limits>
 #include <span>
+#include <sys/file.h>
+#include <thread>
 
 #include "core/base/atomic_file.h"
 #include "core/base/log.h"
@@ -15,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::minutes kPatience{1};
 constexpr std::uintmax_t kLargestModel = std::numeric_limits<int>::max(); // as protobuf has it
 constexpr std::uintmax_t kMostSearched = std::uintmax_t{4} << 30;         // bytes of other models
 
@@ -54,24 +59,22 @@ bool isOurs(const fs::path& model) {
     return file.ok() && file->read(std::as_writable_bytes(std::span(start))).ok() && start.ends_with(wanted);
 }
 
-// Backups ("net.onnx.bak") count as well.
-bool mayBeModel(const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
-    std::error_code error;
-    return name.find(".onnx") != std::string::npos && name.find(".onnx.data") == std::string::npos && entry.is_regular_file(error) &&
-           entry.file_size(error) <= kLargestModel;
+bool isCalledModel(const fs::path& path) {
+    const std::string name = path.filename().string();
+    return name.find(".onnx") != std::string::npos && name.find(".onnx.data") == std::string::npos;
 }
 
-// A model reads what lies in its folder or below.
-bool mayBeNamed(const std::string& name, const fs::path& except) {
+// A model reads what lies in its folder or below. A copy beside it may have any name, one above was made by hand.
+bool mayBeNamed(const fs::path& data, const fs::path& except) {
     std::uintmax_t searched = 0;
     std::error_code error;
     for (const fs::path& folder : {except.parent_path(), except.parent_path().parent_path()}) {
         for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-            if (!mayBeModel(*at) || at->path() == except)
+            const bool beside = folder == except.parent_path();
+            if (at->path() == except || at->path() == data || !at->is_regular_file(error) || !(beside || isCalledModel(at->path())) || at->file_size(error) > kLargestModel)
                 continue;
             searched += at->file_size(error);
-            if (error || searched > kMostSearched || mayHold(at->path(), name))
+            if (error || searched > kMostSearched || mayHold(at->path(), data.filename().string()))
                 return true;
         }
         if (error)
@@ -81,6 +84,18 @@ bool mayBeNamed(const std::string& name, const fs::path& except) {
 }
 
 } // namespace
+
+Result<FolderTurn> FolderTurn::take(const fs::path& folder) {
+    FolderTurn turn;
+    turn.folder_ = Descriptor(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (turn.folder_.isOpen() && ::flock(turn.folder_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        if (std::chrono::steady_clock::now() > end)
+            return ioError("another program is writing a model into '" + folder.string() + "'; wait for it, or write to another folder");
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return turn;
+}
 
 Result<DataPlaces> placesOfData(const fs::path& model) {
     DataPlaces places{model, {}, {}, isOurs(model)};
@@ -103,7 +118,7 @@ Result<DataPlaces> placesOfData(const fs::path& model) {
 void removeReplacedData(const DataPlaces& places) {
     std::error_code ignored;
     for (const fs::path& data : places.before) {
-        if (places.ours && !isMapped(data) && !mayBeNamed(data.filename().string(), places.model))
+        if (places.ours && !isMapped(data) && !mayBeNamed(data, places.model))
             fs::remove(data, ignored);
         else
             logMessage(LogLevel::warning, "'" + data.string() + "', data of the model that was replaced, stays: other models may read it");

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/base/descriptor.h"
 #include "core/base/result.h"
 
 namespace tunesmith {
@@ -16,8 +17,19 @@ struct DataPlaces {
     bool ours = false;                         // that model was written by this program
 };
 
-// Before the model is replaced. An error where no name is free.
+// Before the model is replaced, by whoever writes into the folder alone (`FolderTurn`). An error where no name is free.
 Result<DataPlaces> placesOfData(const std::filesystem::path& model);
+
+// Models with data are written into a folder one after the other, by any process, for a model and its data are two files: two exports to one name
+// would mix them. Waits for the other, a minute at most, and then gives an Error. Where the folder cannot be locked, as on some network
+// disks, nobody waits.
+class FolderTurn {
+public:
+    static Result<FolderTurn> take(const std::filesystem::path& folder);
+
+private:
+    Descriptor folder_; // the lock ends with it
+};
 
 // After it was. Removes the data that nobody else can need: the replaced model was ours, no model in its folder or in the one above has
 // the name in it, and this process does not read the file. A warning tells what stays.

@@ -119,7 +119,9 @@ Result<std::string> writeFiles(const Graph& graph, const std::filesystem::path& 
     const std::filesystem::path& path = notThereYet ? target : resolved;
     std::optional<ExternalSink> sink;
     DataPlaces places;
+    std::optional<FolderTurn> turn;
     if (weightBytes(graph) > options.inlineLimit || repeatedBytes(graph) > options.repeatLimit) {
+        TS_ASSIGN(turn, FolderTurn::take(path.parent_path()));
         TS_ASSIGN(places, placesOfData(path));
         sink.emplace(places.free.filename().string(), options.externalThreshold);
     }

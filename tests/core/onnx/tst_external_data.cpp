@@ -5,9 +5,15 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <atomic>
+#include <optional>
+#include <thread>
+
 #include "core/base/log.h"
+#include "core/onnx/data_places.h"
 #include "core/onnx/samples.h"
 #include "model_bytes.h"
+#include "tests/take.h"
 
 using namespace tunesmith;
 using namespace tunesmith::testing;
@@ -263,10 +269,39 @@ private slots:
         QCOMPARE(importOnnx(home_ / "out.onnx")->hash(), graph->hash());
     }
 
+    // A model and its data are two files, and both have the names that the user gave.
+    void exportsToOneNameDoNotMix() {
+        const Graph graphs[] = {*buildSample("mlp", 3), *buildSample("mlp", 4)};
+        for (int round = 0; round < 10; ++round) {
+            std::vector<std::thread> writers;
+            std::atomic<int> written{0};
+            for (const Graph& graph : graphs)
+                writers.emplace_back([&, this] { written += exportOnnx(graph, home_ / "one.onnx", {.inlineLimit = 1000}).ok(); });
+            for (std::thread& writer : writers)
+                writer.join();
+            QCOMPARE(written.load(), 2);
+            const auto found = importOnnx(home_ / "one.onnx");
+            QVERIFY(found.ok() && (found->hash() == graphs[0].hash() || found->hash() == graphs[1].hash()));
+        }
+        QVERIFY(!fs::exists(home_ / "one.onnx.data-3"));
+    }
+
+    void waitsForTheFolder() {
+        const Graph graph = *buildSample("mlp", 3);
+        auto turn = std::make_optional(take(FolderTurn::take(home_)));
+        std::atomic<bool> done = false;
+        std::thread writer([&, this] { done = exportOnnx(graph, home_ / "later.onnx", {.inlineLimit = 1000}).ok(); });
+        QTest::qWait(200);
+        const bool waited = !done && !fs::exists(home_ / "later.onnx");
+        turn.reset();
+        writer.join();
+        QVERIFY(waited && done && fs::exists(home_ / "later.onnx.data"));
+    }
+
     // Several models may read one file.
     void dataThatOthersReadIsKept_data() {
         QTest::addColumn<QString>("other"); // what reads it, too
-        for (const char* name : {"b.onnx", "b.onnx.bak", "../b.onnx", "alias.onnx", "the source", "nobody", "nobody, but another program wrote it"})
+        for (const char* name : {"b.onnx", "b.onnx.bak", "backup.pb", "../b.onnx", "alias.onnx", "the source", "nobody", "nobody, but another program wrote it"})
             QTest::newRow(name) << name;
     }
     void dataThatOthersReadIsKept() {
