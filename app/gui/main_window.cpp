@@ -153,7 +153,7 @@ void MainWindow::notifyError(const QString& text) {
 void MainWindow::openFile(const QString& path) {
     if (path.endsWith(QLatin1String(".toml"), Qt::CaseInsensitive)) {
         showPage(Page::timeline);
-        return timeline_->run(QFileInfo(path).absoluteFilePath());
+        return timeline_->askToRun(QFileInfo(path).absoluteFilePath());
     }
     open(QFileInfo(path).absoluteFilePath(), true);
 }

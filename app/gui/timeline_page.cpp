@@ -151,6 +151,16 @@ void TimelinePage::run(const QString& file) {
     begin(file == sampleFile_.fileName() ? tr("Sample jobs") : QFileInfo(file).fileName());
 }
 
+// Such a file names programs, models and devices, and who opens it may take it for a document.
+void TimelinePage::askToRun(const QString& file) {
+    if (running())
+        return run(file);
+    const QString shown = oneLine(QDir::toNativeSeparators(file), kValueLength);
+    ask({"runQuestion", tr("Run a file"), tr("%1 says what is to be run.").arg(shown),
+         tr("It may start any program with your rights. Run it only if you know it."), tr("&Run")},
+        [this, file] { run(file); });
+}
+
 void TimelinePage::runWaiting() {
     runner_.startWaiting(store_, devices_->choice());
     begin(tr("Waiting jobs"));
@@ -236,18 +246,22 @@ void TimelinePage::resume(qint64 job) {
 
 void TimelinePage::askToResume(const QueuedJob& job) {
     const QString does = job.does.empty() ? tr("does what cannot be read") : oneLine(job.does, kValueLength);
-    auto* box = new QMessageBox(QMessageBox::Question, tr("Resume a job"), tr("Job %1 %2.").arg(job.id).arg(does), QMessageBox::Cancel, this);
-    box->setObjectName(QStringLiteral("resumeQuestion"));
-    box->setAccessibleName(box->windowTitle());
+    ask({"resumeQuestion", tr("Resume a job"), tr("Job %1 %2.").arg(job.id).arg(does),
+         tr("It was not paused in this window, and may have come with the store. Resume it only if you know it."), tr("&Resume")},
+        [this, id = job.id] { change(id, JobChange::resume); });
+}
+
+// About what is foreign, so nothing of it is markup.
+void TimelinePage::ask(const Question& question, std::function<void()> agreed) {
+    auto* box = new QMessageBox(QMessageBox::Question, question.title, question.text, QMessageBox::Cancel, this);
+    box->setObjectName(QLatin1String(question.name));
+    box->setAccessibleName(question.title);
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->setTextFormat(Qt::PlainText);
-    box->setInformativeText(tr("It was not paused in this window, and may have come with the store. Resume it only if you know it."));
-    QPushButton* resume = box->addButton(tr("&Resume"), QMessageBox::AcceptRole);
-    box->setDefaultButton(resume);
-    connect(box, &QMessageBox::buttonClicked, this, [this, resume, id = job.id](const QAbstractButton* clicked) {
-        if (clicked == resume)
-            change(id, JobChange::resume);
-    });
+    box->setInformativeText(question.explanation);
+    QPushButton* agree = box->addButton(question.yes, QMessageBox::AcceptRole);
+    box->setDefaultButton(agree);
+    connect(agree, &QPushButton::clicked, this, std::move(agreed));
     box->open();
 }
 

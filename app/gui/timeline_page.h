@@ -43,6 +43,7 @@ public:
 public slots:
     void chooseFile();
     void run(const QString& file);
+    void askToRun(const QString& file); // of a file that was opened or dropped
     void runWaiting(); // what waits in the store
     void runSample(); // models that are built in, small budgets
     void cancel();
@@ -78,6 +79,11 @@ private:
     void pause(qint64 job);
     void resume(qint64 job);
     void askToResume(const QueuedJob& job);
+    struct Question {
+        const char* name; // of the object
+        QString title, text, explanation, yes;
+    };
+    void ask(const Question& question, std::function<void()> agreed);
     void change(qint64 job, JobChange change);
     void changeLater(std::function<Status()> change);
     void changeNext();

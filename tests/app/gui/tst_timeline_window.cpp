@@ -34,6 +34,15 @@ TimelinePage* pageOf(WindowFixture& fixture) {
     return fixture.window().timelinePage();
 }
 
+// Opens a file as a model is opened, and agrees that it runs.
+void openAndRun(WindowFixture& fixture, const QString& file) {
+    fixture.window().openFile(file);
+    auto* question = fixture.window().findChild<QMessageBox*>(QStringLiteral("runQuestion"));
+    if (!question)
+        qFatal("nobody asked");
+    question->defaultButton()->click();
+}
+
 bool ended(const TimelinePage* page) {
     return QTest::qWaitFor([page] { return !page->running(); }, kSoon);
 }
@@ -61,6 +70,24 @@ private slots:
         QVERIFY(!page->commands()[2]->isEnabled() && !page->commands()[3]->isEnabled()); // nothing to cancel or export
         page->exportTo(fixture.path(QStringLiteral("nothing.json")));
         QVERIFY2(fixture.notice().contains(QStringLiteral("nothing to export")), qPrintable(fixture.notice()));
+    }
+
+    // A person who drops a file, or opens one from a mail, may take it for a document.
+    void asksBeforeAnOpenedFileRuns() {
+        WindowFixture fixture;
+        TimelinePage* page = pageOf(fixture);
+        const QString file = write(fixture, "threads = 1\ntrials = 1\n[[job]]\nmodel = 'mlp'\n");
+        const auto question = [&] { return page->findChild<QMessageBox*>(QStringLiteral("runQuestion")); };
+        for (const bool agreed : {false, true}) {
+            fixture.window().openFile(file);
+            QTRY_VERIFY_WITH_TIMEOUT(question() && question()->isVisible(), kSoon);
+            QVERIFY2(question()->text().contains(QStringLiteral("jobs.toml")), qPrintable(question()->text()));
+            QVERIFY(question()->textFormat() == Qt::PlainText && !question()->accessibleName().isEmpty() && !page->running());
+            (agreed ? question()->defaultButton() : question()->button(QMessageBox::Cancel))->click();
+            QTRY_VERIFY_WITH_TIMEOUT(!question(), kSoon);
+            QCOMPARE(page->running(), agreed);
+        }
+        QVERIFY(ended(page));
     }
 
     void runsJobsAndShowsThem() {
@@ -190,7 +217,7 @@ private slots:
         WindowFixture fixture;
         const TimelinePage* page = fixture.window().timelinePage();
         const QString file = write(fixture, "model = 'mlp'\nthreads = 1\nseed = [5, 10]\nstrategy = ['random', 'magic']\ntrials = 40\n");
-        fixture.window().openFile(file);
+        openAndRun(fixture, file);
         QVERIFY(fixture.window().page() == MainWindow::Page::timeline && page->running());
         SweepDock* sweep = page->sweep();
         using State = TimelineJob::State;
@@ -221,7 +248,7 @@ private slots:
 
     void problemsOfPluginsAreJobs() {
         WindowFixture fixture;
-        fixture.window().openFile(write(fixture, "problem = 'external-program'\nname = 'six'\n[parameters.n]\ntype = 'int'\nlow = 1\nhigh = 6\ndefault = 3\n"
+        openAndRun(fixture, write(fixture, "problem = 'external-program'\nname = 'six'\n[parameters.n]\ntype = 'int'\nlow = 1\nhigh = 6\ndefault = 3\n"
                                                  "[run]\ncommand = ['echo', '{n}']\n[score]\nfrom = 'stdout'\nunit = 'points'\nhigher_is_better = true\n"));
         TimelinePage* page = fixture.window().timelinePage();
         QVERIFY(ended(page));
@@ -229,7 +256,7 @@ private slots:
         QVERIFY2(jobs.size() == 1, qPrintable(fixture.notice()));
         QVERIFY2(jobs[0].state == TimelineJob::State::done && jobs[0].name == QStringLiteral("six"), qPrintable(jobs[0].name + jobs[0].problem));
         QVERIFY2(jobs[0].result.startsWith(QStringLiteral("3 points → 6 points")), qPrintable(jobs[0].result));
-        fixture.window().openFile(write(fixture, "problem = 'bake'\n"));
+        openAndRun(fixture, write(fixture, "problem = 'bake'\n"));
         QVERIFY(ended(page));
         QTRY_VERIFY2(fixture.notice().contains(QStringLiteral("bake")), qPrintable(fixture.notice()));
     }
