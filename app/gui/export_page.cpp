@@ -2,6 +2,7 @@
 #include "app/gui/export_page.h"
 #include "app/gui/icons.h"
 #include "widgets/base/empty_state.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include "widgets/export/export_form.h"
 #include <QDir>
@@ -90,10 +91,10 @@ void ExportPage::showWaiting() {
     if (!info.unsupported.empty())
         checks.push_back(
             {tr("Every operator is supported"), ModelText::unsupported(info), CheckState::failed});
-    const std::vector<NodeProblem> problems = whyNotExported(model_->model);
+    const std::vector<NodeProblem>& problems = model_->notExported;
     for (std::size_t i = info.unsupported.size(); i < problems.size(); ++i)
         checks.push_back({tr("Inputs and outputs can be handed over in C"),
-                          tr("%1 %2: %3").arg(QString::fromStdString(problems[i].op), QString::fromStdString(problems[i].node), QString::fromStdString(problems[i].reason)),
+                          tr("%1 %2: %3").arg(oneLine(problems[i].op), oneLine(problems[i].node), oneLine(problems[i].reason, kValueLength)),
                           CheckState::failed});
     if (!info.openDimensions.empty())
         checks.push_back({tr("Every dimension has a value"), tr("set the open ones first: Edit, Dimensions"),

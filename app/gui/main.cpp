@@ -5,6 +5,7 @@
 #include "app/gui/settings.h"
 #include "app/gui/timeline_page.h"
 #include "app/gui/tune_page.h"
+#include "core/base/descriptor.h"
 #include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/workbench/start.h"
@@ -84,6 +85,7 @@ MainWindow& openWindow(const QCommandLineParser& options) {
 } // namespace
 
 int main(int argc, char** argv) {
+    reserveStandardStreams();
     QApplication app(argc, argv);
     QApplication::setOrganizationName("Tunesmith");
     QApplication::setApplicationName("Tunesmith");

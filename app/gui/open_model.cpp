@@ -192,6 +192,7 @@ Result<OpenModelPtr> loadModel(const std::string& fileOrSample, const Dimensions
     auto opened = std::make_shared<OpenModel>();
     TS_ASSIGN(opened->model, openModel(fileOrSample, dimensions, work));
     opened->dimensions = dimensions;
+    opened->notExported = whyNotExported(opened->model);
     work.report("laying out the graph");
     opened->picture = drawModel(opened->model);
     TS_ASSIGN(opened->scene, layOutPicture(opened->picture, font, work.stop));

@@ -13,6 +13,7 @@ namespace tunesmith {
 struct OpenModel {
     Model model;
     Dimensions dimensions;
+    std::vector<NodeProblem> notExported; // by whyNotExported()
     ModelPicture picture;
     GraphScene scene; // node ids are indices into picture.nodes
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/gui/session_loader.h"
+#include <algorithm>
 #include <deque>
 #include <mutex>
 
@@ -8,6 +9,7 @@ namespace {
 
 constexpr int kPartMs = 15;    // between two parts: the window has time for a person meanwhile
 constexpr int kFollowMs = 1000;
+constexpr std::size_t kMostJobs = 10'000; // of a session; what others did is not drawn
 
 } // namespace
 
@@ -35,9 +37,10 @@ struct SessionLoader::Reading {
                 rows.tracks = tracks.tracks();
             else
                 rows.devices = std::move(devices);
-            for (std::size_t i = 0; i < part.jobs.size() && (!part.more || part.jobs.size() > jobs); ++i)
+            const std::size_t shown = std::min(part.jobs.size(), kMostJobs);
+            for (std::size_t i = 0; i < shown && (!part.more || shown > jobs); ++i)
                 rows.jobs.push_back(jobRow(part.jobs[i], static_cast<int>(i)));
-            jobs = part.jobs.size();
+            jobs = shown;
             more = part.more;
             const double read = static_cast<double>(part.session.slices);
             work.report(SessionLoader::tr("reading stages").toStdString(), about > 0 ? std::min(1.0, read / static_cast<double>(about)) : -1);

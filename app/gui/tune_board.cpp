@@ -4,6 +4,7 @@
 #include <QSet>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tunesmith {
 namespace {
@@ -16,8 +17,8 @@ QString keyOf(const std::string& workload) {
 
 // A space may hold fewer configs than the budget allows.
 int attainable(std::int64_t budget, double space) {
-    return static_cast<int>(space > 0 && space < static_cast<double>(budget) ? space
-                                                                             : static_cast<double>(budget));
+    const double most = std::clamp(static_cast<double>(budget), 0.0, double(std::numeric_limits<int>::max()));
+    return static_cast<int>(space > 0 && space < most ? space : most);
 }
 
 void extend(WorkloadEntry& row, const TrialPoint& point) {
@@ -36,9 +37,13 @@ void extend(WorkloadEntry& row, const TrialPoint& point) {
 
 } // namespace
 
+// A store from elsewhere may number its trials as it likes.
+int placeOf(std::int64_t index) {
+    return static_cast<int>(std::clamp<std::int64_t>(index, 0, std::numeric_limits<int>::max()));
+}
+
 TrialPoint pointOf(const TuneTrial& trial) {
-    return {static_cast<int>(trial.index), trial.ms.value_or(kUnknown), !trial.ms,
-            trial.predicted.value_or(kUnknown)};
+    return {placeOf(trial.index), trial.ms.value_or(kUnknown), !trial.ms, trial.predicted.value_or(kUnknown)};
 }
 
 QVector<StoredCurve> storedCurves(const std::vector<RunCurve>& curves) {
@@ -52,11 +57,11 @@ QVector<StoredCurve> storedCurves(const std::vector<RunCurve>& curves) {
         row.shape = oneLine(curve.shape);
         row.space = curve.space;
         row.budget = attainable(curve.budget, curve.space);
-        for (const RunPoint& point : curve.points) {
-            stored.points.push_back({static_cast<int>(point.index), point.ms.value_or(kUnknown), !point.ms,
-                                     point.predicted.value_or(kUnknown)});
-            extend(row, stored.points.back());
-        }
+        for (const RunPoint& point : curve.points)
+            stored.points.push_back({placeOf(point.index), point.ms.value_or(kUnknown), !point.ms, point.predicted.value_or(kUnknown)});
+        std::ranges::stable_sort(stored.points, {}, &TrialPoint::index);
+        for (const TrialPoint& point : stored.points)
+            extend(row, point);
         row.firstMs = curve.firstMs.value_or(row.firstMs);
         row.bestMs = curve.bestMs.value_or(row.bestMs); // what a final chose may have looked slower than a lucky trial
         if (row.bestMs > 0)

@@ -34,7 +34,7 @@ QVector<StrategyChoice> choicesOf(const std::vector<StrategyInfo>& infos) {
 
 // The target, and the space where it is not the usual one.
 QString targetText(const RunSummary& run) {
-    const QString target = QString::fromStdString(run.target);
+    const QString target = oneLine(run.target);
     for (const StrategyInfo& space : tuneSpaces())
         if (space.key == run.space && space.key != tuneSpaces().front().key)
             return TunePage::tr("%1, %2").arg(target, QString::fromStdString(space.name));

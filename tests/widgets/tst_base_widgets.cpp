@@ -39,7 +39,7 @@ struct Fruit {
 class FruitModel : public RowTableModel<Fruit> {
 public:
     FruitModel()
-        : RowTableModel({{"Name", "What it is", [](const Fruit& f) { return f.name; }},
+        : RowTableModel({{"Name", "What it is", [](const Fruit& f) { return f.name; }, nullptr, kLeft, [](const Fruit& f) { return f.name; }},
                          {"Count", "How many", [](const Fruit& f) { return QString::number(f.count); },
                           [](const Fruit& f) { return f.count; }}}) {}
 };
@@ -310,6 +310,18 @@ private slots:
         QCOMPARE(model.rowCount(), 1);
         QCOMPARE(model.index(0, 1).data(kSortRole).toInt(), 4);
         QCOMPARE(model.headerData(1, Qt::Horizontal, Qt::WhatsThisRole).toString(), QString("How many"));
+    }
+
+    // Qt takes for HTML what looks so, and reads the files that it names.
+    void cellsAndTipsAreNoMarkup() {
+        FruitModel model;
+        model.setRows({{"a", "<img src=\"/dev/zero\">", 1}, {"b", QString(1'000'000, 'x'), 2}, {"c", "two\nlines", 3}});
+        const auto at = [&](int row, int role) { return model.index(row, 0).data(role).toString(); };
+        QVERIFY2(at(0, Qt::ToolTipRole).contains("&lt;img") && !at(0, Qt::ToolTipRole).contains("<img"), qPrintable(at(0, Qt::ToolTipRole)));
+        QCOMPARE(at(0, Qt::DisplayRole), QString("<img src=\"/dev/zero\">"));
+        QVERIFY(at(1, Qt::ToolTipRole).size() <= kValueLength && at(1, Qt::DisplayRole).size() <= kValueLength);
+        QCOMPARE(at(2, Qt::DisplayRole), QString("two lines"));
+        QCOMPARE(at(1, kSortRole).size(), 1'000'000);
     }
 
     void tablesCopyAsTsv() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/widgets/quiet_test.h"
 #include "widgets/base/theme.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/export/export_form.h"
 #include <QDoubleSpinBox>
 #include <QLabel>
@@ -103,6 +104,17 @@ private slots:
         QVERIFY(form.problem().contains("Outputs agree"));
         Theme::instance().setMode(Theme::Mode::dark);
         QCOMPARE(form.findChild<QTreeWidget*>()->topLevelItemCount(), 1);
+    }
+
+    // A model may fail a check for each of its inputs, and call them as it likes.
+    void manyAndLongChecks() {
+        ExportForm form;
+        QVector<ExportCheck> checks(20'000, {"Inputs", QString(100'000, 'x'), CheckState::failed});
+        form.setChecks(checks);
+        const auto* tree = form.findChild<QTreeWidget*>();
+        QCOMPARE(tree->topLevelItemCount(), 101);
+        QVERIFY(tree->topLevelItem(0)->text(1).size() <= kValueLength && tree->topLevelItem(100)->text(0).contains("19900"));
+        QCOMPARE(form.checks().size(), 20'000);
     }
 
     void sizeIsReadable() {

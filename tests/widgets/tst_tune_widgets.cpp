@@ -214,6 +214,25 @@ private slots:
         QCOMPARE(plot.plot()->graphCount(), 0);
     }
 
+    // A store from elsewhere has any number of trials and workloads, and numbers them as it likes.
+    void convergenceOfForeignTrials() {
+        ConvergencePlot plot;
+        QVector<PlotSeries> series;
+        for (int i = 0; i < 20'000; ++i)
+            series.push_back({QString::number(i), QStringLiteral("layer")});
+        plot.setSeries(series);
+        QCOMPARE(plot.plot()->graphCount(), 3 * ConvergencePlot::kMostLines);
+        plot.addTrials("19999", trials(0, 10)); // of one that has no line
+        for (const bool failed : {false, true}) {
+            QVector<TrialPoint> points;
+            for (int i = 0; i < 200'000; ++i)
+                points.push_back({i % 2 == 0 ? 0 : 1'000'000 - i, 5.0, failed, kUnknown});
+            plot.addTrials("0", points);
+        }
+        for (int line = 0; line < 2; ++line)
+            QVERIFY(plot.plot()->graph(line)->dataCount() > 0 && plot.plot()->graph(line)->dataCount() <= 100);
+    }
+
     void currentSeriesComesToTheFront() {
         ConvergencePlot plot;
         plot.setSeries({{"a", "conv1"}, {"b", "conv2"}});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
+#include "widgets/base/foreign_text.h"
 #include <QAbstractTableModel>
 #include <QVector>
 #include <functional>
@@ -26,7 +27,7 @@ template <class Row> struct TableColumn {
 
 // A table of plain structs that does Qt's bookkeeping: setRows() compares with what is shown and announces
 // only what changed (as long as the known rows stay in their order; else it resets). Row needs `key`
-// (comparable, convertible to QVariant) and operator==.
+// (comparable, convertible to QVariant) and operator==. Texts of cells and tool tips may be foreign: they are shown as `foreign_text.h` has it.
 template <class Row> class RowTableModel : public QAbstractTableModel {
 public:
     explicit RowTableModel(QVector<TableColumn<Row>> columns, QObject* parent = nullptr)
@@ -72,7 +73,7 @@ public:
         const auto& row = rows_[index.row()];
         switch (role) {
         case Qt::DisplayRole:
-            return column.display(row);
+            return shown(column.display(row), [](const QString& text) { return oneLine(text, kValueLength); });
         case kSortRole:
             return column.sort ? column.sort(row) : column.display(row);
         case kRowKeyRole:
@@ -80,7 +81,7 @@ public:
         case Qt::TextAlignmentRole:
             return QVariant::fromValue(column.alignment);
         case Qt::ToolTipRole:
-            return column.toolTip ? column.toolTip(row) : QVariant();
+            return column.toolTip ? shown(column.toolTip(row), plainToolTip) : QVariant();
         default:
             return {};
         }
@@ -98,6 +99,13 @@ public:
     }
 
 private:
+    template <class Clean> static QVariant shown(const QVariant& cell, const Clean& clean) {
+        if (cell.typeId() != QMetaType::QString)
+            return cell;
+        const QString text = cell.toString();
+        return text.isEmpty() ? QVariant() : QVariant(clean(text));
+    }
+
     bool extends(const QVector<Row>& rows) const {
         if (rows.size() < rows_.size())
             return false;

@@ -37,7 +37,7 @@ QVector<TableColumn<DeviceEntry>> deviceColumns() {
     const auto has = [](const Row& row) { return row.client.isEmpty() ? QVariant() : QVariant(DevicesPanel::tr("priority %1").arg(row.priority)); };
     return {{DevicesPanel::tr("Keys"), DevicesPanel::tr("By which tunings ask for it"), [](const Row& row) { return oneLine(row.keys); }},
             {DevicesPanel::tr("Device"), DevicesPanel::tr("Point at one to see where it is reached"), [](const Row& row) { return oneLine(row.name); }, nullptr, kLeft,
-             [](const Row& row) { return plainToolTip(row.key); }},
+             [](const Row& row) { return row.key; }},
             {DevicesPanel::tr("Processor"), DevicesPanel::tr("As it says itself"), [](const Row& row) { return oneLine(row.processor); }},
             {DevicesPanel::tr("Threads"), DevicesPanel::tr("That a kernel may use there"), [](const Row& row) { return QLocale().toString(row.threads); },
              [](const Row& row) { return row.threads; }, kRight},

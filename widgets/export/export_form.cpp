@@ -17,6 +17,11 @@
 #include <algorithm>
 
 namespace tunesmith {
+namespace {
+
+constexpr qsizetype kMostShown = 100; // checks; a model may fail one for each of its inputs
+
+} // namespace
 
 ExportForm::ExportForm(QWidget* parent)
     : QWidget(parent), folder_(new QLineEdit(this)), name_(new QLineEdit(this)), prefix_(new QLineEdit(this)), accepted_(new QDoubleSpinBox(this)), size_(new QLabel(this)),
@@ -114,15 +119,17 @@ void ExportForm::setChecks(const QVector<ExportCheck>& checks) {
     constexpr Role kRoles[] = {Role::muted, Role::accent, Role::success, Role::warning, Role::error};
     static const QString kMarks[] = {QStringLiteral("○"), QStringLiteral("…"), QStringLiteral("✓"),
                                      QStringLiteral("!"), QStringLiteral("✗")};
-    for (const auto& check : rows_) {
+    for (const auto& check : rows_.mid(0, kMostShown)) {
         const auto state = static_cast<int>(check.state);
         auto* item =
-            new QTreeWidgetItem(checks_, {kMarks[state] + QStringLiteral("  ") + check.name, check.result});
+            new QTreeWidgetItem(checks_, {kMarks[state] + QStringLiteral("  ") + check.name, oneLine(check.result, kValueLength)});
         item->setForeground(0, Theme::instance().color(kRoles[state]));
         item->setToolTip(1, plainToolTip(check.result));
         item->setSizeHint(
             0, {fontMetrics().horizontalAdvance(item->text(0)) + 12, fontMetrics().height() * 8 / 5});
     }
+    if (rows_.size() > kMostShown)
+        new QTreeWidgetItem(checks_, {tr("and %1 more").arg(rows_.size() - kMostShown)});
     refresh();
 }
 

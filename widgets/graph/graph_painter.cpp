@@ -67,20 +67,19 @@ void GraphPainter::setScene(const GraphScene& scene, const QFont& font) {
     titleHeight_ = title.height();
     textHeight_ = text.height() * 1.12;
     texts_.clear();
-    texts_.reserve(scene.nodes.size());
-    for (const auto& node : scene.nodes) {
-        const double room = node.rect.width() - titleHeight_ * 1.3;
-        const double badge =
-            node.badge.isEmpty() ? 0 : text.horizontalAdvance(node.badge) + titleHeight_ * 0.9;
-        Texts texts{title.elidedText(node.title, Qt::ElideRight, room - badge),
-                    text.elidedText(node.subtitle, Qt::ElideMiddle, room),
-                    {}};
-        for (int i = 0; i < std::min<int>(kCardDetails, static_cast<int>(node.details.size())); ++i)
-            texts.values.push_back(
-                text.elidedText(node.details[i].value, Qt::ElideRight,
-                                room - text.horizontalAdvance(node.details[i].name + QStringLiteral("  "))));
-        texts_.push_back(std::move(texts));
-    }
+}
+
+const GraphPainter::Texts& GraphPainter::textsOf(int index) const {
+    if (const auto known = texts_.constFind(index); known != texts_.constEnd())
+        return *known;
+    const GraphNode& node = scene_->nodes[index];
+    const QFontMetricsF title(title_), text(text_);
+    const double room = node.rect.width() - titleHeight_ * 1.3;
+    const double badge = node.badge.isEmpty() ? 0 : text.horizontalAdvance(node.badge) + titleHeight_ * 0.9;
+    Texts texts{title.elidedText(node.title, Qt::ElideRight, room - badge), text.elidedText(node.subtitle, Qt::ElideMiddle, room), {}};
+    for (int i = 0; i < std::min<int>(kCardDetails, static_cast<int>(node.details.size())); ++i)
+        texts.values.push_back(text.elidedText(node.details[i].value, Qt::ElideRight, room - text.horizontalAdvance(node.details[i].name + QStringLiteral("  "))));
+    return *texts_.insert(index, std::move(texts));
 }
 
 void GraphPainter::setOverlay(const GraphOverlay& overlay) {
@@ -207,7 +206,7 @@ void GraphPainter::paintEdge(QPainter& painter, const GraphEdge& edge, const QCo
     painter.drawEllipse(edge.arrival.first(), 2, 2);
     painter.setFont(text_);
     painter.setPen(tone(Role::muted));
-    painter.drawText(edge.arrival.first() + QPointF(5, 2), QStringLiteral("↰ ") + texts_[edge.from].title);
+    painter.drawText(edge.arrival.first() + QPointF(5, 2), QStringLiteral("↰ ") + textsOf(edge.from).title);
     drawArrow(painter, edge.arrival, color);
 }
 
@@ -252,7 +251,7 @@ void GraphPainter::paintHeader(QPainter& painter, int node, const QRectF& header
     painter.setPen(ink);
     painter.setFont(title_);
     painter.drawText(header.adjusted(side, 0, -side / 2, 0),
-                     Qt::AlignVCenter | Qt::AlignLeft | Qt::TextSingleLine, texts_[node].title);
+                     Qt::AlignVCenter | Qt::AlignLeft | Qt::TextSingleLine, textsOf(node).title);
     const QString over = overlayText(node);
     const QString& badge = over.isEmpty() ? scene_->nodes[node].badge : over;
     if (badge.isEmpty())
@@ -272,7 +271,7 @@ void GraphPainter::paintHeader(QPainter& painter, int node, const QRectF& header
 
 void GraphPainter::paintBody(QPainter& painter, int node, QRectF body) const {
     const auto& data = scene_->nodes[node];
-    const auto& texts = texts_[node];
+    const auto& texts = textsOf(node);
     const QFontMetricsF metrics(text_);
     const double left = body.left() + titleHeight_ * 0.65;
     double y = body.top() + titleHeight_ * 0.25;

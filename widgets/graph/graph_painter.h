@@ -2,6 +2,7 @@
 #pragma once
 #include "widgets/graph/graph_geometry.h"
 #include <QFont>
+#include <QHash>
 
 class QPainter;
 
@@ -35,6 +36,7 @@ private:
         QString title, subtitle;
         QVector<QString> values;
     };
+    const Texts& textsOf(int node) const;
     QColor nodeColor(int node) const;
     QColor edgeColor(int edge) const;
     void paintEdges(QPainter& painter, const QVector<int>& edges, int selected) const;
@@ -48,7 +50,7 @@ private:
     const GraphScene* scene_ = nullptr;
     QFont title_, text_;
     double titleHeight_ = 16, textHeight_ = 14;
-    QVector<Texts> texts_;
+    mutable QHash<int, Texts> texts_; // cut to their cards, of nodes that were painted
     GraphOverlay overlay_;
     GraphPresence presence_;
     double low_ = 0, high_ = 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/optimize/difference_panel.h"
-#include "widgets/base/foreign_text.h"
 #include "widgets/optimize/plain_table.h"
 #include <QLabel>
 #include <QSplitter>
@@ -28,7 +27,7 @@ QVector<TableColumn<NodeChange>> nodeColumns() {
     using Row = const NodeChange&;
     const auto tr = [](const char* text) { return DifferencePanel::tr(text); };
     return {{tr("Node"), tr("Its name; choose one to see it in the picture"), [](Row r) { return r.name; }, nullptr, kLeft,
-             [](Row r) { return QVariant(plainToolTip(r.name)); }},
+             [](Row r) { return r.name; }},
             {tr("Operator"), tr("What is computed"), [](Row r) { return r.op; }},
             {tr("What"), tr("Whether the rewrites brought it or took it away"), [tr](Row r) { return r.appeared ? tr("appeared") : tr("vanished"); }}};
 }
@@ -39,7 +38,7 @@ QVector<TableColumn<RefusalEntry>> refusalColumns() {
     return {{tr("Rule"), tr("A rule that was found and not applied, or nearly found"), [](Row r) { return r.rule; }},
             {tr("Places"), tr("In all graphs that were expanded; in the best one where the rule nearly fits"), [](Row r) { return r.count; }, nullptr, kRight},
             {tr("Why not"), tr("What the rule says about those places"), [](Row r) { return r.reason; }, nullptr, kLeft,
-             [](Row r) { return QVariant(plainToolTip(r.reason)); }}};
+             [](Row r) { return r.reason; }}};
 }
 
 } // namespace

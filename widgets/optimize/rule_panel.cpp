@@ -19,12 +19,12 @@ QVector<TableColumn<RuleEntry>> ruleColumns(const std::shared_ptr<QString>& unit
     const auto tr = [](const char* text) { return RuleModel::tr(text); };
     return {
         {tr("Rule"), tr("Checked rules may be used; the next run does without the others"), [](Row r) { return r.key; }, nullptr, kLeft,
-         [](Row r) { return QVariant(plainToolTip(r.key)); }},
+         [](Row r) { return r.key; }},
         {tr("Times"), tr("Steps of the best way that apply it"), [](Row r) { return r.count; }, nullptr, kRight},
         {tr("Gain"), tr("What those steps changed the cost by, together"),
          [unit](Row r) { return r.count > 0 ? gainText(r.gain, *unit) : QString(); }, [](Row r) { return r.gain; }, kRight},
         {tr("Equation"), tr("What is replaced by what"), [](Row r) { return r.equation; }, nullptr, kLeft,
-         [](Row r) { return QVariant(plainToolTip(r.equation)); }},
+         [](Row r) { return r.equation; }},
     };
 }
 

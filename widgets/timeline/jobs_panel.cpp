@@ -23,8 +23,8 @@ QString progressText(const TimelineJob& job) {
 
 QVector<TableColumn<TimelineJob>> jobColumns() {
     using Row = TimelineJob;
-    const auto problem = [](const Row& job) { return job.problem.isEmpty() ? QVariant() : QVariant(plainToolTip(job.problem)); };
-    const auto does = [problem](const Row& job) { return job.does.isEmpty() ? problem(job) : QVariant(plainToolTip(job.problem.isEmpty() ? job.does : job.does + QStringLiteral("\n") + job.problem)); };
+    const auto problem = [](const Row& job) { return job.problem; };
+    const auto does = [](const Row& job) { return job.does.isEmpty() || job.problem.isEmpty() ? job.does + job.problem : job.does + QLatin1Char('\n') + job.problem; };
     return {{JobsPanel::tr("Job"), JobsPanel::tr("Its slices have this colour in the timeline; point at a job to see what it does"), [](const Row& job) { return oneLine(job.name); },
              nullptr, kLeft, does},
             {JobsPanel::tr("State"), JobsPanel::tr("Point at a failed job to see why it failed"), [](const Row& job) { return stateName(job.state); },
@@ -39,7 +39,7 @@ QVector<TableColumn<TimelineJob>> jobColumns() {
              [](const Row& job) { return job.bestMs; }, kRight},
             {JobsPanel::tr("Result"), JobsPanel::tr("Of jobs that rewrite a model or tune a problem of a plugin: before and after"),
              [](const Row& job) { return job.result.isEmpty() ? QStringLiteral("–") : job.result; }, nullptr, kLeft,
-             [](const Row& job) { return job.result.isEmpty() ? QVariant() : QVariant(plainToolTip(job.result)); }}};
+             [](const Row& job) { return job.result; }}};
 }
 
 class PriorityDelegate : public QStyledItemDelegate {

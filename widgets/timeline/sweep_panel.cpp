@@ -51,7 +51,7 @@ QVector<TableColumn<SweepEntry>> columnsOf(const QStringList& keys, const QVecto
     QVector<TableColumn<Row>> columns;
     for (int i = 0; i < keys.size(); ++i)
         columns.push_back(valueColumn(keys[i], i, allNumbers(entries, i)));
-    const auto problem = [](const Row& row) { return row.problem.isEmpty() ? QVariant() : QVariant(plainToolTip(row.problem)); };
+    const auto problem = [](const Row& row) { return row.problem; };
     const auto best = [](const Row& row) { return row.best ? QVariant(SweepPanel::tr("The fastest of those with the same model, sizes and threads")) : QVariant(); };
     columns += {{SweepPanel::tr("Tuned for"), SweepPanel::tr("Threads that the kernels use"), [](const Row& row) { return SweepPanel::tr("threads: %1").arg(row.threads); },
                  [](const Row& row) { return row.threads; }, kRight},

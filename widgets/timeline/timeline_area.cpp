@@ -78,7 +78,18 @@ bool AreaSum::step(int slices) {
         else
             add(all[rank_++]);
     }
-    return track_ <= totals_.area.lastTrack;
+    if (track_ <= totals_.area.lastTrack)
+        return true;
+    if (explained_ < longest_.size())
+        explain(longest_[explained_++]);
+    return explained_ < longest_.size();
+}
+
+// One is enough for a step: it may look at everything that waited.
+void AreaSum::explain(const Gap& gap) {
+    const QString reason = idleReason(model_, explainIdle(model_, gap.track, gap.span));
+    IdleTotal& sum = byReason_[reason];
+    sum = {reason, sum.gaps + 1, sum.seconds + gap.span.length()};
 }
 
 void AreaSum::add(const IntervalLevels::Interval& one) {
@@ -127,13 +138,7 @@ AreaTotals AreaSum::totals() const {
 }
 
 QVector<IdleTotal> AreaSum::idle() const {
-    QHash<QString, IdleTotal> byReason;
-    for (const Gap& gap : longest_) {
-        const QString reason = idleReason(model_, explainIdle(model_, gap.track, gap.span));
-        IdleTotal& sum = byReason[reason];
-        sum = {reason, sum.gaps + 1, sum.seconds + gap.span.length()};
-    }
-    QVector<IdleTotal> sums(byReason.begin(), byReason.end());
+    QVector<IdleTotal> sums(byReason_.begin(), byReason_.end());
     if (shortGaps_ > 0)
         sums.push_back({QCoreApplication::translate("tunesmith::TimelineIdle", "short gaps"), shortGaps_, shortSeconds_});
     std::sort(sums.begin(), sums.end(), [](const IdleTotal& a,

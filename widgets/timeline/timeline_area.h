@@ -51,7 +51,7 @@ public:
     AreaSum(const TimelineModel& model, const TimelineArea& area); // borrows the model, to which later slices may be added meanwhile
 
     bool outdated() const { return generation_ != model_.generation(); } // then it is to be made anew
-    bool step(int slices);     // looks at so many; false: these were the last
+    bool step(int slices);     // looks at so many, then at one gap each time; false: this was the last
     AreaTotals totals() const; // once all have been looked at
 
 private:
@@ -64,6 +64,7 @@ private:
     void addRunning();
     void add(const IntervalLevels::Interval& one);
     void addGap(TimeSpan span);
+    void explain(const Gap& gap);
     QVector<IdleTotal> idle() const;
 
     const TimelineModel& model_;
@@ -71,6 +72,8 @@ private:
     AreaTotals totals_;
     std::vector<StageTotal> stages_; // by group
     std::vector<Gap> longest_;       // a heap, the shortest of them first
+    std::size_t explained_ = 0;      // of them, once there are no more
+    QHash<QString, IdleTotal> byReason_;
     qint64 shortGaps_ = 0;
     double shortSeconds_ = 0;
     int track_ = 0;

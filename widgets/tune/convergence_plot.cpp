@@ -34,7 +34,8 @@ ConvergencePlot::ConvergencePlot(QWidget* parent)
     connect(&Theme::instance(), &Theme::changed, this, &ConvergencePlot::restyle);
 }
 
-void ConvergencePlot::setSeries(const QVector<PlotSeries>& series) {
+void ConvergencePlot::setSeries(const QVector<PlotSeries>& all) {
+    const QVector<PlotSeries> series = all.mid(0, kMostLines);
     const bool same = std::equal(series.begin(), series.end(), lines_.begin(), lines_.end(),
                                  [](const PlotSeries& a, const Line& b) { return a.key == b.series.key; });
     if (same && !lines_.isEmpty())
@@ -49,12 +50,12 @@ void ConvergencePlot::setSeries(const QVector<PlotSeries>& series) {
 void ConvergencePlot::addLine(const PlotSeries& series) {
     Line line;
     line.series = series;
-    line.dots = plot_->addGraph();
-    line.failed = plot_->addGraph(plot_->xAxis, plot_->yAxis2);
+    line.dots.graph = plot_->addGraph();
+    line.failed.graph = plot_->addGraph(plot_->xAxis, plot_->yAxis2);
     line.best = plot_->addGraph();
     line.best->setLineStyle(QCPGraph::lsStepLeft);
     line.best->setName(series.name);
-    for (auto* graph : {line.dots, line.failed}) {
+    for (auto* graph : {line.dots.graph, line.failed.graph}) {
         graph->setLineStyle(QCPGraph::lsNone);
         graph->removeFromLegend();
     }
@@ -77,38 +78,41 @@ void ConvergencePlot::append(Line& line, const TrialPoint& trial) {
     ++trials_;
     line.last = std::max(line.last, trial.index);
     if (trial.failed || !std::isfinite(trial.ms) || trial.ms <= 0) {
-        line.failed->addData(trial.index, 0.975);
+        addDot(line.failed, trial.index, 0.975);
     } else {
         low_ = std::isnan(low_) ? trial.ms : std::min(low_, trial.ms);
         high_ = std::isnan(high_) ? trial.ms : std::max(high_, trial.ms);
-        if (trial.index % line.stride == 0)
-            line.dots->addData(trial.index, trial.ms);
+        addDot(line.dots, trial.index, trial.ms);
         if (std::isnan(line.bestMs) || trial.ms < line.bestMs) {
             line.bestMs = trial.ms;
             line.best->addData(trial.index, trial.ms);
         }
     }
-    const int share = std::max<int>(50, kPlotDots / std::max<int>(1, static_cast<int>(lines_.size())));
-    if (line.dots->dataCount() > share)
-        thin(line);
 }
 
-void ConvergencePlot::thin(Line& line) {
-    line.stride *= 2;
-    const auto old = line.dots->data();
-    QVector<double> x, y;
-    for (auto it = old->constBegin(); it != old->constEnd(); ++it)
-        if (static_cast<int>(it->key) % line.stride == 0) {
-            x.push_back(it->key);
-            y.push_back(it->value);
-        }
-    line.dots->setData(x, y, true);
+// Where there are too many, every other one goes, and fewer come.
+void ConvergencePlot::addDot(Dots& dots, double x, double y) {
+    constexpr int kLargestStride = 1 << 20;
+    if (++dots.skipped < dots.stride)
+        return;
+    dots.skipped = 0;
+    dots.graph->addData(x, y);
+    if (dots.graph->dataCount() <= std::max<int>(50, kPlotDots / static_cast<int>(lines_.size())))
+        return;
+    dots.stride = std::min(2 * dots.stride, kLargestStride);
+    const auto old = dots.graph->data();
+    QVector<double> keys, values;
+    for (auto it = old->constBegin(); it < old->constEnd(); it += 2) {
+        keys.push_back(it->key);
+        values.push_back(it->value);
+    }
+    dots.graph->setData(keys, values, true);
 }
 
 int ConvergencePlot::dots() const {
     int count = 0;
     for (const auto& line : lines_)
-        count += line.dots->dataCount();
+        count += line.dots.graph->dataCount();
     return count;
 }
 
@@ -139,11 +143,11 @@ void ConvergencePlot::restyle() {
         const QColor faded = Theme::mix(color, theme.color(Theme::Role::surface), front ? 0 : 0.72);
         line.best->setPen(QPen(faded, chosen && front ? 2.5 : 1.5, kStyles[(i / Theme::kCategories) % 3]));
         const bool scatter = chosen ? front : lines_.size() <= 4;
-        line.dots->setVisible(scatter);
-        line.failed->setVisible(front);
+        line.dots.graph->setVisible(scatter);
+        line.failed.graph->setVisible(front);
         const QColor dot = Theme::mix(color, theme.color(Theme::Role::surface), 0.5);
-        line.dots->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, dot, dot, 4));
-        line.failed->setScatterStyle(QCPScatterStyle(
+        line.dots.graph->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssDisc, dot, dot, 4));
+        line.failed.graph->setScatterStyle(QCPScatterStyle(
             QCPScatterStyle::ssCross, QPen(theme.color(Theme::Role::error), 1), Qt::NoBrush, 6));
     }
     throttle_.request();

@@ -16,14 +16,16 @@ struct PlotSeries {
 };
 
 // Best-so-far time over trials, one line per workload, with the trials as dots and the failed ones as crosses
-// along the top. Fed by appending; redrawn at most ten times a second. With a current workload the others
+// along the top. Of more than kMostLines workloads the first have lines. Fed by appending; redrawn at most ten times a second. With a current workload the others
 // step back.
 class ConvergencePlot : public QWidget {
     Q_OBJECT
 public:
+    static constexpr int kMostLines = 100;
+
     explicit ConvergencePlot(QWidget* parent = nullptr);
 
-    void setSeries(const QVector<PlotSeries>& series); // drops all trials when the keys change
+    void setSeries(const QVector<PlotSeries>& all); // drops all trials when the keys change
     void addTrials(const QString& key, const QVector<TrialPoint>& trials);
     void setCurrent(const QString& key); // empty: all alike
     void clear();
@@ -33,15 +35,20 @@ public:
     int dots() const;
 
 private:
+    struct Dots {
+        QCPGraph* graph = nullptr;
+        int stride = 1, skipped = 0; // every stride-th trial is kept
+    };
     struct Line {
         PlotSeries series;
-        QCPGraph *best = nullptr, *dots = nullptr, *failed = nullptr;
+        QCPGraph* best = nullptr;
+        Dots dots, failed;
         double bestMs = kUnknown;
-        int stride = 1, last = -1; // every stride-th trial is kept as a dot
+        int last = -1;
     };
     void addLine(const PlotSeries& series);
     void append(Line& line, const TrialPoint& trial);
-    void thin(Line& line);
+    void addDot(Dots& dots, double x, double y);
     void restyle();
     void refresh();
     QString summary() const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/tune/kernel_view.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include <QFontDatabase>
 #include <QLabel>
@@ -19,6 +20,7 @@ KernelView::KernelView(QWidget* parent) : QWidget(parent), title_(new QLabel(thi
     title_->setFont(bold);
     schedule_->setForegroundRole(QPalette::PlaceholderText);
     for (QLabel* label : {title_, schedule_}) {
+        label->setMinimumWidth(1); // also where a word of a foreign text is longer than the page
         label->setTextFormat(Qt::PlainText);
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -55,7 +57,8 @@ void KernelView::showKernel(const KernelText& kernel) {
     setAccessibleDescription(summary());
 }
 
-void KernelView::showMessage(const QString& text) {
+void KernelView::showMessage(const QString& message) {
+    const QString text = oneLine(message, kValueLength);
     title_->setText(text);
     schedule_->clear();
     schedule_->hide();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/tune/space_view.h"
+#include "widgets/base/foreign_text.h"
 #include "widgets/base/theme.h"
 #include <QLabel>
 #include <QLinearGradient>
@@ -61,6 +62,7 @@ SpaceView::SpaceView(QWidget* parent)
     bold.setWeight(QFont::DemiBold);
     title_->setFont(bold);
     title_->setWordWrap(true);
+    title_->setMinimumWidth(1); // also where a word of a foreign text is longer than the page
     for (QLabel* label : {title_, detail_}) {
         label->setTextFormat(Qt::PlainText);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -85,7 +87,8 @@ void SpaceView::showMap(const SpaceMap& map) {
     setAccessibleDescription(title());
 }
 
-void SpaceView::showMessage(const QString& text) {
+void SpaceView::showMessage(const QString& message) {
+    const QString text = oneLine(message, kValueLength);
     showMap({});
     title_->setText(text);
     setAccessibleDescription(text);

@@ -35,6 +35,7 @@ StrategyPlot::StrategyPlot(QWidget* parent)
     title_->setFont(bold);
     title_->setTextFormat(Qt::PlainText);
     title_->setWordWrap(true);
+    title_->setMinimumWidth(1); // also where a word of a foreign text is longer than the page
     title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     setAccessibleName(tr("Strategies: best time so far over trials"));
     setFocusPolicy(Qt::StrongFocus);
@@ -64,7 +65,8 @@ void StrategyPlot::setRuns(const QVector<StrategyRun>& runs) {
     setAccessibleDescription(description());
 }
 
-void StrategyPlot::showMessage(const QString& text) {
+void StrategyPlot::showMessage(const QString& message) {
+    const QString text = oneLine(message, kValueLength);
     setRuns({});
     title_->setText(text);
     setAccessibleDescription(text);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "widgets/tune/workload_table.h"
-#include "widgets/base/foreign_text.h"
 #include "widgets/base/sorted_rows.h"
 #include "widgets/base/theme.h"
 #include "widgets/tune/workload_delegates.h"
@@ -32,10 +31,10 @@ QVector<TableColumn<WorkloadEntry>> workloadColumns() {
     const auto bar = [](Row r) { return QVariant(r.budget > 0 ? double(r.done) / r.budget : 0.0); };
     return {
         {tr("Workload"), tr("The layer, or the first of several equal ones"), [](Row r) { return r.name; },
-         nullptr, Qt::AlignLeft | Qt::AlignVCenter, [](Row r) { return QVariant(plainToolTip(r.name)); }},
+         nullptr, Qt::AlignLeft | Qt::AlignVCenter, [](Row r) { return r.name; }},
         {tr("Operator"), tr("What is computed"), [](Row r) { return r.op; }},
         {tr("Shape"), tr("Shapes and attributes that the kernel is made for"), [](Row r) { return r.shape; },
-         nullptr, Qt::AlignLeft | Qt::AlignVCenter, [](Row r) { return QVariant(plainToolTip(r.shape)); }},
+         nullptr, Qt::AlignLeft | Qt::AlignVCenter, [](Row r) { return r.shape; }},
         {tr("Space"), tr("Number of configs that can be tried"), [](Row r) { return spaceText(r.space); },
          [](Row r) { return r.space; }, kRight},
         {tr("Trials"), tr("Trials done of the budget"),
