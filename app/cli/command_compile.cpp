@@ -30,7 +30,7 @@ Json compileJson(const CompileResult& result) {
 }
 
 std::string compileText(const CompileResult& result) {
-    return "Wrote " + result.folder.string() + ": lib" + result.prefix + ".so (" +
+    return "Wrote " + printable(result.folder.string()) + ": lib" + result.prefix + ".so (" +
            bytesText(static_cast<double>(result.libraryBytes)) + "), weights " +
            bytesText(static_cast<double>(result.weightBytes)) + ", memory " +
            bytesText(static_cast<double>(result.arenaBytes)) + "\n" + std::to_string(result.kernels) +

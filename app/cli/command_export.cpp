@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 
+#include "core/base/printable.h"
+
 namespace tunesmith::cli {
 
 void addExport(CLI::App& app, Session& session) {
@@ -18,7 +20,7 @@ void addExport(CLI::App& app, Session& session) {
         session.action = [&session, options]() -> Result<int> {
             TS_ASSIGN(const Model model, session.open(options->model));
             TS_ASSIGN(const std::string check, exportModel(model, options->file, session.work()));
-            return session.print({{"file", options->file}, {"check", check}}, "Wrote " + options->file + ", " + check + "\n");
+            return session.print({{"file", options->file}, {"check", check}}, "Wrote " + printable(options->file) + ", " + check + "\n");
         };
     });
 }

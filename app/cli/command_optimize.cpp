@@ -78,7 +78,7 @@ std::string summary(const OptimizedModel& made, const std::string& file) {
     for (const std::string& rule : made.leftOut)
         text += "Left out, for it computed something else here: " + printable(rule) + "\n";
     text += "Checked: " + (made.checked.empty() ? "nothing, for the graph is the original" : made.checked) + "\n";
-    return file.empty() ? text : text + "Wrote " + file + "\n";
+    return file.empty() ? text : text + "Wrote " + printable(file) + "\n";
 }
 
 StopSource raceSource;

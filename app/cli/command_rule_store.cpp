@@ -68,7 +68,7 @@ Result<int> show(Session& session, const std::string& name) {
 
 Result<int> exportFile(Session& session, const std::string& file) {
     TS_ASSIGN(const std::size_t rules, exportRules(session.store, file));
-    return session.print({{"exported", rules}, {"file", file}}, "Wrote " + std::to_string(rules) + " rules to " + file + "\n");
+    return session.print({{"exported", rules}, {"file", file}}, "Wrote " + std::to_string(rules) + " rules to " + printable(file) + "\n");
 }
 
 } // namespace

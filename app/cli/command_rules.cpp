@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/command.h"
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 #include "core/workbench/rule_store.h"
 
 namespace tunesmith::cli {
@@ -51,13 +52,13 @@ Result<int> generate(Session& session, const RuleGenerationOptions& options, con
     std::string text = summary(made);
     if (!file.empty()) {
         TS_TRY(writeRules(made, file));
-        text += "Wrote " + file + "\n";
+        text += "Wrote " + printable(file) + "\n";
     }
     Json json = rulesJson(made);
     if (!session.store.empty()) {
         TS_ASSIGN(const std::size_t added, keepRules(session.store, made));
         json["added"] = added;
-        text += "Kept in " + session.store + ", which did not have " + std::to_string(added) + " of them\n";
+        text += "Kept in " + printable(session.store) + ", which did not have " + std::to_string(added) + " of them\n";
     }
     return session.print(json, text);
 }

@@ -70,7 +70,7 @@ Result<int> importLog(Session& session, const std::string& log) {
 Result<int> exportLog(Session& session, const std::string& log) {
     TS_ASSIGN(const std::int64_t records, exportAutotvmLog(session.store, log));
     return session.print({{"exported", records}, {"file", log}},
-                         "Wrote " + std::to_string(records) + " records to " + log + "\n");
+                         "Wrote " + std::to_string(records) + " records to " + printable(log) + "\n");
 }
 
 void addExchange(CLI::App& command, Session& session) {

@@ -2,6 +2,7 @@
 #include "app/cli/job_outcome.h"
 
 #include "app/cli/text.h"
+#include "core/base/printable.h"
 
 namespace tunesmith::cli {
 
@@ -22,7 +23,7 @@ std::string figureText(const std::optional<double>& value, const std::string& un
         return timeText(*value);
     char text[32];
     std::snprintf(text, sizeof text, "%.6g", *value);
-    return text + (unit.empty() ? std::string() : " " + unit);
+    return text + (unit.empty() ? std::string() : " " + printable(unit));
 }
 
 std::string outcomeText(const JobOutcome& outcome) {

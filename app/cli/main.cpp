@@ -7,6 +7,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/stop_signals.h"
+#include "core/base/descriptor.h"
 #include "core/base/log.h"
 #include "core/base/memory_budget.h"
 #include "core/base/printable.h"
@@ -101,5 +102,6 @@ int run(int count, char** arguments) {
 } // namespace tunesmith::cli
 
 int main(int count, char** arguments) {
+    tunesmith::reserveStandardStreams();
     return tunesmith::cli::run(count, arguments);
 }

@@ -6,6 +6,10 @@
 #include <QTest>
 #include <unistd.h>
 
+#include "tests/child_process.h"
+
+using tunesmith::testing::ChildProcess;
+
 // Limits of the shell (ulimit): one sentence and exit status 1, no signal, nothing half-written.
 class TestCliLimits : public QObject {
     Q_OBJECT
@@ -81,6 +85,18 @@ private slots:
             const Outcome outcome = runLimited({"env", "--ignore-signal=CHLD"}, arguments);
             QVERIFY2(outcome.status == 0, outcome.errors);
         }
+    }
+
+    // What is opened next would get their numbers, and what is printed.
+    void startedWithoutStreams() {
+        ChildProcess process("sh", {"-c", "echo $$; exec \"$0\" tracker --listen 127.0.0.1:0 <&- 2>&-", TEST_CLI});
+        QByteArray told;
+        while (told.count('\n') < 2 && process.waitForOutput())
+            told += process.takeOutput();
+        for (const QByteArray stream : {"0", "2"})
+            QCOMPARE(QFile::symLinkTarget("/proc/" + told.split('\n')[0] + "/fd/" + stream), QString("/dev/null"));
+        process.interrupt();
+        QCOMPARE(process.wait(), 0);
     }
 };
 

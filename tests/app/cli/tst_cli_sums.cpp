@@ -32,7 +32,7 @@ class TestCliSums : public QObject {
     }
     static Run run(const QStringList& arguments) {
         ChildProcess process(TEST_CLI, arguments);
-        const int status = process.wait(300'000);
+        const int status = process.wait(5 * ChildProcess::kPatienceMs);
         return {status, process.takeErrors(), process.peakMegabytes(), process.processorSeconds()};
     }
 

@@ -28,6 +28,7 @@ private slots:
         row("marks", "\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c", "\\u200e\\u200f\\u061c");
         row("separators", "a\xe2\x80\xa8" "b\xe2\x80\xa9", "a\\u2028b\\u2029");
         row("invisible", "a\xe2\x80\x8b\xef\xbb\xbf\xc2\xad", "a\\u200b\\ufeff\\u00ad");
+        row("blank letters", "x\xe3\x85\xa4y\xe2\xa0\x80z\xef\xbe\xa0", "x\\u3164y\\u2800z\\uffa0");
         row("tags", "\xf3\xa0\x81\x81", "\\udb40\\udc41");
         row("too long for its value", "\xc0\x9b\xe0\x80\x9b", "\\ufffd\\ufffd\\ufffd\\ufffd\\ufffd");
         row("half a pair", "\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd");
