@@ -5,8 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <fstream>
+#include <span>
 
+#include "core/base/atomic_file.h"
 #include "core/base/hash.h"
 #include "core/stats/quantiles.h"
 
@@ -35,19 +36,22 @@ Result<std::uint64_t> hashOfFile(const std::filesystem::path& file) {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(file, failed))
         return inputError("the build succeeded without making " + file.string() + ": does its command use {output}?");
-    std::ifstream in(file, std::ios::binary);
+    TS_ASSIGN(InputFile in, InputFile::open(file));
     Hasher hasher;
-    std::vector<char> buffer(1 << 16);
-    while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0)
-        hasher.bytes(buffer.data(), static_cast<std::size_t>(in.gcount()));
-    return in.bad() ? Result<std::uint64_t>(ioError("cannot read " + file.string())) : hasher.value();
+    std::vector<std::byte> buffer(1 << 16);
+    for (std::size_t left = in.size(); left > 0; left -= buffer.size()) {
+        buffer.resize(std::min(left, buffer.size()));
+        TS_TRY(in.read(buffer));
+        hasher.bytes(buffer.data(), buffer.size());
+    }
+    return hasher.value();
 }
 
-std::string contentOf(const std::filesystem::path& file) {
-    std::error_code failed;
-    const auto size = std::filesystem::is_regular_file(file, failed) ? std::filesystem::file_size(file, failed) : 0;
-    std::string text(failed ? 0 : static_cast<std::size_t>(std::min(size, kLargestScore)), '\0');
-    std::ifstream(file, std::ios::binary).read(text.data(), static_cast<std::streamsize>(text.size()));
+// The program made it, and may have made a pipe, at which a reader would wait.
+Result<std::string> contentOf(const std::filesystem::path& file) {
+    TS_ASSIGN(InputFile in, InputFile::open(file));
+    std::string text(std::min(in.size(), kLargestScore), '\0');
+    TS_TRY(in.read(std::as_writable_bytes(std::span(text))));
     return text;
 }
 
@@ -179,8 +183,11 @@ ProgramProblem::Shot ProgramProblem::judge(const ProgramOptions& options, const 
             return {TrialStatus::wrongAnswer, right.error().message};
     if (spec_.score.from == ScoreSpec::From::time)
         return {TrialStatus::ok, {}, 1e3 * run.seconds};
-    const std::string text = spec_.score.from == ScoreSpec::From::output ? run.output : contentOf(scratch / spec_.score.file.substr(std::string_view("{scratch}/").size()));
-    const Result<double> value = spec_.score.valueIn(text);
+    const bool isPrinted = spec_.score.from == ScoreSpec::From::output;
+    const Result<std::string> text = isPrinted ? run.output : contentOf(scratch / spec_.score.file.substr(std::string_view("{scratch}/").size()));
+    if (!text.ok())
+        return {TrialStatus::runError, "the program made no score: " + text.error().message};
+    const Result<double> value = spec_.score.valueIn(*text);
     if (!value.ok())
         return {TrialStatus::runError, value.error().message};
     if (spec_.score.isTime() && !(*value >= kLeastMs && *value <= kMostMs))

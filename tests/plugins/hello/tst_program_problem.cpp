@@ -192,6 +192,25 @@ private slots:
         QVERIFY2(QString::fromStdString(trial.message).contains(says), trial.message.c_str());
     }
 
+    // What is made in the place of the score's file is not waited for: the measuring key is held meanwhile.
+    void filesThatAreNone_data() {
+        QTest::addColumn<QByteArray>("script");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("pipe") << QByteArray("mkfifo $1/score") << "not a regular file";
+        QTest::newRow("link to a pipe") << QByteArray("mkfifo $1/pipe; ln -s pipe $1/score") << "not a regular file";
+        QTest::newRow("device") << QByteArray("ln -s /dev/zero $1/score") << "not a regular file";
+        QTest::newRow("folder") << QByteArray("mkdir $1/score") << "a folder";
+        QTest::newRow("nothing") << QByteArray("true") << "No such file";
+        QTest::newRow("large") << QByteArray("truncate -s 1T $1/score") << "no finite number";
+    }
+    void filesThatAreNone() {
+        QFETCH(QByteArray, script);
+        QFETCH(QString, says);
+        const Trial trial = triedDefault(QByteArray(kLevel) + "[run]\ncommand = ['sh', '-c', '" + script + "', '{flags}', '{scratch}']\n[score]\nfrom = 'file'\nfile = '{scratch}/score'\n");
+        QCOMPARE(trial.status, TrialStatus::runError);
+        QVERIFY2(QString::fromStdString(trial.message).contains(says), trial.message.c_str());
+    }
+
     void timesThatAreNone_data() {
         QTest::addColumn<QByteArray>("printed");
         QTest::addColumn<QString>("says");
