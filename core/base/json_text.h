@@ -13,6 +13,9 @@ inline constexpr int kDeepestJson = 256;
 inline constexpr std::size_t kMostJsonValues = std::size_t(4) << 20;
 std::string jsonExcess(std::string_view text); // "it nests too deep"; empty where it may be parsed
 
+// Bytes of memory that a text takes at most while it is parsed and afterwards, beside itself: up to a hundred times its own. Known without parsing it.
+std::size_t jsonMemory(std::string_view text);
+
 // Text as a value of nlohmann's; discarded where it is none or too much.
 template <class Json> Json parseJson(std::string_view text) {
     return jsonExcess(text).empty() ? Json::parse(text, nullptr, false) : Json(Json::value_t::discarded);

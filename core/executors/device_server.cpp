@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <list>
 #include <mutex>
 #include <thread>
 
 #include "core/base/log.h"
+#include "core/executors/call_memory.h"
 #include "core/executors/device_session.h"
 #include "core/executors/guarded_service.h"
 #include "core/executors/registration.h"
@@ -27,7 +27,8 @@ using std::chrono::steady_clock;
 constexpr std::size_t kKeptBytes = std::size_t(256) << 20;
 constexpr int kMostCalls = 64; // at a time
 constexpr int kSpareStreams = 8; // of a connection: Open, and calls that are given up
-constexpr std::size_t kMostHeld = 2 * kLargestMessage; // bytes of their requests together
+constexpr std::size_t kMostHeld = 2 * kLargestMessage; // bytes of their requests together, as they come and again as they are worked on ...
+constexpr std::size_t kMostAnswers = kLargestMessage; // ... and of their answers
 constexpr std::chrono::milliseconds kTick{20}, kPatience{10'000}, kWorkersEnd{10'000};
 
 Result<std::unique_ptr<KernelExecutor>> startWorkers(const KernelWorkerOptions& options) {
@@ -62,7 +63,6 @@ struct DeviceServer::Impl final : GuardedService {
         struct Call {
             ServerContext* context;
             std::uint64_t number = 0; // its client's; 0: it is still read
-            std::size_t bytes = 0;
             StopSource stop = {};
         };
         struct Answer { // on its way
@@ -75,7 +75,6 @@ struct DeviceServer::Impl final : GuardedService {
         std::mutex mutex; // guards what follows
         std::unique_ptr<DeviceSession> session; // while there are calls, and until the client goes
         std::list<Call> calls;
-        std::condition_variable room; // a call has ended
         std::vector<Answer> answers;
 
         void stopAbandonedCalls() {
@@ -94,21 +93,6 @@ struct DeviceServer::Impl final : GuardedService {
             for (const Answer& answer : answers)
                 event.add_calls(answer.number);
         }
-        // All calls of a guest share one limit of memory: the next call waits until others end, as long as it waits for its message.
-        bool awaitRoom(Call& call, std::size_t bytes) {
-            std::unique_lock lock(mutex);
-            for (const auto until = steady_clock::now() + longestWay(kLargestMessage); !hasRoom(bytes); room.wait_for(lock, kTick))
-                if (stop.stopRequested() || call.context->IsCancelled() || steady_clock::now() > until)
-                    return false;
-            call.bytes = bytes;
-            return true;
-        }
-        bool hasRoom(std::size_t bytes) const {
-            std::size_t held = 0;
-            for (const Call& one : calls)
-                held += one.bytes;
-            return held == 0 || held + bytes <= kMostHeld;
-        }
         void begin(Call& call, const remote::Request& request) {
             const std::lock_guard lock(mutex);
             call.number = request.call();
@@ -118,7 +102,6 @@ struct DeviceServer::Impl final : GuardedService {
             if (call->number != 0)
                 answers.push_back({call->number, steady_clock::now() + longestWay(bytes)});
             calls.erase(call);
-            room.notify_all();
         }
         void endAll() {
             stop.requestStop();
@@ -229,21 +212,34 @@ struct DeviceServer::Impl final : GuardedService {
         if (!call)
             return {StatusCode::UNAVAILABLE, "this client has " + std::to_string(kMostCalls) + " calls under way, or its turn is over"};
         remote::Reply reply;
+        CallMemory::Share room; // of the reply
         const grpc::Status done = [&] {
             const AtEnd ended([&] { current->end(*call, reply.ByteSizeLong()); });
-            return answer(stream, *current, **call, reply);
+            if (grpc::Status worked = work(stream, *current, **call, reply); !worked.ok())
+                return worked;
+            room = answering.take(2 * reply.ByteSizeLong(), std::chrono::milliseconds(0), {}); // it is here, and once more on its way
+            return room ? grpc::Status::OK : full(kMostAnswers, "answers that this client does not take");
         }();
         return done.ok() ? send(context, stream, reply) : done;
     }
 
-    grpc::Status answer(Stream& stream, Guest& current, Guest::Call& call, remote::Reply& reply) {
+    static grpc::Status full(std::size_t bytes, const char* whose) {
+        return {StatusCode::UNAVAILABLE, std::string(whose) + " hold " + std::to_string(bytes >> 20) + " MiB and do not end"};
+    }
+
+    grpc::Status work(Stream& stream, Guest& current, Guest::Call& call, remote::Reply& reply) {
         remote::Request request;
-        const auto admit = [&](std::size_t bytes) {
-            return current.awaitRoom(call, bytes) ? grpc::Status::OK : grpc::Status(StatusCode::UNAVAILABLE, "the calls of this client hold " + std::to_string(kMostHeld >> 20) + " MiB and do not end");
+        CallMemory::Share asRead, asWorked;
+        const auto take = [&](CallMemory& memory, CallMemory::Share& share, std::size_t bytes) {
+            share = memory.take(bytes, longestWay(kLargestMessage), [&] { return current.stop.stopRequested() || call.context->IsCancelled(); });
+            return share ? grpc::Status::OK : full(kMostHeld, "the calls of this client");
         };
+        const auto admit = [&](std::size_t bytes) { return take(reading, asRead, bytes); };
         if (grpc::Status read = receive(*call.context, stream, {kLargestMessage, kMostParts}, longestWay(kLargestMessage), request, admit); !read.ok())
             return read;
         current.begin(call, request);
+        if (grpc::Status admitted = take(working, asWorked, current.session->weight(request)); !admitted.ok())
+            return admitted;
         try {
             const Status done = current.session->exchange(request, reply, current.stop.token() | call.stop.token(), current.over);
             return done.ok() ? grpc::Status::OK : toStatus(done.error());
@@ -270,6 +266,7 @@ struct DeviceServer::Impl final : GuardedService {
 
     DeviceServerOptions options;
     KeptBlobs blobs;
+    CallMemory reading{kMostHeld}, working{kMostHeld}, answering{kMostAnswers};
     StopSource closing;
     std::mutex mutex; // guards guest
     std::shared_ptr<Guest> guest;
@@ -293,7 +290,7 @@ Result<std::unique_ptr<DeviceServer>> DeviceServer::start(DeviceServerOptions op
     if (!options.makeExecutor)
         options.makeExecutor = startWorkers;
     auto impl = std::make_unique<Impl>(std::move(options));
-    TS_ASSIGN(auto tracker, TrackerClient::make(impl->options.tracker, impl->options.access, impl->closing.token()));
+    TS_ASSIGN(auto tracker, TrackerClient::make(impl->options.tracker, impl->options.access, impl->closing.token() | impl->options.stop));
     TS_ASSIGN(impl->listener, listenAt(impl->options.listen, impl->options.access, *impl, {kLargestMessage, kMostCalls + kSpareStreams}));
     std::unique_ptr<DeviceServer> server(new DeviceServer(std::move(impl)));
     DeviceServerOptions& own = server->impl_->options;

@@ -21,6 +21,7 @@ struct DeviceServerOptions {
     WorkerOptions worker = {}; // its limit of memory is that of all workers together
     ExecutorFactory makeExecutor = {}; // empty: KernelWorkers
     LeaseTiming timing = {};
+    StopToken stop = {}; // ends the start, too, which waits for the tracker's answer
 };
 
 // Offers this machine, or a part of it, to the clients of a tracker, one at a time, from threads of its own. A client has a lease

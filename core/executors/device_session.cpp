@@ -22,6 +22,10 @@ Result<Message> DeviceSession::unpack(const remote::Request& request, bool& miss
         missing);
 }
 
+std::size_t DeviceSession::weight(const remote::Request& request) const {
+    return weightOf(request, [&](const std::string& name) { return blobs_.find(client_, name); });
+}
+
 void DeviceSession::keepLarge(const Message& message) const {
     for (const auto& blob : message.blobs)
         if (blob.size() >= kKeptFrom)

@@ -25,6 +25,8 @@ public:
         : device_(std::move(device)), lease_(std::move(lease)), client_(std::move(clientSecret)), executor_(std::move(executor)), blobs_(blobs) {}
 
     const Lease& lease() const { return lease_; }
+    // Bytes that a request takes beside itself while it is worked on: its blobs, those that it only names among them, and its JSON.
+    std::size_t weight(const remote::Request& request) const;
     // An Error is a refusal; what becomes of a kernel is in the reply. While `over`, the client's turn, is true, nothing begins.
     Status exchange(const remote::Request& request, remote::Reply& reply, const StopToken& stop, const std::atomic<bool>& over);
 

@@ -71,7 +71,7 @@ CallReport MockExecutor::measure(Message request, double seconds, const StopToke
     if (auto ended = pass(mock_.profileMs, seconds, stop))
         return std::move(*ended);
     Message reply{{{"status", "ok"}, {"hopeless", false}}, {}};
-    nlohmann::json kernels = request.body.contains("kernels") ? request.body["kernels"] : nlohmann::json::array({request.body.at("kernel")});
+    nlohmann::json kernels = request.body.contains("kernels") ? std::move(request.body["kernels"]) : nlohmann::json::array({std::move(request.body.at("kernel"))});
     for (const nlohmann::json& kernel : kernels)
         reply.blobs.push_back(samplesToBlob(samplesOf(configOf(kernel))));
     return answer(std::move(reply));

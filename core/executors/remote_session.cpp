@@ -9,6 +9,7 @@
 
 #include "core/base/helpers.h"
 #include "core/base/printable.h"
+#include "core/executors/call_memory.h"
 #include "core/executors/remote.grpc.pb.h"
 #include "core/executors/rpc.h"
 #include "core/executors/wire.h"
@@ -20,13 +21,21 @@ namespace {
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
+constexpr std::size_t kTimesInMemory = 3; // of an answer: as it came, parsed, and as a message
+
+// Of all servers together: what they answer is parsed, and looked at, in turns where it is large.
+CallMemory& answersInMemory() {
+    static CallMemory memory(8 * kLargestAnswer);
+    return memory;
+}
+
 bool isRefusal(const grpc::Status& status) {
     using grpc::StatusCode;
     return status.error_code() == StatusCode::INVALID_ARGUMENT || status.error_code() == StatusCode::FAILED_PRECONDITION;
 }
 
 const AnswerLimits& answers() {
-    static const AnswerLimits limits{"tunesmith.remote.Executor", {{"Open", kLargestEvent}, {"", kLargestMessage}}, 4 * kLargestMessage};
+    static const AnswerLimits limits{"tunesmith.remote.Executor", {{"Open", kLargestEvent}, {"", kLargestAnswer}}, 4 * kLargestAnswer};
     return limits;
 }
 
@@ -143,7 +152,7 @@ struct RemoteSession::Impl {
         return underWay.at(id).isForgotten();
     }
 
-    grpc::Status call(remote::Request& request, std::chrono::milliseconds patience, const StopToken& stop, remote::Reply& reply) {
+    grpc::Status call(remote::Request& request, std::chrono::milliseconds patience, const StopToken& stop, remote::Reply& reply, CallMemory::Share& room) {
         const std::uint64_t id = begin(request.ByteSizeLong());
         request.set_call(id);
         grpc::ClientContext callContext;
@@ -155,7 +164,9 @@ struct RemoteSession::Impl {
         rpc->StartCall();
         rpc->Finish(&answer, &status, nullptr);
         awaitFinish(queue, callContext, [&] { return stop.stopRequested() || lost || isForgotten(id); });
-        if (status.ok() && !parseMessage(answer, {kLargestMessage, kMostParts}, reply).ok())
+        if (status.ok() && !(room = answersInMemory().take(kTimesInMemory * answer.Length(), patience, [&] { return stop.stopRequested() || lost; })))
+            status = grpc::Status(grpc::StatusCode::CANCELLED, "nobody waits for the answer");
+        if (status.ok() && !parseMessage(answer, {kLargestAnswer, kMostParts}, reply).ok())
             reply.Clear(); // which is no answer
         const std::lock_guard lock(mutex);
         return underWay.extract(id).mapped().isForgotten() && !status.ok() ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "it knows nothing of a call that it was sent") : status;
@@ -217,6 +228,7 @@ Result<CallReport> RemoteSession::exchange(const Message& request, double second
         return error;
     };
     remote::Reply reply;
+    CallMemory::Share room; // of it
     grpc::Status status;
     for (const bool whole : {false, true}) {
         remote::Request wire;
@@ -225,7 +237,8 @@ Result<CallReport> RemoteSession::exchange(const Message& request, double second
         if (wire.ByteSizeLong() > kLargestMessage)
             return ended(CallOutcome::refused, inputError("a request of more than " + std::to_string(kLargestMessage >> 20) + " MiB, too large for a remote device"));
         reply.Clear();
-        status = impl_->call(wire, patience, stop, reply);
+        room = {};
+        status = impl_->call(wire, patience, stop, reply, room);
         if (moved && status.ok())
             *moved += wire.ByteSizeLong() + reply.ByteSizeLong();
         if (!status.ok() || !reply.missing())

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/base/hash.h"
+#include "core/base/json_text.h"
 #include "core/base/printable.h"
 #include "core/process/error_json.h"
 
@@ -14,6 +15,7 @@ namespace tunesmith {
 namespace {
 
 constexpr std::size_t kMostBlobs = 4096;
+constexpr std::size_t kLargestAnswerBody = std::size_t(2) << 20; // bytes: a kernel's header has at most 128 KiB
 constexpr int kMostBuilders = 256;
 constexpr double kMostSeconds = 600, kMostMeasureSeconds = 60;
 
@@ -139,6 +141,18 @@ Result<Message> fromWire(const remote::Request& wire, const KeptBlob& keptBlob, 
     return message;
 }
 
+std::size_t weightOf(const remote::Request& wire, const KeptBlob& keptBlob) {
+    constexpr std::size_t kTexts = 2; // of the body, for a worker
+    std::size_t bytes = std::min(jsonMemory(wire.body()), MessageLimits::bodyMemory) + kTexts * wire.body().size();
+    for (const remote::Blob& blob : wire.blobs()) {
+        const auto known = blob.content_case() == remote::Blob::kKept ? keptBlob(blob.kept()) : nullptr;
+        bytes += known ? known->size() : blob.data().size();
+        if (bytes > kLargestMessage + MessageLimits::bodyMemory)
+            break; // it is refused
+    }
+    return bytes;
+}
+
 void toWire(CallReport report, remote::Reply& wire) {
     for (const OutcomeName& entry : kOutcomes)
         if (entry.outcome == report.outcome)
@@ -166,6 +180,8 @@ Result<CallReport> fromWire(remote::Reply& wire) {
     }
     if (static_cast<std::size_t>(wire.blobs_size()) > kMostBlobs)
         return inputError("it sent an answer with too many parts");
+    if (wire.body().size() > kLargestAnswerBody)
+        return inputError("it sent an answer with more than " + std::to_string(kLargestAnswerBody >> 10) + " KiB of JSON");
     TS_ASSIGN(report.reply.body, bodyOf(wire.body()));
     if (const auto message = report.reply.body.find("message"); message != report.reply.body.end() && message->is_string())
         *message = shortened(message->get_ref<const std::string&>());

@@ -180,6 +180,8 @@ Result<std::optional<Message>> readFrame(int socket, Wait& wait, std::size_t mos
 Result<nlohmann::json> parseMessageBody(const std::string& text) {
     if (tooDeep(text))
         return inputError("the other process sent a message that is nested too deep");
+    if (jsonMemory(text) > MessageLimits::bodyMemory)
+        return inputError("the other process sent a message of " + mebibytes(text.size()) + " that would take more than " + mebibytes(MessageLimits::bodyMemory) + " of memory");
     auto body = parseJson<nlohmann::json>(text);
     if (body.is_discarded())
         return inputError("the other process sent a message that is not JSON");

@@ -24,6 +24,7 @@ struct Message {
 // really arrive.
 struct MessageLimits {
     static constexpr std::size_t body = std::size_t(16) << 20;
+    static constexpr std::size_t bodyMemory = std::size_t(256) << 20; // that it may take once it is parsed; twenty times as much as the largest body of ours
     static constexpr std::size_t depth = 256; // nesting of the JSON body
     static constexpr std::size_t blobs = 65536;
     static constexpr std::size_t total = std::size_t(8) << 30;
