@@ -30,11 +30,12 @@ using std::chrono::steady_clock;
 
 constexpr unsigned kSilentMs = 3000;     // what was sent and is not confirmed for so long ends a connection
 constexpr int kAtOnce = 64;
-constexpr int kTickMs = 250, kWatchfulTickMs = 20; // between two looks at who is unproven; all looks wake a machine that measures
+constexpr int kTickMs = 250, kWatchfulTickMs = 20, kProvenTickMs = 100; // between two looks at what comes; all looks wake a machine that measures
 constexpr std::uint32_t kFirstBytes = EPOLLIN | EPOLLET; // of who was silent: they begin the watchful looks
 constexpr std::size_t kFewest = 64;
 constexpr int kSpare = 24;               // descriptors that connections leave for everything else
 constexpr std::chrono::milliseconds kExhausted{50};
+constexpr std::chrono::milliseconds kClosing{1000}, kNoticed{100}; // until gRPC has seen that connections have ended
 constexpr std::uint64_t kWake = 0, kListener = std::uint64_t(1) << 63; // what events are about, beside visitors
 
 template <class T> bool set(int fd, int level, int option, T value) { return ::setsockopt(fd, level, option, &value, sizeof value) == 0; }
@@ -166,6 +167,8 @@ struct Door::Impl {
         const auto peer = ::getpeername(connection.get(), reinterpret_cast<sockaddr*>(&from), &size) == 0 ? peerOf(from) : std::nullopt;
         if (!peer)
             return; // it has gone
+        if (comesTooFast(*peer))
+            return reset(connection.get());
         Descriptor own(::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
         if (own.get() < 0 || own.get() >= mostDescriptors - kSpare)
             return makeRoom(std::strerror(EMFILE));
@@ -190,9 +193,28 @@ struct Door::Impl {
         }
     }
 
+    void endUnproven() {
+        std::unique_lock lock(mutex);
+        const std::vector<Visitors::Id> ids = visitors.unproven();
+        for (const Visitors::Id id : ids)
+            end(id);
+        brought.wait_for(lock, kClosing, [this] { return bringing == 0; });
+        lock.unlock();
+        if (!ids.empty())
+            std::this_thread::sleep_for(kNoticed);
+    }
+
     void awaitBrought() {
         std::unique_lock lock(mutex);
         brought.wait(lock, [this] { return bringing == 0; });
+    }
+
+    bool comesTooFast(const Peer& peer) {
+        const std::lock_guard lock(mutex);
+        if (!visitors.comesTooFast(peer, steady_clock::now()))
+            return false;
+        logRefusal("refused " + peer.name + ": too many connections come from there at once");
+        return true;
     }
 
     bool admit(const Peer& peer, Descriptor own) {
@@ -237,25 +259,29 @@ struct Door::Impl {
         connections.erase(found);
     }
 
-    // Milliseconds until the next look; -1: there is nobody left to be watched.
+    // Milliseconds until the next look; -1: nothing comes, and there is nobody left to be watched.
     int endOverdue() {
         const std::lock_guard lock(mutex);
+        std::unordered_map<Visitors::Id, std::uint64_t> sent;
         std::uint64_t all = 0; // bytes, and visitors
-        std::vector<Visitors::Id> unproven;
-        const auto ids = visitors.overdue(steady_clock::now(), [&](Visitors::Id id) {
-            const std::uint64_t bytes = bytesFrom(connections.at(id).get());
-            all += bytes + 1;
-            unproven.push_back(id);
-            return bytes;
-        });
+        for (const auto& [id, connection] : connections)
+            all += (sent[id] = bytesFrom(connection.get())) + 1;
+        const bool areSilent = all == std::exchange(seen, all);
+        const auto bytesOf = [&](Visitors::Id id) { return sent.at(id); };
+        const auto ids = visitors.overdue(steady_clock::now(), bytesOf);
         for (const Visitors::Id id : ids)
             end(id);
         if (!ids.empty())
             logRefusal("refused " + std::to_string(ids.size()) + (ids.size() == 1 ? " connection" : " connections") + " that made no call in time, or sent too much without one");
-        const bool areSilent = all == std::exchange(seen, all);
-        for (const Visitors::Id id : areSilent ? unproven : std::vector<Visitors::Id>())
-            listenTo(id, kFirstBytes);
-        return visitors.areProven() ? -1 : areSilent ? kTickMs : kWatchfulTickMs;
+        if (const auto id = areSilent ? std::nullopt : visitors.flooding(bytesOf)) {
+            logRefusal("refused a connection that sent too much that is no message");
+            end(*id);
+        }
+        if (areSilent)
+            for (const auto& [id, connection] : connections)
+                listenTo(id, kFirstBytes);
+        const bool areProven = visitors.areProven();
+        return areSilent ? (areProven ? -1 : kTickMs) : areProven ? kProvenTickMs : kWatchfulTickMs;
     }
 
     void makeRoom(const std::string& why) {
@@ -291,11 +317,13 @@ Door::~Door() {
 
 const std::string& Door::address() const { return impl_->address; }
 
-Result<std::unique_ptr<Door>> Door::open(const std::string& address, std::optional<VisitorLimits> limits) {
+Result<std::unique_ptr<Door>> Door::open(const std::string& address, std::uint64_t headers) {
     const std::size_t descriptors = raisedDescriptorLimit();
     if (descriptors < kFewest)
         return ioError("listening takes at least " + std::to_string(kFewest) + " open files, and this process may have " + std::to_string(descriptors) + "; raise the limit (ulimit -n)");
-    auto impl = std::make_unique<Impl>(descriptors, limits ? *limits : limitsFor(descriptors));
+    VisitorLimits limits = limitsFor(descriptors);
+    limits.headers = headers;
+    auto impl = std::make_unique<Impl>(descriptors, limits);
     impl->listeners = listenersFor(address);
     if (impl->listeners.empty())
         return ioError("cannot listen at " + address + ": it is taken, or not an address of this machine");
@@ -320,6 +348,7 @@ void Door::close() {
     if (impl_->thread.joinable())
         impl_->thread.join();
     impl_->listeners.clear();
+    impl_->endUnproven();
 }
 
 void Door::letIn(const std::string& peer) {
@@ -331,6 +360,13 @@ void Door::refuse(const std::string& peer) {
     const std::lock_guard lock(impl_->mutex);
     if (const auto id = impl_->visitors.refuse(peerName(peer)))
         impl_->end(*id);
+}
+
+void Door::received(const std::string& peer) {
+    const std::lock_guard lock(impl_->mutex);
+    if (const auto id = impl_->visitors.find(peerName(peer)))
+        if (const auto found = impl_->connections.find(*id); found != impl_->connections.end())
+            impl_->visitors.received(*id, bytesFrom(found->second.get()));
 }
 
 void Door::forgive(const std::string& peer) {

@@ -17,17 +17,18 @@ std::size_t raisedDescriptorLimit(); // of this process: the soft limit, raised 
 class Door {
 public:
     using HandOver = std::function<void(int listener, int connection)>; // takes the connection
-    // `limits`: none: what the descriptors of this process allow.
-    static Result<std::unique_ptr<Door>> open(const std::string& address, std::optional<VisitorLimits> limits = {});
+    // `headers`: bytes that callers may have sent since their last messages, all together.
+    static Result<std::unique_ptr<Door>> open(const std::string& address, std::uint64_t headers);
     ~Door(); // ends no connection; after the server to which they were handed, for it may still read in the threads that did
     const std::string& address() const; // with the port that was chosen
 
     void begin(HandOver handOver);
-    void close(); // takes no further ones
+    void close(); // takes no further ones, and ends those that have made no call: gRPC is not to be shut down in the midst of their handshakes
     // From any thread, with gRPC's name of who has made a call.
     void letIn(const std::string& peer);
     void refuse(const std::string& peer);  // a call; too many of them, one after the other, end the connection
     void forgive(const std::string& peer); // what was refused before a good call
+    void received(const std::string& peer); // a message of a call
 
 private:
     struct Impl;

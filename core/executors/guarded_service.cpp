@@ -101,6 +101,8 @@ grpc::Status GuardedService::receive(grpc::ServerContext& context, Stream& strea
     const std::string peer = context.peer();
     ByteBuffer bytes;
     const Step came = await(context, patience, [&] { return stream.Read(&bytes); });
+    if (came == Step::done)
+        door_->received(peer);
     if (const grpc::Status admitted = came == Step::done && admit ? admit(bytes.Length()) : grpc::Status::OK; !admitted.ok())
         return admitted;
     const grpc::Status done = came == Step::done

@@ -25,6 +25,7 @@ constexpr int kHandshakeMs = 8000; // TLS, then HTTP/2's settings
 constexpr int kIdleMs = 60'000;    // a connection without calls; its client comes again
 constexpr int kMostMetadata = 16 << 10;
 constexpr std::size_t kLeastQuota = std::size_t(256) << 20; // bytes that gRPC may hold of all calls
+constexpr std::size_t kMostCallers = 64; // that are in the midst of messages of the largest size
 constexpr std::chrono::milliseconds kClosing{200};
 constexpr const char *kTokenName = "x-tunesmith-token", *kLeaseName = "x-tunesmith-lease";
 
@@ -139,7 +140,8 @@ Result<Listener> listenAt(const std::string& address, const Access& access, Guar
     TS_TRY(checkListening(access, address));
     takeGrpcLog();
     Listener listener;
-    TS_ASSIGN(listener.door_, Door::open(address));
+    const std::size_t quota = std::max(kLeastQuota, 4 * limits.largest);
+    TS_ASSIGN(listener.door_, Door::open(address, std::min(quota, kMostCallers * limits.largest)));
     auto credentials = grpc::InsecureServerCredentials();
     if (!access.certificate.empty()) {
         grpc::SslServerCredentialsOptions options;
@@ -163,7 +165,7 @@ Result<Listener> listenAt(const std::string& address, const Access& access, Guar
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMostOftenPingMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostMetadata);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, limits.atOnce);
-    builder.SetResourceQuota(grpc::ResourceQuota().SetMaxThreads(kMostThreads).Resize(std::max(kLeastQuota, 4 * limits.largest)));
+    builder.SetResourceQuota(grpc::ResourceQuota().SetMaxThreads(kMostThreads).Resize(quota));
     listener.server_ = builder.BuildAndStart();
     if (!listener.server_)
         return ioError("cannot listen at " + address + ": the certificate and its key do not fit");

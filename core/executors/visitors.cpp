@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <cstring>
 #include <netinet/in.h>
+#include <utility>
 
 namespace tunesmith {
 namespace {
@@ -48,6 +49,18 @@ std::string peerName(const std::string& uri) {
     return scope != std::string::npos && end != std::string::npos && scope < end ? name.erase(scope, end - scope) : name;
 }
 
+std::string networkOf(const std::string& uri) {
+    const std::string name = peerName(uri);
+    const auto first = name.find(':'), last = name.rfind(':');
+    if (first == last)
+        return {};
+    std::string host = name.substr(first + 1, last - first - 1);
+    sockaddr_in6 v6{};
+    if (!host.starts_with('[') || !host.ends_with(']'))
+        return host;
+    return ::inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &v6.sin6_addr) == 1 ? peerOf(v6).network : std::string();
+}
+
 VisitorLimits limitsFor(std::size_t descriptors) {
     VisitorLimits limits;
     limits.all = std::clamp<std::size_t>(descriptors / 4, 4, limits.all);
@@ -56,9 +69,29 @@ VisitorLimits limitsFor(std::size_t descriptors) {
     return limits;
 }
 
+bool Visitors::comesTooFast(const Peer& peer, Time now) {
+    const auto step = std::chrono::nanoseconds(std::chrono::seconds(1)) / limits_.perSecond;
+    forgetSlow(now);
+    Time& pace = pace_[peer.network];
+    if (pace - now > limits_.atOnce * step)
+        return true;
+    pace = std::max(pace, now) + step;
+    return false;
+}
+
+// Whoever has as many networks gets round the pace; then the limit of all is left.
+void Visitors::forgetSlow(Time now) {
+    if (pace_.size() < 2 * limits_.all)
+        return;
+    std::erase_if(pace_, [&](const auto& entry) { return entry.second <= now; });
+    if (pace_.size() >= 2 * limits_.all)
+        pace_.clear();
+}
+
 Visitors::Entered Visitors::enter(const Peer& peer, Time now) {
     const Id id = ++last_;
     unproven_[id] = &(visitors_[id] = {peer, now});
+    ids_[peer.name] = id;
     Count& own = networks_[peer.network];
     ++own.all;
     ++own.unproven;
@@ -75,12 +108,21 @@ void Visitors::leave(Id id) {
     network->second.unproven -= unproven_.erase(id);
     if (--network->second.all == 0)
         networks_.erase(network);
-    refusals_.erase(found->second.peer.name);
+    if (const auto named = ids_.find(found->second.peer.name); named->second == id) { // else another one has its name by now
+        refusals_.erase(named->first);
+        ids_.erase(named);
+    }
     visitors_.erase(found);
 }
 
+std::optional<Visitors::Id> Visitors::find(const std::string& peer) const {
+    const auto found = ids_.find(peer);
+    return found == ids_.end() ? std::nullopt : std::optional(found->second);
+}
+
 void Visitors::prove(const std::string& peer) {
-    const auto found = std::ranges::find_if(unproven_, [&](const auto& entry) { return entry.second->peer.name == peer; });
+    const auto id = find(peer);
+    const auto found = id ? unproven_.find(*id) : unproven_.end();
     if (found == unproven_.end())
         return;
     --networks_.at(found->second->peer.network).unproven;
@@ -88,8 +130,25 @@ void Visitors::prove(const std::string& peer) {
 }
 
 std::optional<Visitors::Id> Visitors::refuse(const std::string& peer) {
-    const auto found = std::ranges::find_if(visitors_, [&](const auto& entry) { return entry.second.peer.name == peer; });
-    return found != visitors_.end() && ++refusals_[peer] > limits_.refusals ? std::optional(found->first) : std::nullopt;
+    const auto id = find(peer);
+    return id && ++refusals_[peer] > limits_.refusals ? id : std::nullopt;
+}
+
+void Visitors::received(Id id, std::uint64_t bytes) {
+    if (const auto found = visitors_.find(id); found != visitors_.end())
+        found->second.accounted = bytes;
+}
+
+std::optional<Visitors::Id> Visitors::flooding(const Sent& sent) const {
+    std::uint64_t all = 0, most = 0;
+    std::optional<Id> of;
+    for (const auto& [id, visitor] : visitors_) {
+        const std::uint64_t bytes = sent(id), open = bytes - std::min(bytes, visitor.accounted);
+        all += open;
+        if (open > std::exchange(most, std::max(most, open)))
+            of = id;
+    }
+    return all > limits_.headers ? of : std::nullopt;
 }
 
 void Visitors::forgive(const std::string& peer) { refusals_.erase(peer); }
@@ -102,9 +161,19 @@ std::vector<Visitors::Id> Visitors::overdue(Time now, const Sent& sent) const {
     return ids;
 }
 
+std::vector<Visitors::Id> Visitors::unproven() const {
+    std::vector<Id> ids;
+    for (const auto& entry : unproven_)
+        ids.push_back(entry.first);
+    return ids;
+}
+
 std::optional<Visitors::Id> Visitors::dispensable() const {
-    const auto most = std::ranges::max_element(networks_, {}, [](const auto& entry) { return entry.second.unproven; });
-    return most == networks_.end() ? std::nullopt : oldestOf(most->first);
+    std::size_t most = 0;
+    for (const auto& [network, count] : networks_)
+        most = std::max(most, count.unproven);
+    const auto found = std::ranges::find_if(unproven_, [&](const auto& entry) { return networks_.at(entry.second->peer.network).unproven == most; });
+    return found == unproven_.end() ? std::nullopt : std::optional(found->first);
 }
 
 std::optional<Visitors::Id> Visitors::oldestOf(const std::string& network) const {

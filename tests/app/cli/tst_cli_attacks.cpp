@@ -4,6 +4,7 @@
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QTest>
+#include <atomic>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <sys/resource.h>
@@ -14,6 +15,7 @@
 #include "remote_services.h"
 
 using namespace tunesmith::testing;
+using tunesmith::Descriptor;
 
 namespace {
 
@@ -49,6 +51,31 @@ bool isRefused(const QString& address, const QByteArray& method, const std::stri
     queue.Next(&tag, &ok);
     return !status.ok();
 }
+
+// Connections from another address of this machine, one after the other, until it goes.
+class Flood {
+public:
+    Flood(const QString& address, int kept) : thread_([this, port = htons(address.section(':', 1).toUShort()), kept](const std::stop_token& stop) {
+        std::vector<Descriptor> connections(static_cast<std::size_t>(kept));
+        for (std::size_t i = 0; !stop.stop_requested(); ++i)
+            connections[i % connections.size()] = connect(port);
+    }) {}
+    int count() const { return count_; }
+
+private:
+    Descriptor connect(in_port_t port) {
+        Descriptor own(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        sockaddr_in from{AF_INET, 0, {htonl(INADDR_LOOPBACK + 1)}, {}}, to{AF_INET, port, {htonl(INADDR_LOOPBACK)}, {}};
+        const linger gone{1, 0}; // at once
+        ::setsockopt(own.get(), SOL_SOCKET, SO_LINGER, &gone, sizeof gone);
+        if (::bind(own.get(), reinterpret_cast<sockaddr*>(&from), sizeof from) == 0 && (::connect(own.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 || errno == EINPROGRESS))
+            ++count_;
+        ::send(own.get(), kPreface.data(), static_cast<std::size_t>(kPreface.size()), MSG_NOSIGNAL);
+        return own;
+    }
+    std::atomic<int> count_ = 0;
+    std::jthread thread_;
+};
 
 std::string longMessage(std::size_t bytes) { return "\x1a" + std::string("\xff\xff\xff\x7f", 4) + std::string(bytes, '\0'); }
 
@@ -151,6 +178,35 @@ private slots:
         QVERIFY2(said.contains("32") && said.contains("ulimit -n") && said.count('\n') == 1, said);
     }
 
+    // As fast as one address can, each ended at once or kept for a while, while another one is served.
+    void floodOfConnections_data() {
+        QTest::addColumn<int>("kept");
+        QTest::newRow("ended at once") << 1;
+        QTest::newRow("kept") << 400;
+    }
+    void floodOfConnections() {
+        QFETCH(int, kept);
+        Flood flood(tracker_->address(), kept);
+        QTRY_VERIFY_WITH_TIMEOUT(flood.count() > 4000, 20'000);
+        QElapsedTimer clock;
+        clock.start();
+        for (int i = 0; i < 5; ++i) {
+            const CliResult list = runCli(QStringList{"devices", "--tracker", tracker_->address(), "--json"} + token_);
+            QVERIFY2(list.status == 0, list.errors);
+        }
+        QVERIFY2(clock.elapsed() < 15'000, qPrintable(QString("%1 ms").arg(clock.elapsed())));
+    }
+
+    // Also where it is stopped meanwhile.
+    void stopsUnderAFlood() {
+        for (int i = 0; i < 5; ++i) {
+            const auto server = startMock(tracker_->address(), "cpu", token_);
+            Flood first(server->address(), 100), second(server->address(), 1), third(server->address(), 300);
+            QTRY_VERIFY_WITH_TIMEOUT(first.count() > 1000, 20'000);
+            QCOMPARE(server->terminate(), 0);
+        }
+    }
+
     void greetingsAreTimed() {
         RawConnection silent(tracker_->address()), greeted(tracker_->address());
         QVERIFY(greeted.greet());
@@ -165,6 +221,21 @@ private slots:
         QVERIFY(stranger.endsFlood([&] { return more; }));
         grewLittle(60);
         servesOthers();
+    }
+
+    // By who has the token: gRPC keeps them all, although there are more than it lets a call have.
+    void headersOfWhoWasLetIn() {
+        tracker_ = startTracker();
+        token_.swap(none_);
+        before_ = peakOf(tracker_->pid());
+        RawConnection caller(tracker_->address());
+        QVERIFY(caller.greet() && caller.send(frame(kHeaders, kEndHeaders, 1, headersOf(kAsk)) + frame(kData, 1, 1, QByteArray("\0\0\0\0\0", 5))));
+        QVERIFY(caller.send(frame(kHeaders, 0, 3, headersOf(kAsk))));
+        const QByteArray more = frame(kContinuation, 0, 3, header("x-a", QByteArray(16'000, 'b')));
+        QVERIFY(caller.endsFlood([&] { return more; }));
+        grewLittle(300);
+        servesOthers();
+        token_.swap(none_);
     }
 
     void callsThatAreResetAtOnce() {

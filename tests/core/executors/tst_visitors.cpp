@@ -22,7 +22,7 @@ std::string nameOf(const char* address, int port) {
     return ::inet_pton(AF_INET6, address, &v6.sin6_addr) == 1 ? peerOf(socket).value().name : "";
 }
 
-std::string networkOf(const char* address) {
+std::string networkAt(const char* address) {
     sockaddr_storage socket{};
     socket.ss_family = AF_INET6;
     ::inet_pton(AF_INET6, address, &reinterpret_cast<sockaddr_in6&>(socket).sin6_addr);
@@ -58,6 +58,38 @@ private slots:
         visitors.prove("ipv4:a:1");
         QVERIFY(visitors.overdue(at(1), sent).empty());
         QVERIFY(other != one);
+    }
+
+    // Of all together, whoever has sent most since its last message.
+    void headersWithoutEnd() {
+        Visitors visitors({.all = 10, .ofNetwork = 10, .unproven = 10, .headers = 1000});
+        const auto one = visitors.enter(peer("a", 1), at(0)).id, other = visitors.enter(peer("b", 2), at(0)).id;
+        std::map<Visitors::Id, std::uint64_t> bytes{{one, 400}, {other, 600}};
+        const auto sent = [&](Visitors::Id id) { return bytes.at(id); };
+        QVERIFY(!visitors.flooding(sent));
+        visitors.prove("ipv4:b:2");
+        bytes[other] = 601;
+        QCOMPARE(visitors.flooding(sent), std::optional(other));
+        visitors.received(other, 600);
+        visitors.received(12345, 1);
+        QVERIFY(!visitors.flooding(sent));
+        bytes[one] = 1000;
+        QCOMPARE(visitors.flooding(sent), std::optional(one));
+        visitors.leave(one);
+        bytes[other] = 0; // nothing is known of it any more
+        QVERIFY(!visitors.flooding(sent));
+    }
+
+    // The kernel gives a port to the next one before the end of the last is heard of.
+    void oneNameTwice() {
+        Visitors visitors({10, 10, 10, milliseconds(100), 1000, 2});
+        const auto old = visitors.enter(peer("a", 1), at(0)).id, young = visitors.enter(peer("a", 1), at(1)).id;
+        visitors.leave(old);
+        QCOMPARE(visitors.find("ipv4:a:1"), std::optional(young));
+        visitors.prove("ipv4:a:1");
+        QVERIFY(visitors.areProven());
+        visitors.leave(young);
+        QVERIFY(!visitors.find("ipv4:a:1") && visitors.size() == 0);
     }
 
     void whoIsRefusedTooOftenGoes() {
@@ -102,6 +134,43 @@ private slots:
         QVERIFY(!visitors.enter(peer("c", 1), at(30)).goes);
     }
 
+    // Of networks that have as many, the one of whom the oldest is.
+    void manyNetworksOfOneEach() {
+        Visitors visitors({100, 50, 5});
+        std::vector<Visitors::Id> all;
+        for (const char* host : {"m", "a", "z", "c", "b"})
+            all.push_back(visitors.enter(peer(host, 1), at(0)).id);
+        const auto newcomer = visitors.enter(peer("0", 1), at(1));
+        QCOMPARE(newcomer.goes, std::optional(all.front()));
+        visitors.leave(all.front());
+        visitors.prove("ipv4:a:1");
+        QCOMPARE(visitors.dispensable(), std::optional(all[2]));
+    }
+
+    void aNetworkThatComesTooFastIsNotLetIn() {
+        Visitors visitors({.all = 100, .ofNetwork = 50, .unproven = 50, .atOnce = 10, .perSecond = 100});
+        const auto came = [&](const std::string& host, int ms) {
+            int entered = 0;
+            for (int i = 0; i < 40; ++i)
+                entered += visitors.comesTooFast(peer(host, i), at(ms)) ? 0 : 1;
+            return entered;
+        };
+        QCOMPARE(came("a", 0), 11);
+        QCOMPARE(came("b", 0), 11); // which harms no other
+        QCOMPARE(came("a", 0), 0);
+        QCOMPARE(came("a", 50), 5); // 100 in a second
+        QCOMPARE(came("a", 60), 1);
+        QCOMPARE(came("a", 10'000), 11);
+    }
+
+    void fewNetworksAreRemembered() {
+        Visitors visitors({.all = 4, .ofNetwork = 4, .unproven = 4, .atOnce = 1, .perSecond = 1});
+        for (int round = 0; round < 3; ++round)
+            for (int i = 0; i < 100; ++i)
+                static_cast<void>(visitors.comesTooFast(peer("host" + std::to_string(i), 1), at(round)));
+        QVERIFY(!visitors.comesTooFast(peer("x", 1), at(3)));
+    }
+
     void aNetworkHasItsShare() {
         Visitors visitors({10, 3, 10});
         for (int i = 0; i < 3; ++i) {
@@ -140,8 +209,12 @@ private slots:
         QCOMPARE(peerName("ipv4:127.0.0.1:5"), std::string("ipv4:127.0.0.1:5"));
         for (const char* odd : {"", "%", "%5", "%5B", "unknown", "ipv6:%5B%25"})
             static_cast<void>(peerName(odd));
-        QCOMPARE(networkOf("2001:db8::1"), networkOf("2001:db8::ffff:ffff:ffff:ffff"));
-        QVERIFY(networkOf("2001:db8::1") != networkOf("2001:db8:0:1::1"));
+        QCOMPARE(networkAt("2001:db8::1"), networkAt("2001:db8::ffff:ffff:ffff:ffff"));
+        QVERIFY(networkAt("2001:db8::1") != networkAt("2001:db8:0:1::1"));
+        QCOMPARE(tunesmith::networkOf(std::string("ipv6:%5B2001:db8::1%5D:5")), tunesmith::networkOf(std::string("ipv6:%5B2001:db8::2%5D:6")));
+        QCOMPARE(tunesmith::networkOf("ipv4:10.0.0.3:5"), std::string("10.0.0.3"));
+        for (const char* odd : {"", "%", "unknown", "unix:x", "ipv6:%5Bx%5D:5", "::"})
+            static_cast<void>(tunesmith::networkOf(odd));
         sockaddr_storage local{};
         local.ss_family = AF_UNIX;
         QVERIFY(!peerOf(local));
