@@ -9,7 +9,7 @@
 namespace tunesmith {
 namespace {
 
-constexpr std::size_t kMostDevices = 4096, kMostWaiters = 16384, kMostAvoided = 64;
+constexpr std::size_t kMostAvoided = 64;
 constexpr int kHighestPriority = 1'000'000;
 
 double secondsBetween(LeaseBook::Time from, LeaseBook::Time to) { return std::chrono::duration<double>(to - from).count(); }
@@ -27,6 +27,12 @@ Status checkWish(const LeaseWish& wish) {
     for (const std::string& device : wish.avoid)
         TS_TRY(checkName(device, "the id of a device"));
     return {};
+}
+
+template <class Entry> Status checkShare(const std::vector<Entry>& entries, const std::string& network, std::size_t most, const char* what) {
+    if (network.empty() || static_cast<std::size_t>(std::ranges::count(entries, network, &Entry::network)) < most)
+        return {};
+    return unsupportedError("the tracker has " + std::to_string(most) + " " + what + " from this address and takes no more");
 }
 
 } // namespace
@@ -142,7 +148,7 @@ LeaseBook::Device* LeaseBook::toGiveBack(const Waiter& waiter, Holdings& had, Ti
     return best;
 }
 
-Result<LeaseBook::Added> LeaseBook::add(const DeviceInfo& device, const std::optional<Lease>& serving, Time now) {
+Result<LeaseBook::Added> LeaseBook::add(const DeviceInfo& device, const std::optional<Lease>& serving, Time now, const std::string& network) {
     TS_TRY(checkDevice(device));
     if (serving) {
         TS_TRY(checkName(serving->id, "a lease"));
@@ -156,7 +162,8 @@ Result<LeaseBook::Added> LeaseBook::add(const DeviceInfo& device, const std::opt
     });
     if (devices_.size() >= kMostDevices)
         return unsupportedError("the tracker knows " + std::to_string(kMostDevices) + " devices and takes no more");
-    devices_.push_back({newSecret_(), newSecret_(), device, now, now, {}, unanswered});
+    TS_TRY(checkShare(devices_, network, kMostDevicesOfNetwork, "devices"));
+    devices_.push_back({newSecret_(), newSecret_(), device, now, now, {}, network, unanswered});
     if (serving && !holderOf(serving->id))
         devices_.back().held = Held{*serving, true, false};
     const Added added{devices_.back().secret, devices_.back().id};
@@ -211,14 +218,15 @@ std::optional<Lease> LeaseBook::confirm(const std::string& secret, const std::st
     return device->held->lease;
 }
 
-Result<LeaseBook::Answer> LeaseBook::ask(const LeaseWish& wish, Time now) {
+Result<LeaseBook::Answer> LeaseBook::ask(const LeaseWish& wish, Time now, const std::string& network) {
     TS_TRY(checkWish(wish));
     expire(now);
     auto waiter = std::ranges::find(waiters_, wish.ticket, [](const Waiter& one) { return one.wish.ticket; });
     if (waiter == waiters_.end()) {
         if (waiters_.size() >= kMostWaiters)
             return unsupportedError(std::to_string(kMostWaiters) + " clients are waiting at the tracker, and it takes no more");
-        waiters_.push_back({wish, now, now, now});
+        TS_TRY(checkShare(waiters_, network, kMostWaitersOfNetwork, "clients that wait"));
+        waiters_.push_back({wish, now, now, now, network});
     } else {
         waiter->wish = wish;
         waiter->lastAsked = now;

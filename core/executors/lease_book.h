@@ -23,6 +23,9 @@ struct LeaseTiming {
     std::chrono::milliseconds knock{10'000}; // between two looks whether a server takes connections
 };
 
+inline constexpr std::size_t kMostDevices = 4096, kMostWaiters = 16384; // that a tracker knows ...
+inline constexpr std::size_t kMostDevicesOfNetwork = 512, kMostWaitersOfNetwork = 1024; // ... and of callers from one address: who has the token and means harm leaves room for others
+
 struct LeaseWish {
     std::string ticket; // chosen by the client: asking again with it is asking how things stand
     std::string client; // for people; all wishes of one run have the same
@@ -53,8 +56,8 @@ public:
         std::string secret; // of its server, by which it is known from now on
         std::string id;     // for everybody: to be avoided by, and for nothing else
     };
-    // `serving`: the lease that it is serving, from a tracker that is no more.
-    Result<Added> add(const DeviceInfo& device, const std::optional<Lease>& serving, Time now);
+    // `serving`: the lease that it is serving, from a tracker that is no more. `network`: where the call comes from; empty: not known.
+    Result<Added> add(const DeviceInfo& device, const std::optional<Lease>& serving, Time now, const std::string& network = {});
     void remove(const std::string& secret);
     struct BeatAnswer {
         bool known = false; // else it has to be added again
@@ -79,7 +82,7 @@ public:
         std::size_t devices = 0; // that could serve the wish
         std::size_t ahead = 0;   // wishes for them that come first
     };
-    Result<Answer> ask(const LeaseWish& wish, Time now);
+    Result<Answer> ask(const LeaseWish& wish, Time now, const std::string& network = {});
     void withdraw(const std::string& ticket);
 
     struct DeviceState {
@@ -105,6 +108,7 @@ private:
         DeviceInfo info;
         Time lastBeat, since; // since: of the lease, or of being free
         std::optional<Held> held;
+        std::string network = {};
         std::optional<int> unanswered = {}; // knocks, one after the other, since one was answered
         bool isDeaf() const { return unanswered && *unanswered > 1; }
     };
@@ -112,6 +116,7 @@ private:
         LeaseWish wish;
         Time arrived, lastAsked;
         Time since; // it has waited without any device; what ageing counts
+        std::string network = {};
         std::string granted = {}; // id of a lease
     };
     void settle(Time now);

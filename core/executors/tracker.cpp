@@ -21,6 +21,7 @@ using grpc::ServerContext;
 using std::chrono::steady_clock;
 
 constexpr int kMostQuestions = 32; // of one connection at once; a run with more devices than that asks in turns
+constexpr const char* kNoCeilings = "{}";
 constexpr std::size_t kMostKnocks = 64; // at once
 constexpr std::chrono::milliseconds kKnockPatience{3000};
 constexpr std::chrono::milliseconds kPatience = longestWay(kLargestQuestion) + std::chrono::seconds(2);
@@ -43,52 +44,53 @@ struct Tracker::Impl final : GuardedService {
     }
 
     using Time = steady_clock::time_point;
-    template <class Request, class Answer> using Work = Status (Impl::*)(const Request& request, Answer& answer, Time now);
+    template <class Request, class Answer> using Work = Status (Impl::*)(const Request& request, Answer& answer, Time now, const std::string& network);
 
     // Each call: what is asked, then the book under its lock.
     template <class Request, class Answer> void serve(const char* method, Work<Request, Answer> work) {
         add(method, [this, work](ServerContext& context, Stream& stream) {
+            const std::string network = networkOf(context.peer());
             Request request;
             Answer answer;
             if (grpc::Status read = receive(context, stream, {kLargestQuestion}, kPatience, request); !read.ok())
                 return read;
             const Status done = [&] {
                 const std::lock_guard lock(mutex);
-                return (this->*work)(request, answer, steady_clock::now());
+                return (this->*work)(request, answer, steady_clock::now(), network);
             }();
             return done.ok() ? send(context, stream, answer) : toStatus(done.error());
         });
     }
 
-    Status enlist(const remote::Registration& request, remote::Registered& answer, Time now) {
+    Status enlist(const remote::Registration& request, remote::Registered& answer, Time now, const std::string& network) {
         TS_TRY(checkProtocol(request.protocol()));
         TS_ASSIGN(const DeviceInfo device, tunesmith::fromWire(request.device()));
         std::optional<Lease> serving;
         if (request.has_served())
             serving = Lease{request.served().lease(), request.served().client(), request.served().priority()};
-        TS_ASSIGN(const LeaseBook::Added added, book.add(device, serving, now));
+        TS_ASSIGN(const LeaseBook::Added added, book.add(device, serving, now, network));
         answer.set_device_secret(added.secret);
         logMessage(LogLevel::info, "device " + device.name + " at " + device.address);
         return {};
     }
-    Status leave(const remote::Leaving& request, remote::Nothing&, Time) { return book.remove(request.device_secret()), Status(); }
-    Status beat(const remote::Beat& request, remote::BeatAnswer& answer, Time now) {
+    Status leave(const remote::Leaving& request, remote::Nothing&, Time, const std::string&) { return book.remove(request.device_secret()), Status(); }
+    Status beat(const remote::Beat& request, remote::BeatAnswer& answer, Time now, const std::string&) {
         const LeaseBook::BeatAnswer made = book.beat(request.device_secret(), request.lease(), now);
         answer.set_known(made.known);
         answer.set_revoked(made.revoked);
         answer.set_wanted(made.wanted);
         return {};
     }
-    Status confirm(const remote::Confirmation& request, remote::Confirmed& answer, Time now) {
+    Status confirm(const remote::Confirmation& request, remote::Confirmed& answer, Time now, const std::string&) {
         const auto lease = book.confirm(request.device_secret(), request.lease(), now);
         answer.set_valid(lease.has_value());
         answer.set_client(lease ? lease->client : std::string());
         answer.set_priority(lease ? lease->priority : 0);
         return {};
     }
-    Status ask(const remote::Wish& request, remote::WishAnswer& answer, Time now) {
+    Status ask(const remote::Wish& request, remote::WishAnswer& answer, Time now, const std::string& network) {
         TS_TRY(checkProtocol(request.protocol()));
-        TS_ASSIGN(const LeaseBook::Answer made, book.ask(fromWire(request), now));
+        TS_ASSIGN(const LeaseBook::Answer made, book.ask(fromWire(request), now, network));
         answer.set_devices(static_cast<std::uint32_t>(made.devices));
         answer.set_ahead(static_cast<std::uint32_t>(made.ahead));
         if (!made.lease)
@@ -98,11 +100,14 @@ struct Tracker::Impl final : GuardedService {
         toWire(made.info, *answer.mutable_device());
         return {};
     }
-    Status withdraw(const remote::Withdrawal& request, remote::Nothing&, Time) { return book.withdraw(request.ticket()), Status(); }
-    Status list(const remote::ListRequest&, remote::DeviceList& answer, Time now) {
+    Status withdraw(const remote::Withdrawal& request, remote::Nothing&, Time, const std::string&) { return book.withdraw(request.ticket()), Status(); }
+    Status list(const remote::ListRequest&, remote::DeviceList& answer, Time now, const std::string&) {
+        std::size_t ceilings = 0; // bytes
         for (const LeaseBook::DeviceState& state : book.devices(now)) {
             remote::DeviceState& wire = *answer.add_devices();
             toWire(state.device, *wire.mutable_device());
+            if ((ceilings += state.device.machine.ceilings.size()) > kMostCeilings)
+                wire.mutable_device()->mutable_machine()->set_ceilings(kNoCeilings);
             wire.set_client(state.lease ? state.lease->client : std::string());
             wire.set_priority(state.lease ? state.lease->priority : 0);
             wire.set_seconds(state.seconds);

@@ -362,6 +362,28 @@ private slots:
             QVERIFY2(client.served > 0, name.c_str());
         QVERIFY(clients["c3"].served > clients["c0"].served);
     }
+
+    // Who has the token cannot take all places.
+    void anAddressHasItsShare() {
+        Desk desk;
+        std::size_t devices = 0, clients = 0;
+        for (std::size_t i = 0; i < kMostDevicesOfNetwork + 5; ++i) {
+            DeviceInfo device = testDevice("a");
+            device.address = "127.0.0.1:" + std::to_string(i + 1);
+            devices += desk.book.add(device, {}, desk.now, "10.0.0.1").ok() ? 1 : 0;
+        }
+        QCOMPARE(devices, kMostDevicesOfNetwork);
+        for (std::size_t i = 0; i < kMostWaitersOfNetwork + 5; ++i)
+            clients += desk.book.ask({std::to_string(i), "x", "none", {}, 0, {}}, desk.now, "10.0.0.1").ok() ? 1 : 0;
+        QCOMPARE(clients, kMostWaitersOfNetwork);
+        QVERIFY(desk.book.ask({"0", "x", "none", {}, 0, {}}, desk.now, "10.0.0.1").ok()); // asks how things stand
+        DeviceInfo other = testDevice("b");
+        other.address = "127.0.0.2:1";
+        QVERIFY(desk.book.add(other, {}, desk.now, "10.0.0.2").ok() && desk.book.ask({"other", "y", "cpu", {}, 0, {}}, desk.now, "10.0.0.2").ok());
+        DeviceInfo again = testDevice("a");
+        again.address = "127.0.0.1:1";
+        QVERIFY(desk.book.add(again, {}, desk.now, "10.0.0.1").ok()); // in the place of its own
+    }
 };
 
 QTEST_APPLESS_MAIN(TestLeaseBook)
