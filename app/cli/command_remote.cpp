@@ -90,7 +90,7 @@ void addRemote(CLI::App& command, DeviceChoice& remote) {
 }
 
 DeviceOptions addDevice(CLI::App& command, DeviceChoice& device) {
-    CLI::Option* key = command.add_option("--device", device.key, "Build and measure on a device of this key (tunesmith-cli devices) instead of this machine")->type_name("KEY");
+    CLI::Option* key = command.add_option("--device", device.key, "Build and measure on a device of this key (tunesmith-cli devices) instead of this machine")->type_name("KEY")->check(asCheck(checkDeviceKey));
     command.add_option("--devices", device.devices, "On so many of them at most, between which workloads are divided")->needs(key)->check(CLI::Range(1, DeviceChoice::kMost))->capture_default_str();
     CLI::Option* tracker = command.add_option("--tracker", device.tracker, "Which tracker lends it")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress))->needs(key);
     addRemoteFiles(command, device.files);
@@ -124,7 +124,7 @@ void addServer(CLI::App& app, Session& session) {
     addListening(command, request->listen, request->files);
     command.add_option("--advertise", request->advertised, "Host by which clients reach this machine (default: that of --listen)")->type_name("HOST");
     command.add_option("--tracker", request->tracker, "The tracker")->type_name("HOST:PORT")->check(asCheck(checkRemoteAddress))->required();
-    command.add_option("--key", request->keys, "Keys by which tunings ask for this device")->required()->expected(1, 16);
+    command.add_option("--key", request->keys, "Keys by which tunings ask for this device")->required()->expected(1, 16)->check(asCheck(checkDeviceKey));
     command.add_option("--name", request->name, "Name for people (default: the machine's)");
     command.add_option("--cores", request->cores, "The only cores to use, such as 0-3,6")->check(isGiven)->check(asCheck(checkCoreList));
     session.addThreads(command);
@@ -161,7 +161,7 @@ void addDevices(CLI::App& app, Session& session) {
     session.addJson(command);
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
-            TS_ASSIGN(const DeviceList list, listDevices(options->tracker, options->files));
+            TS_ASSIGN(const DeviceList list, listDevices(options->tracker, options->files, session.stop));
             return printDevices(session, list);
         };
     });

@@ -94,7 +94,7 @@ void DevicesDock::disconnectTracker() {
 
 void DevicesDock::ask() {
     asking_.start(
-        tr("Asking the tracker"), [choice = choiceOf(tracker_)](const Work&) { return listDevices(choice.tracker, choice.files); },
+        tr("Asking the tracker"), [choice = choiceOf(tracker_)](const Work& work) { return listDevices(choice.tracker, choice.files, work.stop); },
         [this](const Result<DeviceList>& list) { show(list); });
 }
 

@@ -91,6 +91,8 @@ Result<Access> readAccess(const AccessFiles& files) {
     }
     if (!files.ca.empty()) {
         TS_ASSIGN(access.ca, readPem(files.ca, "--ca", false));
+        if (const Status status = checkTrusted(access.ca); !status.ok())
+            return status.error().within("--ca " + files.ca);
     }
     if (files.certificate.empty() != files.key.empty())
         return inputError("--cert and --tls-key belong together; give both");

@@ -71,6 +71,16 @@ Status checkCertificate(const std::string& certificate, const std::string& key) 
     return {};
 }
 
+Status checkTrusted(const std::string& certificates) {
+    const Memory text = memoryOf(certificates);
+    int count = 0;
+    while (const Certificate one{PEM_read_bio_X509(text.get(), nullptr, noPassword, nullptr)})
+        ++count;
+    const bool atEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+    ERR_clear_error();
+    return count > 0 && atEnd ? Status() : Status(inputError("it holds no certificate that can be read; name the file of the one to trust, such as the tracker's --cert"));
+}
+
 bool isFor(const std::string& certificate, const std::string& host) {
     const Certificate own = readCertificate(certificate);
     return own && (X509_check_ip_asc(own.get(), host.c_str(), 0) == 1 || X509_check_host(own.get(), host.data(), host.size(), 0, nullptr) == 1);

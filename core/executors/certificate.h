@@ -11,6 +11,9 @@ namespace tunesmith {
 // together, or the certificate is not valid now. gRPC would listen all the same, and every caller would refuse it.
 Status checkCertificate(const std::string& certificate, const std::string& key);
 
+// Nothing where there are certificates (PEM), each of which can be read: whom a caller trusts. gRPC would say of any other that the tracker cannot be reached.
+Status checkTrusted(const std::string& certificates);
+
 // The day on which it ended, like 2026-11-23; nothing while it is valid.
 std::optional<std::string> expiryOf(const std::string& certificate);
 

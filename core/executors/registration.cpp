@@ -8,7 +8,7 @@ namespace tunesmith {
 
 Result<std::unique_ptr<Registration>> Registration::start(std::unique_ptr<TrackerClient> tracker, const DeviceInfo& device, LeaseTiming timing) {
     std::unique_ptr<Registration> registration(new Registration(std::move(tracker), device, timing));
-    if (const Status first = registration->registerAgain(); !first.ok() && first.error().kind != ErrorKind::io)
+    if (const Status first = registration->registerAgain(true); !first.ok() && first.error().kind != ErrorKind::io)
         return first.error();
     TS_ASSIGN(registration->thread_, startThread([raw = registration.get()] { raw->run(); }));
     return registration;
@@ -26,11 +26,11 @@ Registration::~Registration() {
         static_cast<void>(tracker_->leave(secret_).ok());
 }
 
-Status Registration::registerAgain() {
+Status Registration::registerAgain(bool isFirst) {
     auto secret = tracker_->add(device_, serving_);
     if (!secret.ok()) {
-        if (secret.error().isCancelled())
-            return secret.error();
+        if (secret.error().isCancelled() || (isFirst && secret.error().kind != ErrorKind::io))
+            return secret.error(); // nobody tries again
         if (!lostTold_)
             logMessage(LogLevel::warning, secret.error().message + "; trying again");
         lostTold_ = true;

@@ -28,7 +28,7 @@ public:
 private:
     Registration(std::unique_ptr<TrackerClient> tracker, const DeviceInfo& device, LeaseTiming timing)
         : tracker_(std::move(tracker)), device_(device), timing_(timing) {}
-    Status registerAgain();
+    Status registerAgain(bool isFirst = false);
     void beatOnce();
     void run();
 

@@ -172,6 +172,7 @@ Status serveDevice(const ServerRequest& request, const Listening& listening, con
     TS_ASSIGN(options.access, accessOf(request.files));
     TS_ASSIGN(options.device, deviceOf(request, work));
     options.worker.memoryLimit = options.device.memory;
+    options.stop = work.stop;
     options.worker.confinement = Confinement{};
     if (request.mock) {
         options.makeExecutor = mockFactory(*request.mock, options.device.machine);
@@ -184,9 +185,9 @@ Status serveDevice(const ServerRequest& request, const Listening& listening, con
     return {};
 }
 
-Result<DeviceList> listDevices(const std::string& tracker, const RemoteFiles& files) {
+Result<DeviceList> listDevices(const std::string& tracker, const RemoteFiles& files, const StopToken& stop) {
     TS_ASSIGN(const Access access, accessOf(files));
-    TS_ASSIGN(const auto client, TrackerClient::make(tracker, access));
+    TS_ASSIGN(const auto client, TrackerClient::make(tracker, access, stop));
     TS_ASSIGN(const TrackerClient::List list, client->list());
     DeviceList out;
     for (const TrackerClient::Device& device : list.devices)
@@ -212,6 +213,8 @@ Result<std::vector<std::shared_ptr<RemoteExecutor>>> connectDevices(const Device
         executors.push_back(executors.front()->another());
     return executors;
 }
+
+Status checkDeviceKey(const std::string& key) { return checkName(key, "the key of a device"); }
 
 Status checkRemoteAddress(const std::string& address) { return checkAddress(address); }
 

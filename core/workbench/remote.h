@@ -34,6 +34,7 @@ struct DeviceChoice {
 
 // Check options before anything is begun.
 Status checkRemoteAddress(const std::string& address); // HOST:PORT
+Status checkDeviceKey(const std::string& key);
 Status checkCoreList(const std::string& cores);        // 0-3,6
 
 // Both serve until `stop`. `listening` is told the address, with the port that was chosen where 0 was asked for. What is
@@ -82,6 +83,6 @@ struct DeviceList {
     std::vector<DeviceState> devices;
     std::vector<WaitingClient> waiting;
 };
-Result<DeviceList> listDevices(const std::string& tracker, const RemoteFiles& files);
+Result<DeviceList> listDevices(const std::string& tracker, const RemoteFiles& files, const StopToken& stop = {});
 
 } // namespace tunesmith
