@@ -21,4 +21,7 @@ template <class Json> Json parseJson(std::string_view text) {
     return jsonExcess(text).empty() ? Json::parse(text, nullptr, false) : Json(Json::value_t::discarded);
 }
 
+// A value of nlohmann's as text. Bytes that are not UTF-8 become U+FFFD, and nothing is thrown: for what is shown, and for no path that is opened again.
+template <class Json> std::string writeJson(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 } // namespace tunesmith

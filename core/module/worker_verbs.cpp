@@ -11,6 +11,7 @@
 #include "core/measure/tensor_codec.h"
 #include "core/measure/timing.h"
 #include "core/process/json_number.h"
+#include "core/process/path_json.h"
 
 namespace tunesmith {
 namespace {
@@ -68,7 +69,7 @@ Result<json> callToJson(Message& message, const ModuleCall& call) {
     std::error_code error;
     const auto folder =
         std::filesystem::weakly_canonical(call.folder, error); // the worker's current folder may differ
-    json body{{"folder", (error ? call.folder : folder).string()}, {"threads", call.threads}};
+    json body{{"folder", pathToJson(error ? call.folder : folder)}, {"threads", call.threads}};
     if (!call.inputs.empty()) {
         TS_TRY(checkInputs(message, call.inputs));
         TS_ASSIGN(body["inputs"], putTensors(message, call.inputs));
@@ -76,9 +77,13 @@ Result<json> callToJson(Message& message, const ModuleCall& call) {
     return body;
 }
 
+Result<LoadedModule*> loaded(ModuleCache& cache, const json& call) {
+    TS_ASSIGN(const std::filesystem::path folder, pathFromJson(call.at("folder")));
+    return cache.get(folder, call.at("threads").get<int>());
+}
+
 Result<LoadedModule*> prepare(ModuleCache& cache, const Message& request, const json& call) {
-    TS_ASSIGN(LoadedModule * module,
-              cache.get(call.at("folder").get<std::string>(), call.at("threads").get<int>()));
+    TS_ASSIGN(LoadedModule * module, loaded(cache, call));
     if (!call.contains("inputs")) {
         TS_TRY(module->setAnyInputs());
         return module;
@@ -123,7 +128,7 @@ std::vector<LoadedModule::Probe> emptyProbes(const json& list) {
 
 Result<Message> handleProbe(ModuleCache& cache, const Message& request) {
     const json& call = request.body.at("module");
-    TS_ASSIGN(LoadedModule * module, cache.get(call.at("folder").get<std::string>(), call.at("threads").get<int>()));
+    TS_ASSIGN(LoadedModule * module, loaded(cache, call));
     TS_ASSIGN(const std::vector<LoadedModule::Probe> inputs, takeProbes(request, request.body.at("inputs")));
     std::vector<LoadedModule::Probe> outputs = emptyProbes(request.body.at("outputs"));
     TS_TRY(module->probe(request.body.at("step"), inputs, outputs));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/base/json_text.h"
 #include "core/module/module_info.h"
 #include "core/module/staging_folder.h"
 #include "core/store/store.h"
@@ -73,7 +74,7 @@ struct Experiment::State {
         nlohmann::json list = nlohmann::json::array();
         for (const ExperimentStep& step : steps)
             list.push_back({{"verb", step.verb}, {"seconds", step.seconds}, {"text", step.text}});
-        return store->saveRunState({id, "", 0, 0, nlohmann::json{{"steps", list}}.dump()});
+        return store->saveRunState({id, "", 0, 0, writeJson(nlohmann::json{{"steps", list}})});
     }
 };
 
@@ -110,7 +111,7 @@ Result<Experiment> Experiment::load(const std::string& modelOrModule, const Dime
         TS_ASSIGN(state->model, openModel(modelOrModule, dimensions, state->options.work));
         TS_ASSIGN(row.model, state->store->addModel({{}, state->model->name(), state->model->source(), state->model->hash()}));
     }
-    row.options = nlohmann::json{{"subject", modelOrModule}, {"threads", state->options.threads}}.dump();
+    row.options = writeJson(nlohmann::json{{"subject", modelOrModule}, {"threads", state->options.threads}});
     TS_ASSIGN(state->id, state->store->beginRun(row));
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     state->steps.push_back({"load", seconds, state->model ? std::to_string(state->model->info().nodes) + " nodes" : "a module"});

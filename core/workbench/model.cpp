@@ -5,9 +5,11 @@
 #include <charconv>
 
 #include "core/base/hash.h"
+#include "core/base/printable.h"
 #include "core/onnx/export.h"
 #include "core/onnx/import.h"
 #include "core/onnx/samples.h"
+#include "core/onnx/utf8.h"
 #include "core/ops/coverage.h"
 #include "core/ops/expand_nodes.h"
 #include "core/ops/infer_shapes.h"
@@ -255,7 +257,8 @@ Result<Model> openModel(const std::string& fileOrSample, const Dimensions& dimen
         data->source = "sample:" + fileOrSample;
         TS_ASSIGN(data->original, buildSample(fileOrSample));
     } else {
-        data->name = fs::path(fileOrSample).stem().string();
+        const std::string name = fs::path(fileOrSample).stem().string();
+        data->name = isUtf8(name) ? name : printable(name);
         data->source = fs::absolute(fileOrSample, error).lexically_normal().string();
         TS_ASSIGN(Read read, readModelFile(fileOrSample, dimensions, work));
         data->original = std::move(read.graph);

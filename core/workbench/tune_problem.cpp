@@ -91,7 +91,7 @@ private:
         row.strategy = options_.strategy;
         row.seed = options_.seed;
         row.version = versionText();
-        row.options = optionsJson().dump();
+        row.options = writeJson(optionsJson());
         const double size = std::min(space.size().value_or(0), 1e300);
         TS_ASSIGN(run_, store_->beginRun(row, {{workload_, 1, space.name(), size, static_cast<std::int64_t>(options_.trials.value_or(0))}}));
         return makeSearch({});

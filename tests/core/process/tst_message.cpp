@@ -2,6 +2,7 @@
 #include "core/base/rng.h"
 #include "core/process/error_json.h"
 #include "core/process/message.h"
+#include "core/process/path_json.h"
 #include "process_testing.h"
 #include "tests/take.h"
 #include <csignal>
@@ -91,6 +92,38 @@ private slots:
         QVERIFY(got->has_value());
         QVERIFY((**got).body == sent.body);
         QVERIFY((**got).blobs == sent.blobs);
+    }
+
+    void pathsKeepTheirBytes_data() {
+        QTest::addColumn<QByteArray>("path");
+        QTest::newRow("none") << QByteArray();
+        QTest::newRow("plain") << QByteArray("/home/me/a b");
+        QTest::newRow("UTF-8") << QByteArray("/\xef\xbf\xbd");
+        QTest::newRow("no UTF-8") << QByteArray("/\xff\xfe/\x01\n");
+    }
+    void pathsKeepTheirBytes() {
+        QFETCH(const QByteArray, path);
+        Pair pair;
+        QVERIFY(writeMessage(pair.left, {{{"path", pathToJson(path.toStdString())}}, {}}).ok());
+        const auto got = readMessage(pair.right);
+        QVERIFY(got.ok() && got->has_value());
+        const auto arrived = pathFromJson((**got).body.at("path"));
+        QVERIFY(arrived.ok());
+        QCOMPARE(QByteArray::fromStdString(arrived->string()), path);
+    }
+
+    void whatIsNoPathIsRefused_data() {
+        QTest::addColumn<QString>("json");
+        QTest::newRow("a name") << R"("/tmp/x")";
+        QTest::newRow("half a byte") << R"("2f7")";
+        QTest::newRow("capital digits") << R"("2F")";
+        QTest::newRow("a zero byte") << R"("2f0041")";
+        QTest::newRow("a number") << "7";
+        QTest::newRow("nothing") << "null";
+    }
+    void whatIsNoPathIsRefused() {
+        QFETCH(const QString, json);
+        QVERIFY(!pathFromJson(nlohmann::json::parse(json.toStdString())).ok());
     }
 
     void byteByByte() {
