@@ -2,6 +2,7 @@
 #include "core/workbench/known_modules.h"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <openssl/evp.h>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/log.h"
+#include "core/base/only_way.h"
 #include "core/base/own_file.h"
 #include "core/base/printable.h"
 #include "core/measure/memory.h"
@@ -39,17 +41,16 @@ std::string dateOf(std::time_t time) {
 
 constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 
-// Or root's, who can change everything.
-bool isOnlyOurs(const fs::path& path, mode_t kind) {
-    struct stat info {};
-    return ::lstat(path.c_str(), &info) == 0 && (info.st_mode & S_IFMT) == kind && (info.st_uid == ::geteuid() || info.st_uid == 0) && (info.st_mode & kOthersWrite) == 0;
-}
+// What a worker reads of a module. The rest of its folder is for people.
+std::array<fs::path, 3> filesOf(const ModuleInfo& module) { return {module.folder / "module.json", module.library(), module.weights()}; }
 
-// The worker opens the library after its hash was taken: nobody else may put another one there meanwhile.
-bool isOnlyOurs(const ModuleInfo& module) {
-    std::error_code error;
-    const fs::path folder = fs::canonical(module.folder, error);
-    return !error && isOnlyOurs(folder, S_IFDIR) && isOnlyOurs(module.library(), S_IFREG);
+// The worker opens the files after their hashes were taken: nobody else may put others there meanwhile. "" where nobody can.
+std::string whoElseChanges(const ModuleInfo& module) {
+    std::string fault = otherHands(module.folder);
+    for (const fs::path& file : filesOf(module))
+        if (fault.empty())
+            fault = otherHands(file);
+    return fault;
 }
 
 void keepToOurselves(const fs::path& path) {
@@ -66,13 +67,36 @@ std::string hexText(std::span<const unsigned char> bytes) {
     return text;
 }
 
+class Sha256 {
+public:
+    Sha256() : state_(EVP_MD_CTX_new(), EVP_MD_CTX_free), good_(EVP_DigestInit_ex(state_.get(), EVP_sha256(), nullptr) == 1) {}
+    void add(std::span<const std::byte> bytes) { good_ = good_ && EVP_DigestUpdate(state_.get(), bytes.data(), bytes.size()) == 1; }
+    Result<std::string> digits() {
+        unsigned char digest[EVP_MAX_MD_SIZE];
+        unsigned size = 0;
+        if (!good_ || EVP_DigestFinal_ex(state_.get(), digest, &size) != 1)
+            return internalError("OpenSSL computes no SHA-256");
+        return hexText({digest, size});
+    }
+
+private:
+    std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> state_;
+    bool good_;
+};
+
+Result<std::string> sha256OfText(std::string_view text) {
+    Sha256 sum;
+    sum.add(std::as_bytes(std::span(text)));
+    return sum.digits();
+}
+
 // The files that a module needs, if they lie in its folder: a link may lead to a secret of the user's.
 Result<std::vector<std::string>> ownFiles(const fs::path& folder) {
     TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
     std::error_code error;
     const fs::path place = fs::canonical(folder, error);
     std::vector<std::string> files;
-    for (const fs::path& file : {module.folder / "module.json", module.library(), module.weights()})
+    for (const fs::path& file : filesOf(module))
         if (const fs::path real = fs::canonical(file, error); !error && real.parent_path() == place)
             files.push_back(real.string());
     return files;
@@ -114,42 +138,54 @@ Status KnownModules::add(const std::string& hash, const std::string& how, const 
 Result<std::string> sha256OfFile(const fs::path& path) {
     constexpr std::size_t kPiece = std::size_t(1) << 20;
     TS_ASSIGN(InputFile file, InputFile::open(path));
-    const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> state(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-    bool good = EVP_DigestInit_ex(state.get(), EVP_sha256(), nullptr) == 1;
+    Sha256 sum;
     std::vector<std::byte> piece(kPiece);
     for (std::size_t left = file.size(); left > 0; left -= piece.size()) {
         piece.resize(std::min(left, kPiece));
         TS_TRY(file.read(piece));
-        good = good && EVP_DigestUpdate(state.get(), piece.data(), piece.size()) == 1;
+        sum.add(piece);
     }
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned size = 0;
-    if (!good || EVP_DigestFinal_ex(state.get(), digest, &size) != 1)
-        return internalError("no SHA-256 of " + path.string());
-    return hexText({digest, size});
+    return sum.digits();
+}
+
+Result<ModuleHash> hashOfModule(const ModuleInfo& module) {
+    ModuleHash hash;
+    std::string all;
+    for (const fs::path& file : filesOf(module)) {
+        TS_ASSIGN(const std::string one, sha256OfFile(file));
+        all += one + "\n";
+        if (file == module.library())
+            hash.library = one;
+    }
+    TS_ASSIGN(hash.whole, sha256OfText(all));
+    return hash;
 }
 
 void rememberModule(const fs::path& folder) {
     const auto remember = [&]() -> Status {
         TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
-        TS_ASSIGN(const std::string hash, sha256OfFile(module.library()));
+        keepToOurselves(module.folder); // some have a umask that lets their group write
+        for (const fs::path& file : filesOf(module))
+            keepToOurselves(file);
+        if (const std::string others = whoElseChanges(module); !others.empty()) // it may be another one by now
+            return ioError(others);
+        TS_ASSIGN(const ModuleHash hash, hashOfModule(module));
         TS_ASSIGN(const KnownModules known, KnownModules::ofUser());
-        for (const fs::path& path : {module.folder, module.library()})
-            keepToOurselves(path); // some have a umask that lets their group write
-        return known.add(hash, "made", folder);
+        return known.add(hash.whole, "made", folder);
     };
     if (const Status done = remember(); !done.ok())
         logMessage(LogLevel::warning, folder.string() + " will count as made elsewhere: " + done.error().message);
 }
 
 Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust) {
-    TS_ASSIGN(const std::string hash, sha256OfFile(module.library()));
+    const std::string others = whoElseChanges(module); // before the hash, which means nothing where there are some
+    TS_ASSIGN(const ModuleHash hash, hashOfModule(module));
     const auto list = KnownModules::ofUser();
-    const bool listed = list.ok() && list->read().contains(hash);
-    if (listed && isOnlyOurs(module))
+    const bool listed = list.ok() && list->read().contains(hash.whole);
+    if (listed && others.empty())
         return std::string();
     if (trust) {
-        if (const Status added = list.ok() ? list->add(hash, "trusted", module.folder) : Status(list.error()); !added.ok())
+        if (const Status added = list.ok() ? list->add(hash.whole, "trusted", module.folder) : Status(list.error()); !added.ok())
             logMessage(LogLevel::warning, "the trust in " + module.folder.string() + " is for this time only: " + added.error().message);
         return std::string();
     }
@@ -157,8 +193,8 @@ Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust) {
     const std::string date = ::stat(module.library().c_str(), &info) == 0 ? " of " + dateOf(info.st_mtime) : "";
     constexpr std::size_t kShown = 80; // of what module.json says
     const std::string maker = module.version.empty() ? "an unknown program" : module.version.substr(0, kShown);
-    return printable(module.folder.string() + (listed ? " can be changed by others (" : " was not made here (") + module.library().filename().string() + date + ", SHA-256 " + hash + ", made by " +
-                     maker + " as it says itself), and a module is code: it runs confined, without connections and files but its own. --trust runs it as yours");
+    return printable(module.folder.string() + (listed ? " can be changed by others, for " + others + " (" : " was not made here as it is (") + module.library().filename().string() + date + ", SHA-256 " + hash.library +
+                     ", made by " + maker + " as it says itself), and a module is code: it runs confined, without connections and files but its own. --trust runs it as yours");
 }
 
 Result<std::unique_ptr<WorkerClient>> startModuleWorker(const std::string& foreign, const std::vector<fs::path>& folders) {

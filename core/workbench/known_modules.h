@@ -12,7 +12,7 @@
 namespace tunesmith {
 
 // Inside core/workbench only: whose code a module is. To load a module is to run its code: its library can do all that its user can, before
-// the first function of it is called. So this user's data folder has a list of the libraries that were made or trusted here, by SHA-256.
+// the first function of it is called. So this user's data folder has a list of the modules that were made or trusted here, by SHA-256.
 // Everything else came from elsewhere and runs confined (process/confinement.h), which costs no speed.
 
 struct KnownModule {
@@ -20,7 +20,7 @@ struct KnownModule {
     std::string when; // "2026-11-25"
 };
 
-// A line of the file is one library: SHA-256, how, when, and where its folder was. What is no such line counts for nothing, and neither does
+// A line of the file is one module: SHA-256, how, when, and where its folder was. What is no such line counts for nothing, and neither does
 // a file that is missing, is no regular one of up to 16 MiB, is neither this user's nor root's, or can be written by others: then no module is known.
 class KnownModules {
 public:
@@ -36,11 +36,18 @@ private:
 
 Result<std::string> sha256OfFile(const std::filesystem::path& path); // 64 hexadecimal digits
 
-// Of a module that was just made; only its user may write to it from then on. A list that cannot be written is logged: the module is foreign then.
+// What a module computes is its library, its weights, and what module.json says of its inputs: a list of the hashes of all three has one, too.
+struct ModuleHash {
+    std::string whole, library;
+};
+Result<ModuleHash> hashOfModule(const ModuleInfo& module);
+
+// Of a module that was just made; only its user may write to it from then on. Where others may change it all the same, or the list cannot be written, that
+// is logged, and the module is foreign.
 void rememberModule(const std::filesystem::path& folder);
 
-// Tells in a sentence where a module from elsewhere comes from; empty where its library is on the list, and nobody but this user and root can
-// change it or its folder. `trust` puts it on the list and asks no more.
+// Tells in a sentence where a module from elsewhere comes from; empty where it is on the list as it is, and nobody but this user and root can change
+// what its path names (base/only_way.h). `trust` puts it on the list and asks no more.
 Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust);
 
 // For modules in these folders. Where one is `foreign`, which is its origin, the worker is confined; what this kernel cannot enforce is logged,

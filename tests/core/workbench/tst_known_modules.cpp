@@ -198,9 +198,71 @@ private slots:
                 fs::permissions(changeable, writer, fs::perm_options::remove);
                 QCOMPARE(origin(), std::string());
             }
-        fs::rename(info.library(), path("library.so"));
-        fs::create_symlink(path("library.so"), info.library());
+        const auto linked = [&](const char* to) {
+            fs::create_directory(path(to));
+            fs::rename(info.library(), path(to) / "library.so");
+            fs::create_symlink(path(to) / "library.so", info.library());
+        };
+        linked("elsewhere");
+        QCOMPARE(origin(), std::string()); // nobody can change it there either
+        fs::permissions(path("elsewhere"), fs::perms::others_write, fs::perm_options::add);
         QVERIFY(!origin().empty());
+    }
+
+    // It is opened after it was looked at: whoever may rename a folder above it could put another one there.
+    void whatLiesInAFolderOfOthersIsNotKnown() {
+        fs::create_directories(path("shared/own"));
+        const fs::path module = made("shared/own/module");
+        const ModuleInfo info = take(readModuleInfo(module));
+        QCOMPARE(take(foreignOrigin(info, false)), std::string());
+        fs::permissions(path("shared"), fs::perms::others_write, fs::perm_options::add);
+        const std::string text = take(foreignOrigin(info, false));
+        QVERIFY2(text.find("others may write to '" + path("shared").string() + "'") != std::string::npos, text.c_str());
+        fs::permissions(path("shared"), fs::perms::sticky_bit, fs::perm_options::add); // as /tmp
+        QCOMPARE(take(foreignOrigin(info, false)), std::string());
+        fs::remove(list());
+        fs::permissions(path("shared"), fs::perms::sticky_bit, fs::perm_options::remove);
+        rememberModule(module); // it may be somebody else's by now
+        QVERIFY(!fs::exists(list()));
+        fs::permissions(path("shared"), fs::perms::others_write, fs::perm_options::remove);
+        rememberModule(module);
+        QCOMPARE(take(foreignOrigin(info, false)), std::string());
+    }
+
+    // Its inputs come from module.json and its numbers from the weights.
+    void allThatAModuleReadsIsLookedAt_data() {
+        QTest::addColumn<QString>("file");
+        QTest::newRow("description") << "module.json";
+        QTest::newRow("weights") << "weights.bin";
+    }
+    void allThatAModuleReadsIsLookedAt() {
+        QFETCH(const QString, file);
+        const fs::path module = made("looked-at");
+        const ModuleInfo info = take(readModuleInfo(module));
+        QCOMPARE(take(foreignOrigin(info, false)), std::string());
+        std::fstream bytes(module / file.toStdString(), std::ios::in | std::ios::out | std::ios::binary);
+        bytes.seekp(-1, std::ios::end);
+        bytes.put(' ');
+        bytes.close();
+        const std::string text = take(foreignOrigin(info, false));
+        QVERIFY2(text.find("was not made here as it is") != std::string::npos, text.c_str());
+    }
+
+    // Names of files are bytes. In place of one that is not UTF-8, JSON has U+FFFD, and a file may be called that.
+    void aNameThatIsNoTextNamesItself() {
+        const fs::path known = made("namedï¿½");
+        const fs::path foreign = path("namedÿ");
+        fs::rename(hostile("to-be-named"), foreign);
+        const auto run = runExportedModule(foreign, request());
+        QVERIFY2(!run.ok() && run.error().message.find("0 outputs instead of 1") != std::string::npos, run.ok() ? "" : run.error().message.c_str());
+        QVERIFY(!acted(foreign));
+        fs::rename(known, path("namedþ"));
+        fs::rename(foreign, known);
+        const RunResult own = take(runExportedModule(path("namedþ"), request()));
+        QCOMPARE(own.foreign, std::string());
+        QCOMPARE(own.outputs.size(), std::size_t(1));
+        QVERIFY(!acted(known));
+        fs::remove_all(known);
     }
 
     void itsWordsAreShownShortAndHarmless() {
