@@ -37,7 +37,7 @@ std::string purposeOf(const LargeGenerationOptions& options) {
     for (std::size_t op = 0; op < kTermOps; ++op)
         terms.add(traits(static_cast<TermOp>(op)).name);
     return "substitutions of " + std::to_string(options.enumeration.operators) + " operators with seed " + std::to_string(options.enumeration.seed) +
-           " (form 1, inputs and operators " + hexHash(terms.value()) + ", parts of " + std::to_string(options.operandsPerPart) + " and " +
+           " (form 2, inputs and operators " + hexHash(terms.value()) + ", parts of " + std::to_string(options.operandsPerPart) + " and " +
            std::to_string(options.rulesPerPart) + ")";
 }
 
@@ -176,7 +176,7 @@ private:
 } // namespace
 
 Result<LargeGenerationResult> generateLarge(const LargeGenerationOptions& options, const StopToken& stop, const LargeGenerationObserver& observer) {
-    TS_ASSIGN(PartFolder folder, PartFolder::open(options.folder, purposeOf(options)));
+    TS_ASSIGN(PartFolder folder, PartFolder::open(options.folder, purposeOf(options), options.key));
     return LargeGeneration(options, folder, stop, observer).run();
 }
 

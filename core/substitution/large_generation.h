@@ -16,6 +16,7 @@ namespace tunesmith::substitution {
 struct LargeGenerationOptions {
     EnumerationOptions enumeration;
     std::filesystem::path folder; // for the parts; it goes away at the end
+    std::string key;              // the user's secret, by which parts are known again; without one, no run goes on with those of another
     std::size_t memory = std::size_t(2) << 30; // fewer threads work where that is little
     TermId operandsPerPart = 4096; // how much is done again after a kill
     std::size_t rulesPerPart = 256;

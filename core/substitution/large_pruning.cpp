@@ -53,7 +53,7 @@ Status LargePruning::prune(int threads, const StopToken& stop, const Observer& o
             TS_ASSIGN(const Flags found, keptOfBatch(begin, end, threads, stop));
             TS_TRY(folder_.write(name, found));
         }
-        TS_ASSIGN(const Flags flags, folder_.read(name));
+        TS_ASSIGN(const Flags flags, flagsIn(name, end - begin));
         for (std::size_t i = begin; i < end; ++i)
             if (flags[i - begin] != std::byte(0)) {
                 isKept_[i] = 1;
@@ -62,6 +62,13 @@ Status LargePruning::prune(int threads, const StopToken& stop, const Observer& o
         observer(end, rules_.size(), countKept());
     }
     return {};
+}
+
+Result<LargePruning::Flags> LargePruning::flagsIn(const std::string& part, std::size_t count) const {
+    TS_ASSIGN(Flags flags, folder_.read(part));
+    if (flags.size() != count)
+        return inputError("the part " + part + " is about " + std::to_string(flags.size()) + " rules instead of " + std::to_string(count) + "; remove the work folder and begin again");
+    return flags;
 }
 
 Result<LargePruning::Flags> LargePruning::keptOfBatch(std::size_t begin, std::size_t end, int threads, const StopToken& stop) {
@@ -111,7 +118,7 @@ Status LargePruning::dropWhatLaterOnesSay(int threads, const StopToken& stop, co
 
 Result<LargePruning::Flags> LargePruning::saidByOthers(const std::string& part, std::span<const std::size_t> rules, int threads, const StopToken& stop) {
     if (folder_.has(part))
-        return folder_.read(part);
+        return flagsIn(part, rules.size());
     Flags said(rules.size());
     TS_TRY(inParallel(said.size(), threads, stop, [&](std::size_t i) {
         said[i] = std::byte(isConsequence(rules_[rules[i]], known_.without(rules_[rules[i]]), kQuick));

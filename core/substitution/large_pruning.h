@@ -29,6 +29,7 @@ private:
     using Flags = std::vector<std::byte>; // one for each of some rules
     std::size_t countKept() const;
     Result<Flags> saidByOthers(const std::string& part, std::span<const std::size_t> rules, int threads, const StopToken& stop);
+    Result<Flags> flagsIn(const std::string& part, std::size_t count) const;
     Result<Flags> keptOfBatch(std::size_t begin, std::size_t end, int threads, const StopToken& stop);
 
     PartFolder& folder_;

@@ -2,18 +2,20 @@
 #include "core/substitution/part_folder.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
-#include <optional>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <thread>
+#include <type_traits>
 #include <unistd.h>
 
 #include "core/base/atomic_file.h"
-#include "core/base/hash.h"
+#include "core/base/log.h"
 #include "core/base/text_file.h"
 
 namespace tunesmith::substitution {
@@ -24,10 +26,30 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostPurpose = 65536;
 constexpr const char *kPurpose = "purpose.txt", *kLock = "lock", *kSuffix = ".part";
 
-// After a part's content: how long it is, and its checksum.
-using Footer = std::array<std::uint64_t, 2>;
+using Footer = PartFolder::Footer;
+using Seal = decltype(Footer::seal);
+static_assert(std::has_unique_object_representations_v<Footer>, "it is written as it is");
 
-Footer footerOf(std::span<const std::byte> content) { return {content.size(), Hasher().bytes(content.data(), content.size()).value()}; }
+Result<Seal> sealOf(const std::string& key, std::span<const std::byte> content) {
+    Seal seal{};
+    unsigned size = 0;
+    if (!::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(content.data()), content.size(), seal.data(), &size) || size != seal.size())
+        return internalError("OpenSSL computes no HMAC-SHA256");
+    return seal;
+}
+
+// A key for one use, made of another one.
+Result<std::string> keyFor(const std::string& use, const std::string& key) {
+    TS_ASSIGN(const Seal seal, sealOf(key, std::as_bytes(std::span(use))));
+    return std::string(seal.begin(), seal.end());
+}
+
+Result<std::string> randomKey() {
+    std::string key(32, '\0');
+    if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
+        return ioError(std::string("cannot get random bytes: ") + std::strerror(errno));
+    return key;
+}
 
 Result<Bytes> readRange(const fs::path& file, std::size_t offset, std::size_t count) {
     TS_ASSIGN(InputFile input, InputFile::open(file));
@@ -35,22 +57,6 @@ Result<Bytes> readRange(const fs::path& file, std::size_t offset, std::size_t co
     Bytes bytes(count);
     TS_TRY(input.read(bytes));
     return bytes;
-}
-
-// Of the content of a whole part. The end of the file is looked at first: what does not say its own length is not read.
-Result<std::optional<std::size_t>> wholeSize(const fs::path& file) {
-    using Size = std::optional<std::size_t>;
-    Footer footer{};
-    TS_ASSIGN(const InputFile input, InputFile::open(file));
-    if (input.size() < sizeof(footer))
-        return Size();
-    const std::size_t size = input.size() - sizeof(footer);
-    TS_ASSIGN(const Bytes end, readRange(file, size, sizeof(footer)));
-    std::memcpy(footer.data(), end.data(), sizeof(footer));
-    if (footer[0] != size)
-        return Size();
-    TS_ASSIGN(const Bytes content, readRange(file, 0, size));
-    return footer == footerOf(content) ? Size(size) : Size();
 }
 
 // A killed program leaves such a file of an AtomicFile.
@@ -89,9 +95,11 @@ PartFolder::State::~State() {
         ::close(lock);
 }
 
-Result<PartFolder> PartFolder::open(const fs::path& path, const std::string& purpose) {
+Result<PartFolder> PartFolder::open(const fs::path& path, const std::string& purpose, const std::string& key) {
     PartFolder folder;
     folder.path_ = path;
+    TS_ASSIGN(const std::string own, key.empty() ? randomKey() : Result<std::string>(key));
+    TS_ASSIGN(folder.key_, keyFor("parts of " + purpose, own));
     std::error_code error;
     fs::create_directories(path, error);
     if (error)
@@ -134,6 +142,29 @@ Status PartFolder::checkPurpose(const std::string& purpose) {
     return made.commit();
 }
 
+Result<Footer> PartFolder::footerOf(const std::string& name, std::span<const std::byte> content) const {
+    TS_ASSIGN(const std::string key, keyFor(name, key_));
+    TS_ASSIGN(const Seal seal, sealOf(key, content));
+    return Footer{content.size(), seal};
+}
+
+// Of the content of a whole part. The end of the file is looked at first: what does not say its own length is not read.
+Result<std::optional<std::size_t>> PartFolder::wholeSize(const fs::path& file) const {
+    using Size = std::optional<std::size_t>;
+    Footer footer{};
+    TS_ASSIGN(const InputFile input, InputFile::open(file));
+    if (input.size() < sizeof(footer))
+        return Size();
+    const std::size_t size = input.size() - sizeof(footer);
+    TS_ASSIGN(const Bytes end, readRange(file, size, sizeof(footer)));
+    std::memcpy(&footer, end.data(), sizeof(footer));
+    if (footer.size != size)
+        return Size();
+    TS_ASSIGN(const Bytes content, readRange(file, 0, size));
+    TS_ASSIGN(const Footer right, footerOf(file.stem().string(), content));
+    return footer == right ? Size(size) : Size();
+}
+
 Status PartFolder::takeStock() {
     TS_ASSIGN(const std::vector<fs::path> files, filesIn(path_));
     for (const fs::path& file : files) {
@@ -150,6 +181,9 @@ Status PartFolder::takeStock() {
             state_->torn.push_back(file);
     }
     resumed_ = !state_->sizes.empty();
+    if (!state_->torn.empty())
+        logMessage(LogLevel::warning, std::to_string(state_->torn.size()) + " parts in " + path_.string() + " are torn or were not made by this user here, such as " +
+                                          state_->torn.front().filename().string() + "; they are made again");
     return {};
 }
 
@@ -177,15 +211,20 @@ std::size_t PartFolder::bytes() const {
 Status PartFolder::write(const std::string& name, std::span<const std::byte> content) {
     TS_ASSIGN(AtomicFile made, AtomicFile::create(file(name), Links::replace));
     TS_TRY(made.write(content));
-    const Footer footer = footerOf(content);
-    TS_TRY(made.write(std::as_bytes(std::span(footer))));
+    TS_ASSIGN(const Footer footer, footerOf(name, content));
+    TS_TRY(made.write(std::as_bytes(std::span(&footer, 1))));
     TS_TRY(made.commit());
     const std::lock_guard lock(state_->mutex);
     state_->sizes[name] = content.size();
     return {};
 }
 
-Result<Bytes> PartFolder::read(const std::string& name, std::size_t offset, std::size_t count) const { return readRange(file(name), offset, count); }
+Result<Bytes> PartFolder::read(const std::string& name, std::size_t offset, std::size_t count) const {
+    const std::size_t whole = size(name);
+    if (offset > whole || count > whole - offset)
+        return inputError("the file " + file(name).string() + " is shorter than what is read of it; remove the folder and begin again");
+    return readRange(file(name), offset, count);
+}
 
 Status PartFolder::remove() {
     std::vector<fs::path> files;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace tunesmith::substitution {
 namespace {
@@ -44,26 +45,35 @@ private:
     Bytes& bytes_;
 };
 
-// The content was checked when its folder was opened, so it is what a Writer wrote.
+// A part has its seal, so it is what a Writer wrote; all the same nothing is read beyond it. What is missing reads as zeros, and isGood() tells.
 class Reader {
 public:
-    explicit Reader(const std::byte* at) : at_(at) {}
+    explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+    bool isGood() const { return good_; }
     std::uint32_t number() {
         std::uint32_t value = 0;
         raw(&value, sizeof(value));
         return value;
     }
     void raw(void* data, std::size_t size) {
-        std::memcpy(data, at_, size);
-        at_ += size;
+        if (size > 0 && fits(size))
+            std::memcpy(data, bytes_.data(), size);
+        bytes_ = bytes_.subspan(good_ ? size : 0);
+    }
+    void text(std::string& text) {
+        const std::uint32_t size = number();
+        text.resize(fits(size) ? size : 0);
+        raw(text.data(), text.size());
     }
     template <class T> void list(std::vector<T>& values) {
-        values.resize(number());
+        const std::uint32_t count = number();
+        values.resize(fits(count * std::uint64_t(sizeof(std::uint32_t))) ? count : 0); // none takes less
         for (T& value : values)
             one(value);
     }
 
 private:
+    bool fits(std::uint64_t size) { return good_ = good_ && size <= bytes_.size(); }
     void one(std::uint32_t& value) { value = number(); }
     void one(TermShape& shape) {
         shape.rank = static_cast<std::uint8_t>(number());
@@ -78,8 +88,11 @@ private:
         raw(term.inputs.data(), sizeof(term.inputs));
     }
 
-    const std::byte* at_;
+    std::span<const std::byte> bytes_;
+    bool good_ = true;
 };
+
+Error brokenList() { return inputError("a list of rules in the work folder is broken; remove the folder and begin again"); }
 
 } // namespace
 
@@ -133,21 +146,23 @@ Result<std::optional<RankedRule>> RuleReader::next() {
     TS_ASSIGN(const bool isMore, fill(sizeof(std::uint32_t)));
     if (!isMore)
         return std::optional<RankedRule>();
-    const std::uint32_t length = Reader(bytes_.data() + at_).number();
+    const std::uint32_t length = Reader(std::span<const std::byte>(bytes_).subspan(at_)).number();
     TS_ASSIGN(const bool isWhole, fill(length));
-    if (!isWhole)
-        return internalError("a list of rules ends within one of them");
-    Reader reader(bytes_.data() + at_);
+    if (!isWhole || length < sizeof(length))
+        return brokenList();
+    const std::span<const std::byte> one = std::span(bytes_).subspan(at_, length);
+    Reader reader(one);
     reader.number();
     RankedRule made;
     made.operators = static_cast<int>(reader.number());
     made.variables = static_cast<int>(reader.number());
-    made.text.resize(reader.number());
-    reader.raw(made.text.data(), made.text.size());
+    reader.text(made.text);
     reader.list(made.rule.variables);
     reader.list(made.rule.nodes);
     reader.list(made.rule.left);
     reader.list(made.rule.right);
+    if (!reader.isGood())
+        return brokenList();
     at_ += length;
     return std::optional(std::move(made));
 }

@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include "core/store/user_key.h"
 #include "core/substitution/large_generation.h"
 #include "core/workbench/open_store.h"
 
@@ -43,6 +44,7 @@ Result<std::vector<substitution::Rule>> generateLargeRules(const RuleGenerationO
     wanted.enumeration.seed = options.seed;
     wanted.memory = options.memoryMebibytes << 20;
     TS_ASSIGN(wanted.folder, folderFor(options));
+    wanted.key = userKey();
     TS_ASSIGN(substitution::LargeGenerationResult found, substitution::generateLarge(wanted, work.stop, [&](const LargeGenerationProgress& progress) {
                   const double fraction = progress.parts > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.parts) : -1;
                   work.report(progress.phase, fraction, described(progress, wanted.memory));

@@ -47,6 +47,7 @@ class LargeGenerationTest : public QObject {
         made.enumeration.threads = threads;
         made.enumeration.inputs = someInputs();
         made.folder = temporary_.filePath("run" + QString::number(folders_++)).toStdString();
+        made.key = "key";
         made.operandsPerPart = 128;
         made.rulesPerPart = 128;
         return made;

@@ -11,7 +11,7 @@ using namespace tunesmith::substitution;
 
 namespace {
 
-const std::string kPurpose = "a count to ten";
+const std::string kPurpose = "a count to ten", kKey(32, 'k');
 
 Bytes bytesOf(const char* text) {
     Bytes bytes;
@@ -30,9 +30,9 @@ class PartFolderTest : public QObject {
 
     std::filesystem::path path() const { return folder_.toStdString(); }
     QString file(const char* name) const { return folder_ + "/" + name; }
-    PartFolder opened() const { return take(PartFolder::open(path(), kPurpose)); }
+    PartFolder opened() const { return take(PartFolder::open(path(), kPurpose, kKey)); }
     QString refusal(const std::string& purpose = kPurpose) const {
-        const auto folder = PartFolder::open(path(), purpose);
+        const auto folder = PartFolder::open(path(), purpose, kKey);
         return folder.ok() ? QString() : QString::fromStdString(folder.error().message);
     }
 
@@ -62,9 +62,10 @@ private slots:
         QTest::addColumn<int>("changed");
         QTest::newRow("empty") << 0 << -1;
         QTest::newRow("without an end") << 5 << -1;
-        QTest::newRow("without the last byte") << 20 << -1;
-        QTest::newRow("another byte") << 21 << 2;
-        QTest::newRow("another checksum") << 21 << 20;
+        QTest::newRow("without the last byte") << 44 << -1;
+        QTest::newRow("another byte") << 45 << 2;
+        QTest::newRow("another length") << 45 << 5;
+        QTest::newRow("another seal") << 45 << 44;
     }
     void whatIsTornIsNotThere() {
         QFETCH(int, length);
@@ -72,7 +73,7 @@ private slots:
         QVERIFY(opened().write("one", bytesOf("first")).ok());
         QFile part(file("one.part"));
         QVERIFY(part.open(QIODevice::ReadWrite));
-        QCOMPARE(part.size(), 21);
+        QCOMPARE(part.size(), 45);
         if (changed >= 0) {
             part.seek(changed);
             part.write("#");
@@ -83,7 +84,34 @@ private slots:
         PartFolder folder = opened();
         QVERIFY(!folder.has("one") && !folder.resumed());
         QCOMPARE(part.size(), size); // it may be somebody else's
-        QVERIFY(folder.write("one", bytesOf("first")).ok() && part.size() == 21);
+        QVERIFY(folder.write("one", bytesOf("first")).ok() && part.size() == 45);
+    }
+
+    // Who makes parts of his own cannot make this program believe them.
+    void partsFromElsewhereAreMissing() {
+        {
+            PartFolder foreign = take(PartFolder::open(path(), kPurpose, std::string(32, 'x')));
+            QVERIFY(foreign.write("one", bytesOf("first")).ok());
+        }
+        QVERIFY(!opened().has("one"));
+        QVERIFY(opened().write("one", bytesOf("first")).ok());
+        QVERIFY(QFile::copy(file("one.part"), file("two.part")));
+        {
+            const PartFolder folder = opened();
+            QVERIFY(folder.has("one") && !folder.has("two")); // a seal is of one name
+        }
+        const QString before = folder_;
+        folder_ += "-of-another-purpose";
+        QVERIFY(take(PartFolder::open(path(), "a count to twelve", kKey)).write("three", bytesOf("first")).ok());
+        QVERIFY(QFile::copy(file("three.part"), before + "/three.part"));
+        folder_ = before;
+        QVERIFY(!opened().has("three"));
+    }
+
+    void withoutAKeyNobodyGoesOn() {
+        QVERIFY(take(PartFolder::open(path(), kPurpose, {})).write("one", bytesOf("first")).ok());
+        QVERIFY(!take(PartFolder::open(path(), kPurpose, {})).resumed());
+        QVERIFY(!opened().resumed());
     }
 
     void whatAKilledProgramLeftGoesAway() {

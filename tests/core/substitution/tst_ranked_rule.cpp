@@ -35,7 +35,7 @@ class RankedRuleTest : public QObject {
     Q_OBJECT
 
     QTemporaryDir temporary_;
-    PartFolder folder(const char* name) const { return take(PartFolder::open(temporary_.filePath(name).toStdString(), "lists of rules")); }
+    PartFolder folder(const char* name) const { return take(PartFolder::open(temporary_.filePath(name).toStdString(), "lists of rules", "key")); }
 
 private slots:
     void smallAndGeneralOnesComeFirst() {
@@ -66,6 +66,24 @@ private slots:
         bytes.pop_back();
         RuleReader reader([&](std::size_t offset, std::size_t) { return Result<Bytes>(offset == 0 ? bytes : Bytes()); }, 0, 10);
         QVERIFY(!reader.next().ok());
+    }
+
+    // Whatever it says: nothing is read beyond its end, and no list is longer than it.
+    void aBentListIsReadWithinItsBounds() {
+        Bytes whole;
+        append(someRules().front(), whole);
+        append(someRules().back(), whole);
+        for (std::size_t at = 0; at < whole.size(); ++at)
+            for (const int value : {0, 1, 0x7f, 0xff}) {
+                Bytes bent = whole;
+                bent[at] = std::byte(value);
+                RuleReader reader([&](std::size_t offset, std::size_t count) {
+                    const auto begin = bent.begin() + static_cast<std::ptrdiff_t>(std::min(offset, bent.size()));
+                    return Result<Bytes>(Bytes(begin, begin + std::min(static_cast<std::ptrdiff_t>(count), bent.end() - begin)));
+                }, 0, 10);
+                for (auto rule = reader.next(); rule.ok() && *rule; rule = reader.next())
+                    QVERIFY((**rule).rule.nodes.size() < whole.size());
+            }
     }
 
     void listsAreMerged() {
