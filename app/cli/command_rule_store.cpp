@@ -26,14 +26,17 @@ Json ruleJson(const KeptRule& rule) {
 }
 
 Result<int> list(Session& session) {
-    TS_ASSIGN(const std::vector<KeptRule> rules, keptRules(session.store));
+    TS_ASSIGN(const KeptRules kept, keptRules(session.store));
     Json json = Json::array();
     Table table({{"name"}, {"status"}, {"rule", false, 140}});
-    for (const KeptRule& rule : rules) {
+    for (const KeptRule& rule : kept.rules) {
         json.push_back(ruleJson(rule));
         table.add({rule.name, rule.status, rule.equation.left + " = " + rule.equation.right});
     }
-    return session.print({{"rules", json}}, rules.empty() ? "The store has no rules\n" : table.text());
+    std::string text = kept.rules.empty() ? "The store has no rules\n" : table.text();
+    for (const std::string& sentence : kept.unreadable)
+        text += "cannot be read: " + printable(sentence) + "\n";
+    return session.print({{"rules", json}, {"unreadable", kept.unreadable}}, text, kept.unreadable.empty() ? kDone : kFailed);
 }
 
 // Those that are in the program.

@@ -8,6 +8,7 @@
 
 #include "core/workbench/layout_records.h"
 #include "core/workbench/open_store.h"
+#include "core/workbench/rule_rows.h"
 #include "core/workbench/run_options.h"
 
 namespace tunesmith {
@@ -41,7 +42,11 @@ Result<StoreHealth> checkStore(const std::string& store) {
     TS_ASSIGN(const std::string path, storePath(store));
     TS_ASSIGN(const auto opened, Store::open(path, StoreMode::readOnly, {.toCheck = true}));
     TS_ASSIGN(StoreCheck check, opened->check());
-    return StoreHealth{check.ok, std::move(check.problems), check.runs, check.trials};
+    if (const auto rules = opened->rules(); rules.ok()) // else the check has said why
+        for (const RuleRow& row : *rules)
+            if (const auto rule = storedOf(row); !rule.ok())
+                check.problems.push_back(rule.error().message);
+    return StoreHealth{check.problems.empty(), std::move(check.problems), check.runs, check.trials};
 }
 
 Result<StoreContents> storeContents(const std::string& store) {

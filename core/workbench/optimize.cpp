@@ -24,8 +24,8 @@ namespace {
 
 using optimize::StatePtr;
 
-Result<std::vector<rewrite::SubstitutionPtr>> rulesOf(const OptimizeRequest& request, const optimize::DraftCost& cost) {
-    TS_ASSIGN(std::vector<rewrite::SubstitutionPtr> rules, substitutionsOf(request));
+Result<std::vector<rewrite::SubstitutionPtr>> rulesOf(const OptimizeRequest& request, const optimize::DraftCost& cost, const Work& work) {
+    TS_ASSIGN(std::vector<rewrite::SubstitutionPtr> rules, substitutionsOf(request, work));
     if (!cost.countsWork())
         std::erase_if(rules, [](const rewrite::SubstitutionPtr& rule) { return rule->card().savesWork; });
     return rules;
@@ -85,8 +85,8 @@ private:
         turns_.plan({{kPrepare, preparing()}, {kSearch, searching()}, {kCheck, checking()}});
         TS_TRY(turns_.enter(kPrepare, preparing()));
         TS_ASSIGN(judge_, makeJudge(request_, turns_, work_));
-        TS_ASSIGN(std::vector<rewrite::SubstitutionPtr> rules, rulesOf(request_, *judge_.cost));
-        rules_.emplace(std::move(rules));
+        TS_ASSIGN(ruleList_, rulesOf(request_, *judge_.cost, work_));
+        rules_.emplace(ruleList_);
         return prepare();
     }
 
@@ -205,8 +205,7 @@ private:
 
     Status repair() {
         work_.report("looking for the rewrite that computes something else");
-        TS_ASSIGN(const std::vector<rewrite::SubstitutionPtr> rules, rulesOf(request_, *judge_.cost));
-        auto repaired = repairSearch(draft_->draft, rules, *judge_.cost, found_, [this](const rewrite::Draft& draft) { return agrees(draft); }, work_.stop);
+        auto repaired = repairSearch(draft_->draft, ruleList_, *judge_.cost, found_, [this](const rewrite::Draft& draft) { return agrees(draft); }, work_.stop);
         if (!repaired.ok() && repaired.error().kind == ErrorKind::internal) { // nobody in particular is to blame
             told_.leftOut = {"all that was found, for the graph computes something else: " + told_.checked};
             keepOriginal();
@@ -330,7 +329,8 @@ private:
     StageTurns turns_;
     const std::int64_t weightsMb_;
     GraphJudge judge_;
-    std::optional<optimize::RuleSet> rules_;
+    std::vector<rewrite::SubstitutionPtr> ruleList_;
+    std::optional<optimize::RuleSet> rules_; // of them
     std::optional<rewrite::ModelDraft> draft_;
     optimize::GraphSearchResult found_;
     OptimizedModel told_;

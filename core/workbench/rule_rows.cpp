@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/rule_rows.h"
 
+#include "core/base/log.h"
 #include "core/substitution/rule_text.h"
 
 namespace tunesmith {
@@ -20,6 +21,16 @@ Result<StoredRule> storedOf(const RuleRow& row) {
     stored.rule = std::move(*rule);
     TS_ASSIGN(stored.status, ruleStatusOf(row.status));
     return stored;
+}
+
+std::vector<StoredRule> readableOf(const std::vector<RuleRow>& rows) {
+    std::vector<StoredRule> rules;
+    for (const RuleRow& row : rows)
+        if (auto rule = storedOf(row); rule.ok())
+            rules.push_back(std::move(*rule));
+        else
+            logMessage(LogLevel::warning, "a rule of the store is left out: " + rule.error().message);
+    return rules;
 }
 
 } // namespace tunesmith

@@ -8,6 +8,7 @@ namespace tunesmith {
 
 // Inside core/workbench only: rules as the store has them, and as what they say.
 RuleRow rowOf(const substitution::StoredRule& rule);
-Result<substitution::StoredRule> storedOf(const RuleRow& row);
+Result<substitution::StoredRule> storedOf(const RuleRow& row); // an Error names the rule
+std::vector<substitution::StoredRule> readableOf(const std::vector<RuleRow>& rows); // those that can be read; others are logged
 
 } // namespace tunesmith

@@ -23,14 +23,15 @@ Result<KeptRule> keptOf(const RuleRow& row) {
 
 } // namespace
 
-Result<std::vector<KeptRule>> keptRules(const std::string& store) {
+Result<KeptRules> keptRules(const std::string& store) {
     TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
     TS_ASSIGN(const std::vector<RuleRow> rows, opened->rules());
-    std::vector<KeptRule> kept;
-    for (const RuleRow& row : rows) {
-        TS_ASSIGN(KeptRule rule, keptOf(row));
-        kept.push_back(std::move(rule));
-    }
+    KeptRules kept;
+    for (const RuleRow& row : rows)
+        if (auto rule = keptOf(row); rule.ok())
+            kept.rules.push_back(std::move(*rule));
+        else
+            kept.unreadable.push_back(rule.error().message);
     return kept;
 }
 
@@ -45,11 +46,7 @@ Result<KeptRule> keptRule(const std::string& store, const std::string& name) {
 Result<std::size_t> exportRules(const std::string& store, const std::string& file) {
     TS_ASSIGN(const auto opened, openStore(store, StoreMode::readOnly));
     TS_ASSIGN(const std::vector<RuleRow> rows, opened->rules());
-    std::vector<StoredRule> rules;
-    for (const RuleRow& row : rows) {
-        TS_ASSIGN(StoredRule rule, storedOf(row));
-        rules.push_back(std::move(rule));
-    }
+    const std::vector<StoredRule> rules = readableOf(rows);
     TS_ASSIGN(AtomicFile output, AtomicFile::create(file));
     const std::string text = "# " + std::to_string(rules.size()) + " substitutions\n" + storedRulesText(rules);
     TS_TRY(output.write(std::as_bytes(std::span(text))));

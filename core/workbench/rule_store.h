@@ -23,10 +23,14 @@ struct KeptRule {
     std::vector<std::string> proofConditions; // under which it is proved of terms
     std::string whyNotProved;                 // empty: it is, or nobody has tried
 };
-Result<std::vector<KeptRule>> keptRules(const std::string& store); // in the order in which they came
+struct KeptRules {
+    std::vector<KeptRule> rules;         // in the order in which they came
+    std::vector<std::string> unreadable; // of the others, a sentence that names each and says why
+};
+Result<KeptRules> keptRules(const std::string& store);
 Result<KeptRule> keptRule(const std::string& store, const std::string& name);
 
-Result<std::size_t> exportRules(const std::string& store, const std::string& file); // as text, all of them; gives how many
+Result<std::size_t> exportRules(const std::string& store, const std::string& file); // as text, all that can be read (others are logged); gives how many
 Result<std::size_t> keepRules(const std::string& store, const GeneratedRules& rules); // gives how many were new
 
 } // namespace tunesmith

@@ -6,6 +6,7 @@
 
 #include "core/substitution/z3_prover.h"
 #include "core/workbench/open_store.h"
+#include "core/workbench/rule_rows.h"
 #include "core/workbench/rule_trials.h"
 
 namespace tunesmith {
@@ -21,6 +22,7 @@ Result<std::vector<RuleRow>> rowsNamed(const Store& store, const std::vector<std
         if (std::ranges::none_of(rows, [&](const RuleRow& row) { return isNamed(row, name); }))
             return inputError("the store " + store.path() + " has no rule or family '" + name + "'; `rules list` names those that it has");
     std::erase_if(rows, [&](const RuleRow& row) { return !names.empty() && std::ranges::none_of(names, [&](const std::string& name) { return isNamed(row, name); }); });
+    std::erase_if(rows, [](const RuleRow& row) { return readableOf({row}).empty(); });
     return rows;
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/onnx/export.h"
+#include "core/store/store.h"
 #include "core/workbench/optimize.h"
 #include "core/workbench/rule_import.h"
 #include "core/workbench/rule_store.h"
@@ -101,6 +102,29 @@ private slots:
         QCOMPARE(use->equation, std::string("add(matmul(v1, v2), matmul(v1, v3)) = matmul(v1, add(v2, v3))"));
         QVERIFY(use->gain > 0);
         QVERIFY(made.maxRelativeError && *made.maxRelativeError < 1e-5);
+    }
+
+    // Whoever sent the store could write anything into it.
+    void aStoreIsNotBelieved() {
+        const std::string path = folder_.filePath("praised.db").toStdString(), among = import("among.db", kRules);
+        for (const char* status : {"tested", "proved"}) {
+            RuleRow row;
+            row.text = "relu(v1) = v1 where v1: 2x4";
+            row.name = "praised/1";
+            row.status = status;
+            row.trials = 100000;
+            for (const std::string& store : {path, among})
+                QVERIFY(Store::open(store, StoreMode::readWrite).value()->addRules({row}).ok());
+            OptimizeRequest asked = request("stored");
+            asked.store = path;
+            QVERIFY(has(graphRules(asked).value(), "praised/1")); // as the store says
+            const std::string said = problem(asked);
+            QVERIFY2(said.find("no rule of the store that is said to be verified holds") != std::string::npos, said.c_str());
+            asked.store = among;
+            QVERIFY(has(graphRules(asked).value(), "praised/1"));
+            const OptimizedModel made = optimizeModel(openModel("mlp").value(), asked).value();
+            QVERIFY(std::ranges::find(made.rules, "praised/1", &RuleUse::rule) == made.rules.end());
+        }
     }
 
     void moreRulesNeverFindLess() {

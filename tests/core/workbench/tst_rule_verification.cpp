@@ -3,6 +3,8 @@
 #include <QTest>
 
 #include "core/process/text_program.h"
+#include "core/store/store.h"
+#include "core/workbench/history.h"
 #include "core/workbench/rule_import.h"
 #include "core/workbench/rule_store.h"
 
@@ -135,14 +137,33 @@ private slots:
 
     void threadsDoNotMatter() {
         verify({}, {50, 0, 1, 7});
-        const auto one = keptRules(store_);
+        const std::vector<KeptRule> one = keptRules(store_)->rules;
         verify({}, {50, 0, 4, 7});
-        const auto four = keptRules(store_);
-        for (std::size_t i = 0; i < one->size(); ++i) {
-            QCOMPARE((*one)[i].preconditions, (*four)[i].preconditions);
-            QCOMPARE((*one)[i].counterExample, (*four)[i].counterExample);
-            QCOMPARE((*one)[i].trials, (*four)[i].trials);
+        const std::vector<KeptRule> four = keptRules(store_)->rules;
+        for (std::size_t i = 0; i < one.size(); ++i) {
+            QCOMPARE(one[i].preconditions, four[i].preconditions);
+            QCOMPARE(one[i].counterExample, four[i].counterExample);
+            QCOMPARE(one[i].trials, four[i].trials);
         }
+    }
+
+    // One bad row, of another version or by somebody's hand, does not hide the others.
+    void whatCannotBeReadIsNamed() {
+        RuleRow bad;
+        bad.text = "add(v1, = v1";
+        bad.name = "bad/1";
+        bad.status = "tested";
+        QVERIFY(Store::open(store_, StoreMode::readWrite).value()->addRules({bad}).ok());
+        const KeptRules kept = keptRules(store_).value();
+        QCOMPARE(kept.rules.size(), std::size_t(5));
+        QCOMPARE(kept.unreadable.size(), std::size_t(1));
+        QVERIFY2(kept.unreadable[0].find("bad/1") != std::string::npos, kept.unreadable[0].c_str());
+        QCOMPARE(exportRules(store_, path("exported.txt")).value(), std::size_t(5));
+        QCOMPARE(verify({"a"}, {10, 0, 1, 1}).rules, std::size_t(2));
+        QCOMPARE(verify({}, {10, 0, 1, 1}).rules, std::size_t(5));
+        const StoreHealth health = checkStore(store_).value();
+        QVERIFY(!health.ok && health.problems.size() == 1 && health.problems[0].find("bad/1") != std::string::npos);
+        QVERIFY(!keptRule(store_, "bad/1").ok());
     }
 
     void whatIsDoneIsKeptWhenStopped() {
