@@ -139,7 +139,7 @@ CallReport WorkerClient::failed(const Error& error, std::chrono::steady_clock::d
         std::string text =
             garbage ? "the worker was killed: " + error.message : "the worker " + report.end.text();
         if (report.end.signal == SIGBUS)
-            text += "; a file that it had mapped was cut off or cannot be read, as weights.bin of a module";
+            text += "; if a file that it had mapped was cut off meanwhile, as weights.bin of a module, that is why, and else its code is wrong";
         if (const std::string line = lastLine(report.errorTail); !line.empty())
             text += "; it last printed: " + line;
         report.error = internalError(std::move(text));

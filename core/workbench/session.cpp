@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "core/base/bus_error.h"
 #include "core/workbench/start.h"
 
 namespace tunesmith {
@@ -54,6 +55,7 @@ Result<TemporaryFolder> TemporaryFolder::create() {
 void beginProgram() {
     std::signal(SIGXFSZ, SIG_IGN); // a file over the limit of the shell is an error of its writer, as a full disk is
     std::signal(SIGCHLD, SIG_DFL); // a parent may have it ignored, and then nobody can wait for a child
+    tellBusErrors();
     if (const auto base = temporaryBase(); base.ok())
         WorkFolder::abandoned(*base, kPrefix);
 }

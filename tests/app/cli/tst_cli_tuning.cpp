@@ -17,10 +17,10 @@ class TestCliTuning : public QObject {
     Q_OBJECT
 
     // Starts `tune encoder` and waits until the store holds a few trials.
-    static void startTuning(QProcess& process, const QString& store, const QStringList& more = {}) {
+    static void startTuning(QProcess& process, const QString& store, const QStringList& more = {}, int trials = 10) {
         process.start(
             TEST_CLI,
-            QStringList{"tune", "encoder", "--threads", "1", "--trials-per-workload", "10", "--store", store, "--json"} + more);
+            QStringList{"tune", "encoder", "--threads", "1", "--trials-per-workload", QString::number(trials), "--store", store, "--json"} + more);
         QVERIFY(process.waitForStarted());
         QTRY_VERIFY_WITH_TIMEOUT(
             runCli({"store", "check", "--store", store, "--json"}).json()["trials"].toInt() >= 5, 60'000);
@@ -167,6 +167,27 @@ private slots:
         QVERIFY2(known.status == 0, known.errors);
         QCOMPARE(known.json()["stop_reason"].toString(), QString("target_reached"));
         QCOMPARE(known.json()["trials"].toInt(), 0); // the jobs' records do
+    }
+
+    // In place, by another program: SQLite reads short pages, or none at all of the index, which it has mapped.
+    void aStoreThatIsCutOffIsNamed_data() {
+        QTest::addColumn<QString>("suffix");
+        QTest::newRow("pages") << "";
+        QTest::newRow("log") << "-wal";
+        QTest::newRow("index of the log") << "-shm";
+    }
+    void aStoreThatIsCutOffIsNamed() {
+        QFETCH(const QString, suffix);
+        const QTemporaryDir folder;
+        const QString store = folder.filePath("trials.db");
+        QProcess process;
+        startTuning(process, store, {"--seed", "7"}, 1000);
+        QVERIFY(QFile::resize(store + suffix, 0));
+        QVERIFY(process.waitForFinished(60'000));
+        QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+        QCOMPARE(process.exitCode(), 1);
+        const QByteArray said = process.readAllStandardError();
+        QVERIFY2(said.contains("tunesmith-cli: ") && said.contains("trials.db"), said);
     }
 
     void spacesAreNamed() {
