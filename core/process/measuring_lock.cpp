@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/process/measuring_lock.h"
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include "core/base/log.h"
 
@@ -34,6 +36,7 @@ bool isOwnFolder(const std::filesystem::path& path) {
            ::access(path.c_str(), W_OK | X_OK) == 0;
 }
 
+// What XDG_RUNTIME_DIR names and /run/user/UID are made by others, the rest if need be by us.
 Result<std::filesystem::path> lockFolder() {
     if (const char* named = std::getenv("XDG_RUNTIME_DIR"); named && isOwnFolder(named))
         return std::filesystem::path(named);
@@ -41,11 +44,12 @@ Result<std::filesystem::path> lockFolder() {
     // A shell without a login session (cron, su) must meet the windows of the same user.
     if (const auto run = std::filesystem::path("/run/user") / uid; isOwnFolder(run))
         return run;
-    const std::filesystem::path fallback = "/tmp/tunesmith-" + uid;
-    ::mkdir(fallback.c_str(), 0700);
-    if (isOwnFolder(fallback))
-        return fallback;
-    return ioError(fallback.string() + " is not a folder of this user; remove it or set XDG_RUNTIME_DIR");
+    std::vector<std::filesystem::path> places{"/tmp/tunesmith-" + uid};
+    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
+        places.push_back(std::filesystem::path(cache) / "tunesmith");
+    if (const char* home = std::getenv("HOME"); home && *home == '/')
+        places.push_back(std::filesystem::path(home) / ".cache" / "tunesmith");
+    return MeasuringLock::ownFolderAmong(places);
 }
 
 class LockFile {
@@ -136,6 +140,21 @@ MeasuringKey& MeasuringKey::operator=(MeasuringKey&& other) noexcept {
 MeasuringKey::~MeasuringKey() {
     if (fd_ >= 0)
         ::close(fd_);
+}
+
+Result<std::filesystem::path> MeasuringLock::ownFolderAmong(const std::vector<std::filesystem::path>& places) {
+    for (const std::filesystem::path& place : places) {
+        std::error_code ignored;
+        std::filesystem::create_directories(place.parent_path(), ignored);
+        ::mkdir(place.c_str(), 0700);
+        if (!isOwnFolder(place))
+            continue;
+        static std::atomic<bool> said = false;
+        if (place != places.front() && !said.exchange(true))
+            logMessage(LogLevel::warning, places.front().string() + " is no folder of this user, who may have been shut out on purpose; the measuring lock is in " + place.string());
+        return place;
+    }
+    return ioError(places.front().string() + " is no folder of this user, and there is none in the home folder instead; set XDG_RUNTIME_DIR to a folder of this user");
 }
 
 Result<MeasuringLock> MeasuringLock::open() {

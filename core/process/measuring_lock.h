@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace tunesmith {
 
@@ -29,9 +30,13 @@ private:
 
 class MeasuringLock {
 public:
-    // The files are in $XDG_RUNTIME_DIR, else /run/user/UID, else /tmp/tunesmith-UID.
+    // The files are in $XDG_RUNTIME_DIR, else /run/user/UID, else /tmp/tunesmith-UID, or in the user's cache where somebody else has made a thing of
+    // that name.
     static Result<MeasuringLock> open();
     static Result<MeasuringLock> openIn(const std::filesystem::path& folder); // for tests
+
+    // The first that is a folder of this user, no link; made where there is nothing. For tests.
+    static Result<std::filesystem::path> ownFolderAmong(const std::vector<std::filesystem::path>& places);
 
     // Waits. Without a timeout until `stop`; the timeout error names the process that holds the key.
     Result<MeasuringKey>

@@ -152,6 +152,29 @@ private slots:
         QVERIFY(MeasuringLock::open().ok());
     }
 
+    // Whoever comes first in /tmp has the name; another user's folder, a link and a file are not used.
+    void aTakenNameIsPassedBy() {
+        namespace fs = std::filesystem;
+        const fs::path base = folder_->path().toStdString();
+        fs::create_directory(base / "mine");
+        fs::create_symlink(base / "mine", base / "link");
+        fs::create_symlink(base / "nowhere", base / "dangling");
+        QVERIFY(QFile(folder_->filePath("file")).open(QIODevice::WriteOnly));
+        std::vector<fs::path> places{base / "link", base / "dangling", base / "file"};
+        if (::geteuid() == 0) {
+            fs::create_directory(base / "foreign");
+            QCOMPARE(::chown((base / "foreign").c_str(), 12345, 12345), 0);
+            places.push_back(base / "foreign");
+        }
+        const auto none = MeasuringLock::ownFolderAmong(places);
+        QVERIFY(!none.ok() && none.error().message.find("set XDG_RUNTIME_DIR") != std::string::npos);
+        places.push_back(base / "new/cache");
+        const auto found = MeasuringLock::ownFolderAmong(places);
+        QVERIFY(found.ok() && *found == base / "new/cache");
+        QCOMPARE(fs::status(*found).permissions(), fs::perms::owner_all);
+        QVERIFY(!fs::exists(base / "nowhere") && fs::is_empty(base / "mine"));
+    }
+
     void badFolder() {
         QVERIFY(!MeasuringLock::openIn("/nowhere").ok());
         QVERIFY(!MeasuringLock::openIn("/etc/passwd").ok());
