@@ -208,8 +208,8 @@ Result<int> tune(Session& session, TuneCommandOptions& options) {
     TS_ASSIGN(const TuneReport report, tuneModel(model, request));
     TS_ASSIGN(const int status, session.print(tuneJson(report), tuneText(report),
                                               session.stop.stopRequested() ? kCancelled : kDone));
-    if (report.last().stopReason == "failed")
-        return internalError(report.last().message);
+    if (const std::string failure = report.failure(); !failure.empty() && status == kDone)
+        return internalError(failure);
     return status;
 }
 

@@ -197,6 +197,9 @@ private:
         const auto named = within(value);
         if (!named)
             return at(node.source(), "'" + std::string(key.name) + "' is sent to the tracker, so it is to lie in the folder of this file; leave it out and give --tracker and --token-file");
+        // Whoever puts this file beside a secret of the user's cannot choose how that is called.
+        if (const std::string name = named->filename().string(); name != "token" && !name.ends_with(".token"))
+            return at(node.source(), "'" + std::string(key.name) + "' is sent to the tracker, so it is to be a file called token, or whose name ends in .token; rename it, or leave it out and give --tracker and --token-file");
         value = named->string();
         return {};
     }

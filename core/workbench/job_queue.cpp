@@ -103,7 +103,7 @@ Result<std::vector<std::int64_t>> addJobs(Store& store, std::vector<TuneJob>& jo
         JobRow row;
         row.kind = job.kind;
         row.name = job.name;
-        row.what = jobSpec(job);
+        TS_ASSIGN(row.what, jobSpec(job));
         row.priority = job.priority;
         rows.push_back(std::move(row));
     }

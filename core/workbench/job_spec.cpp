@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/workbench/job_spec.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_text.h"
 #include "core/module/module_info.h"
+#include "core/onnx/utf8.h"
 #include "core/process/json_number.h"
 #include "core/store/rows.h"
 #include "core/workbench/job_kind.h"
@@ -26,6 +28,10 @@ template <class T> void take(const json& value, T& field) {
 }
 template <class T> void take(const json& value, std::optional<T>& field) { take(value, field.emplace()); }
 void take(const json& value, std::filesystem::path& field) { field = value.get<std::string>(); }
+void take(const json& value, Dimensions& field) {
+    for (const auto& [name, extent] : value.get_ref<const json::object_t&>())
+        field[name] = wholeNumber<std::int64_t>(extent);
+}
 
 // Numbers of a store are held to what files may say.
 template <class T> bool isPossible(const JobKey& key, const T& field) {
@@ -35,6 +41,9 @@ template <class T> bool isPossible(const JobKey& key, const T& field) {
         return std::in_range<std::int64_t>(field) && key.takes(static_cast<std::int64_t>(field));
     else
         return true;
+}
+bool isPossible(const JobKey& key, const Dimensions& field) {
+    return std::ranges::all_of(field, [&](const auto& entry) { return key.takes(entry.second); });
 }
 template <class T> bool isPossible(const JobKey& key, const std::optional<T>& field) { return !field || isPossible(key, *field); }
 
@@ -49,21 +58,33 @@ template <class Outcome, class Visit> void visitOutcome(Outcome& outcome, Visit 
     visit("remark", outcome.remark);
 }
 
+// The store keeps text: another byte would be replaced, and the job would be about another file.
+Status requireText(const JobKey& key) {
+    const auto* const name = std::get_if<std::string*>(&key.field);
+    const auto* const path = std::get_if<std::filesystem::path*>(&key.field);
+    const std::string text = name ? **name : path ? (*path)->string() : std::string();
+    if (isUtf8(text))
+        return {};
+    return inputError("the " + std::string(key.name) + " of a job, '" + text + "', is no UTF-8 text, as which jobs are kept; rename the file or its folder");
+}
+
 json valueOf(const JobKey& key) {
     return std::visit([](const auto* field) { return valueOf(*field); }, key.field);
 }
 
 } // namespace
 
-std::string jobSpec(const TuneJob& job) {
+Result<std::string> jobSpec(const TuneJob& job) {
     TuneJob given = job, plain;
     plain.kind = job.kind;
     const std::vector<JobKey> keys = jobKeys(given), usual = jobKeys(plain);
     json spec = json::object();
-    for (std::size_t i = 0; i < keys.size(); ++i)
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        TS_TRY(requireText(keys[i]));
         if (const json value = valueOf(keys[i]); keys[i].in != JobKey::In::files && value != valueOf(usual[i]))
             spec[keys[i].name] = value;
-    return spec.dump(-1, ' ', false, json::error_handler_t::replace);
+    }
+    return writeJson(spec);
 }
 
 Result<TuneJob> readJobSpec(const std::string& kind, const std::string& text) {
@@ -99,7 +120,7 @@ Result<TuneJob> readJobRow(const JobRow& row) {
 std::string outcomeSpec(const JobOutcome& outcome) {
     json spec = json::object();
     visitOutcome(outcome, [&](const char* key, const auto& value) { spec[key] = valueOf(value); });
-    return spec.dump(-1, ' ', false, json::error_handler_t::replace);
+    return writeJson(spec);
 }
 
 JobOutcome readOutcomeSpec(const std::string& text) {

@@ -7,7 +7,7 @@ namespace tunesmith {
 struct JobRow;
 
 // Inside core/workbench only: what a job is to do, as the store keeps it (JSON with the keys of a job file, but those that the store has columns for).
-std::string jobSpec(const TuneJob& job);
+Result<std::string> jobSpec(const TuneJob& job); // an Error names what is no text
 Result<TuneJob> readJobSpec(const std::string& kind, const std::string& json); // without name and priority
 Result<TuneJob> readJobRow(const JobRow& row); // with them; Errors name the job
 

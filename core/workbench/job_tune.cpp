@@ -57,8 +57,8 @@ Result<JobEnd> run(const TuneJob& job, const JobRun& run) {
     JobEnd end;
     TS_ASSIGN(end.report, tuneModel(model, tuning));
     end.whole = !end.report.unfinished;
-    if (end.report.last().stopReason == "failed")
-        end.failure = end.report.last().message;
+    if (!run.stop.stopRequested())
+        end.failure = end.report.failure();
     return end;
 }
 

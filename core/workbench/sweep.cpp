@@ -107,7 +107,8 @@ Result<SweepPlan> planSweep(const SweepRequest& request, const Work& work) {
         job.name = nameOf(request, request.combinations[i]);
         job.tuning.measureModel = false; // modules take the best records of all runs
         TS_ASSIGN(job.content, contentHash(job, models, work));
-        const auto same = std::ranges::find_if(known, [&, spec = jobSpec(job)](const JobRow& row) { return row.kind == job.kind && row.name == job.name && row.what == spec; });
+        TS_ASSIGN(const std::string spec, jobSpec(job));
+        const auto same = std::ranges::find_if(known, [&](const JobRow& row) { return row.kind == job.kind && row.name == job.name && row.what == spec; });
         plan.jobs.push_back(same == known.end() ? 0 : same->id.value());
         if (same == known.end()) {
             missing.push_back(std::move(job));

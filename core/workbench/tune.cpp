@@ -240,6 +240,14 @@ template <class T, class Member> T sumOf(const std::vector<TunedRun>& runs, Memb
 std::int64_t TuneReport::trials() const {
     return sumOf<std::int64_t>(runs, &TunedRun::trials);
 }
+std::string TuneReport::failure() const {
+    if (last().stopReason == stopReasonName(StopReason::failed))
+        return last().message;
+    if (trials() == 0 || failed() < trials())
+        return {};
+    return "all " + std::to_string(trials()) + " trials failed, so that nothing is tuned; a longer --timeout, more memory or another strategy may help, and `tune --json` tells of each workload";
+}
+
 std::int64_t TuneReport::failed() const {
     return sumOf<std::int64_t>(runs, &TunedRun::failed);
 }

@@ -118,6 +118,7 @@ struct TuneReport {
     const TunedRun& last() const { return runs.back(); }
     std::int64_t trials() const;
     std::int64_t failed() const;
+    std::string failure() const; // why nothing came of it, although it was not stopped; empty where something did
     double seconds() const;
 };
 

@@ -101,7 +101,7 @@ struct TunedJobs {
 Result<TunedJobs> tuneJobs(const TuneJobsRequest& request, const Work& work = {});
 
 // A file in TOML: [[job]] tables with kind, name, priority, weight, deadline, cores, memory, network, and what each kind knows besides; outside of them policy, and defaults for all jobs
-// whose kind knows them. A problem's own file is one job. Files are found relative to this one; `token_file` and `output` lie in its folder, and `output` ends in .onnx. Errors name file, line and key.
+// whose kind knows them. A problem's own file is one job. Files are found relative to this one; `token_file` and `output` lie in its folder, the one is called token or ends in .token, the other in .onnx. Errors name file, line and key.
 //   tune:    model, dims, threads, trials, total_trials, seconds, target_ms, strategy, space, seed, builders, batch, timeout, transfer, layouts, device, devices, tracker, token_file, ca, insecure
 //   rewrite: model, dims, search, cost, alpha, budget, seconds, seed, rules, threads, builders, measure, output
 //   problem: file, trials, seconds, strategy, seed, builders, batch, timeout

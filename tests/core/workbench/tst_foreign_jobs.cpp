@@ -93,6 +93,57 @@ private slots:
         fs::create_directory(path("given"));
     }
 
+    // Another byte would be replaced, and the job be about the file that is called so.
+    void jobsOfNamesThatAreNoTextAreRefused() {
+        const fs::path folder = path("given") + "\xff"; // no QString has it
+        fs::create_directory(folder);
+        std::ofstream(folder / "model.onnx") << "none";
+        const auto refusal = [&](TuneJob job) {
+            const auto added = addJobs(path("named.db"), {std::move(job)});
+            return added.ok() ? std::string() : added.error().message;
+        };
+        TuneJob problem;
+        problem.kind = "problem";
+        problem.problem.file = folder / "p.toml";
+        std::ofstream(problem.problem.file) << "problem = 'external-program'\n";
+        TuneJob rewrite;
+        rewrite.kind = "rewrite";
+        rewrite.model = "mlp";
+        rewrite.rewriting.file = folder / "out.onnx";
+        TuneJob named;
+        named.model = "mlp";
+        named.name = "job\xff";
+        for (const TuneJob& job : {rewrite, named}) {
+            const std::string said = refusal(job);
+            QVERIFY2(said.find("is no UTF-8 text") != std::string::npos, said.c_str());
+        }
+        QVERIFY(!refusal(problem).empty());
+        std::ofstream(folder / "jobs.toml") << "[[job]]\nmodel = 'model.onnx'\n";
+        const TuneJobsRequest read = take(readJobFile(folder / "jobs.toml"));
+        QVERIFY(read.jobs.front().model.find('\xff') != std::string::npos);
+        QVERIFY(!refusal(read.jobs.front()).empty());
+        QCOMPARE(take(listJobs(path("named.db"))).size(), std::size_t(0));
+    }
+
+    // A store may say what no file may.
+    void numbersOfAStoreAreHeldToTheirRanges_data() {
+        QTest::addColumn<QString>("key");
+        QTest::addColumn<QString>("value");
+        for (const auto& [key, value] : {std::pair("batch", "-1"), {"batch", "0"}, {"batch", "1e300"}, {"trials", "-5"}, {"threads", "5000"}, {"builders", "-1"}, {"seconds", "-1"}, {"dims", "{\"n\": -4}"},
+                                         {"dims", "{\"n\": 3e74}"}, {"dims", "[1]"}, {"devices", "0"}, {"cores", "-1"}})
+            QTest::addRow("%s %s", key, value) << key << value;
+    }
+    void numbersOfAStoreAreHeldToTheirRanges() {
+        QFETCH(const QString, key);
+        QFETCH(const QString, value);
+        const std::string store = path("ranges.db");
+        take(Store::open(store, StoreMode::readWrite));
+        insert(store, "{\"model\": \"mlp\", \"" + key.toStdString() + "\": " + value.toStdString() + "}", "run");
+        const std::vector<QueuedJob> jobs = take(listJobs(store));
+        QCOMPARE(jobs.size(), std::size_t(1));
+        QVERIFY2(jobs[0].detail.find("remove the job and add it again") != std::string::npos, jobs[0].detail.c_str());
+    }
+
     // Neither the token that the row names nor the one of the command line.
     void noTrackerIsAskedForJobsThatWait_data() {
         QTest::addColumn<QString>("wish");

@@ -57,6 +57,7 @@ private slots:
         QTest::newRow("token elsewhere") << QByteArray("model = 'mlp'\ntoken_file = '/etc/machine-id'") << "is to lie in the folder of this file";
         QTest::newRow("token above") << QByteArray("model = 'mlp'\ntoken_file = 'a/../../token'") << "is to lie in the folder of this file";
         QTest::newRow("token by a link") << QByteArray("model = 'mlp'\ntoken_file = 'token'") << "is to lie in the folder of this file";
+        QTest::newRow("another secret beside the file") << QByteArray("model = 'mlp'\ntoken_file = 'password.txt'") << "is to be a file called token";
         QTest::newRow("flag") << QByteArray("model = 'mlp'\ntransfer = 1") << "true or false";
     }
     void filesThatSayNothing() {
@@ -69,8 +70,8 @@ private slots:
     }
 
     void aTokenLiesBesideTheFile() {
-        const SweepRequest sweep = take(readSweepFile(write("model = 'mlp'\ntoken_file = './own'")));
-        QCOMPARE(QFileInfo(QString::fromStdString(sweep.combinations[0].job.device.files.token)), QFileInfo(folder_.filePath("own")));
+        const SweepRequest sweep = take(readSweepFile(write("model = 'mlp'\ntoken_file = './own.token'")));
+        QCOMPARE(QFileInfo(QString::fromStdString(sweep.combinations[0].job.device.files.token)), QFileInfo(folder_.filePath("own.token")));
     }
 
     void filesAreTold() {
