@@ -102,8 +102,6 @@ std::vector<WorkFolder> WorkFolder::abandoned(const fs::path& parent, const std:
             continue;
         if (const int lock = freeLock(path); lock >= 0)
             found.push_back(WorkFolder(path, lock));
-        else
-            ::rmdir(path.c_str()); // killed before there was a lock; what holds anything stays
     }
     return found;
 }

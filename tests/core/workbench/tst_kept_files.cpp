@@ -227,7 +227,8 @@ private slots:
             write(path(name) / "letter", "dear");
         write(path("tunesmith-temporary-locked/.tunesmith-lock"), ""); // a killed program's
         write(path("tunesmith-temporary-locked/deep/object"), "bytes");
-        fs::create_directory(path("tunesmith-temporary-killed"));
+        fs::create_directory(path("tunesmith-temporary-empty1"));
+        fs::create_directory(path("tunesmith-temporary-abcdef")); // an empty one of the user's, called as ours are
         fs::create_directory_symlink(path("tunesmith-temporary-notes"), path("tunesmith-temporary-linked"));
         fs::create_directory_symlink(path("tunesmith-temporary-notes"), path("tunesmith-temporary-locked/link"));
         const auto inUse = TemporaryFolder::create();
@@ -240,7 +241,8 @@ private slots:
         QCOMPARE(textOf(path("tunesmith-temporary-notes/letter")), "dear");
         QCOMPARE(textOf(path("tunesmith-temporary-backup/letter")), "dear");
         QVERIFY(fs::is_symlink(path("tunesmith-temporary-linked")));
-        QVERIFY(!fs::exists(path("tunesmith-temporary-locked")) && !fs::exists(path("tunesmith-temporary-killed")));
+        QVERIFY(!fs::exists(path("tunesmith-temporary-locked")));
+        QVERIFY(fs::exists(path("tunesmith-temporary-empty1")) && fs::exists(path("tunesmith-temporary-abcdef")));
     }
 
     // Then there are others.
