@@ -4,11 +4,48 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <vector>
 
 namespace tunesmith {
 namespace {
 
-constexpr std::size_t kLongestPattern = 1000, kLongestLine = 1000;
+constexpr std::size_t kLongestPattern = 1000, kLongestLine = 1000, kMostUnfolded = 1000;
+
+// How many characters a pattern has when its repetitions are written out, or one more than may be: (a{99}){99} has 9801. The library does write them out.
+std::size_t unfolded(std::string_view pattern) {
+    std::vector<std::size_t> groups{0}; // those that are open
+    std::size_t last = 0;               // what a count would repeat
+    const auto add = [&](std::size_t size) { groups.back() = std::min(groups.back() + size, kMostUnfolded + 1); };
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const std::size_t begin = i;
+        if (pattern[i] == '(') {
+            groups.push_back(0);
+            continue;
+        }
+        if (pattern[i] == ')' && groups.size() > 1) {
+            last = groups.back() + 1;
+            groups.pop_back();
+        } else if (pattern[i] == '{') {
+            std::size_t count = 0, most = 0; // the larger of "{2,99}"
+            for (++i; i < pattern.size() && pattern[i] != '}'; ++i) {
+                count = pattern[i] == ',' ? 0 : std::min(count * 10 + static_cast<std::size_t>(std::max(0, pattern[i] - '0')), kMostUnfolded);
+                most = std::max(most, count);
+            }
+            last *= std::min(most, kMostUnfolded);
+        } else {
+            i += pattern[i] == '\\' ? 1 : 0;
+            if (pattern[begin] == '[')
+                i = std::min(pattern.find(']', begin + 1), pattern.size()); // what it holds is one character
+            last = 1;
+        }
+        last = std::min(last, kMostUnfolded + 1);
+        add(last);
+    }
+    std::size_t sum = 0;
+    for (const std::size_t size : groups)
+        sum += size;
+    return sum;
+}
 
 std::string_view withoutEnd(std::string_view text) {
     const auto last = text.find_last_not_of(" \t\r\n");
@@ -35,6 +72,8 @@ Result<LinePattern> LinePattern::parse(const std::string& text) {
     pattern.text_ = text;
     if (text.empty() || text.size() > kLongestPattern)
         return inputError("a pattern has 1 to " + std::to_string(kLongestPattern) + " characters");
+    if (unfolded(text) > kMostUnfolded)
+        return inputError("a pattern has at most " + std::to_string(kMostUnfolded) + " characters when its repetitions are written out");
     try {
         pattern.regex_ = std::regex(text, std::regex::ECMAScript | std::regex_constants::__polynomial); // a library of GNU's: no recursion over the text
     } catch (const std::regex_error&) {

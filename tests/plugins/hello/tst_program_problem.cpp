@@ -129,6 +129,8 @@ private slots:
         with("unit of a time", running("echo 1") + "[score]\nfrom = 'time'\nunit = 's'\n", "'unit' is no key here");
         with("pattern", running("echo 1") + "[score]\nfrom = 'stdout'\npattern = '(('\n", "no regular expression");
         with("reference to a group", running("echo 1") + "[score]\nfrom = 'stdout'\npattern = '(a)\\1'\n", "no regular expression");
+        with("pattern that unfolds", running("echo 1") + "[score]\nfrom = 'stdout'\npattern = '((a{50}){50}){40}'\n", "repetitions are written out");
+        with("long repetition", running("echo 1") + "[score]\nfrom = 'stdout'\npattern = '[0-9]{1,5000}'\n", "repetitions are written out");
         with("giant pattern", running("echo 1") + "[score]\nfrom = 'stdout'\npattern = '" + QByteArray(2000, 'a') + "'\n", "1 to 1000 characters");
         with("file of the score", running("echo 1") + "[score]\nfrom = 'file'\nfile = '/etc/passwd'\n", "write {scratch}/NAME");
         with("file above the folder", running("echo 1") + "[score]\nfrom = 'file'\nfile = '{scratch}/../x'\n", "write {scratch}/NAME");
