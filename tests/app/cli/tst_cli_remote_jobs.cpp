@@ -225,7 +225,7 @@ private slots:
         QTest::newRow("no name") << job + "device = 'a b'\ntracker = '127.0.0.1:1'" << "the key of a device";
         QTest::newRow("of no tracker") << job + "device = 'cpu'" << "--tracker";
         QTest::newRow("no address") << job + "device = 'cpu'\ntracker = 'nowhere'" << "nowhere";
-        QTest::newRow("no token") << device + "token_file = 'none'" << "none";
+        QTest::newRow("no token") << device + "token_file = 'none.token'" << "none.token";
         QTest::newRow("layouts") << device + "layouts = true" << "layouts";
     }
     void whatMakesNoSense() {
