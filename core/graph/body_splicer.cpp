@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include "core/graph/derived_name.h"
 
 namespace tunesmith {
 namespace {
@@ -71,18 +72,18 @@ Status BodySplicer::addLeaves(const std::vector<ValueId>& inputs) {
         const Value& value = *body_.values()[i];
         const ValueId id(static_cast<std::int64_t>(i));
         if (value.isConstant() && !constants_.contains(id))
-            constants_[id] = builder_.addConstant(prefix_ + value.name, value.constant);
+            constants_[id] = builder_.addConstant(derivedName(prefix_, value.name), value.constant);
         if (value.isConstant())
             copies_[i] = constants_[id];
         else if (value.producer.valid())
-            copies_[i] = builder_.addValue(prefix_ + value.name, value.type.opaque ? value.type : TensorType(value.type.dtype));
+            copies_[i] = builder_.addValue(derivedName(prefix_, value.name), value.type.opaque ? value.type : TensorType(value.type.dtype));
     }
     return {};
 }
 
 void BodySplicer::addNode(const Node& node) {
     Node copy = node;
-    copy.name = prefix_ + node.name;
+    copy.name = derivedName(prefix_, node.name);
     for (auto* ids : {&copy.inputs, &copy.outputs})
         for (ValueId& id : *ids)
             id = id.valid() ? copies_[id.index()] : id;

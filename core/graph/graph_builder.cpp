@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/graph/captures.h"
+#include "core/graph/derived_name.h"
 
 namespace tunesmith {
 
@@ -62,7 +63,7 @@ void GraphBuilder::Names::giveUnique(std::string& name, const char* stem, std::s
     const std::string base = name.empty() ? stem : name;
     int& counter = counters.try_emplace(base, taken.contains(base) ? 1 : 0).first->second;
     do
-        name = base + "_" + std::to_string(counter++);
+        name = derivedName(base, "_" + std::to_string(counter++));
     while (!taken.try_emplace(name, index).second);
 }
 
@@ -131,7 +132,7 @@ ValueId GraphBuilder::add(const std::string& op, const std::vector<ValueId>& inp
     node.inputs = inputs;
     node.attributes = std::move(attributes);
     for (int i = 0; i < outputs; ++i)
-        node.outputs.push_back(addValue(name.empty() ? std::string() : name + (i ? "." + std::to_string(i) : "")));
+        node.outputs.push_back(addValue(name.empty() ? std::string() : derivedName(name, i ? "." + std::to_string(i) : "")));
     return nodes_[addNode(std::move(node)).index()]->outputs.front();
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/graph/derived_name.h"
 #include "core/graph/graph_builder.h"
 
 namespace tunesmith {
@@ -78,8 +79,8 @@ private:
             return; // beyond single precision, or not finite before
         const std::string& name = graph_.value(conv.inputs[1]).name;
         conv.inputs.resize(3);
-        conv.inputs[1] = builder_.addConstant(name + ".folded", std::move(weights));
-        conv.inputs[2] = builder_.addConstant(name + ".folded_bias", std::move(bias));
+        conv.inputs[1] = builder_.addConstant(derivedName(name, ".folded"), std::move(weights));
+        conv.inputs[2] = builder_.addConstant(derivedName(name, ".folded_bias"), std::move(bias));
         conv.outputs = {norm.outputs[0]};
         builder_.removeNode(normId);
         builder_.replaceNode(convId, std::move(conv));

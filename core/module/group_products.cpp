@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/graph/derived_name.h"
 #include "core/module/reshaped_nodes.h"
 
 namespace tunesmith {
@@ -59,10 +60,10 @@ private:
         product.inputs = {reshaped(node.inputs[1], {1, groups, rows, weights[1]}), channelsOf(node.inputs[0], groups)};
         product.outputs = {made};
         if (node.hasInput(2)) {
-            product.outputs = {builder().addValue(builder().value(made).name + ".product", builder().value(made).type)};
+            product.outputs = {builder().addValue(derivedName(builder().value(made).name, ".product"), builder().value(made).type)};
             Node bias;
             bias.op = "Add";
-            bias.name = node.name + ".bias";
+            bias.name = derivedName(node.name, ".bias");
             bias.inputs = {product.outputs[0], reshaped(node.inputs[2], {groups, rows, 1})};
             bias.outputs = {made};
             builder().addNode(std::move(bias));

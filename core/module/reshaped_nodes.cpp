@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/graph/derived_name.h"
 #include "core/ops/operator.h"
 
 namespace tunesmith {
@@ -36,7 +37,7 @@ void ReshapedNodes::look(NodeId id) {
     if (form == kOwn)
         return;
     if (const auto shape = shaped(own.type.shape(), own.type.shape(), form))
-        moved_[id] = {builder_.addValue(own.name + ".formed", TensorType(DType::f32, *shape)), form};
+        moved_[id] = {builder_.addValue(derivedName(own.name, ".formed"), TensorType(DType::f32, *shape)), form};
 }
 
 // The form of what it reads, if it can have that, too.
@@ -93,9 +94,9 @@ ValueId ReshapedNodes::reshaped(ValueId id, const Shape& shape) {
     if (!isNew)
         return known->second;
     if (value.isConstant())
-        return known->second = builder_.addConstant(value.name + ".formed", value.constant.reshaped(shape));
+        return known->second = builder_.addConstant(derivedName(value.name, ".formed"), value.constant.reshaped(shape));
     readAsTheyWere_.insert(id);
-    known->second = builder_.add("Reshape", {id, builder_.addConstant(value.name + ".shape", Tensor::ofInts(shape))}, {}, 1, value.name + ".formed");
+    known->second = builder_.add("Reshape", {id, builder_.addConstant(derivedName(value.name, ".shape"), Tensor::ofInts(shape))}, {}, 1, derivedName(value.name, ".formed"));
     builder_.setType(known->second, TensorType(value.type.dtype, shape));
     return known->second;
 }
@@ -103,8 +104,8 @@ ValueId ReshapedNodes::reshaped(ValueId id, const Shape& shape) {
 void ReshapedNodes::reshapeBack(const Node& node, ValueId made) {
     Node back;
     back.op = "Reshape";
-    back.name = node.name + ".back";
-    back.inputs = {made, builder_.addConstant(back.name + ".shape", Tensor::ofInts(valueOf(node.outputs[0]).type.shape()))};
+    back.name = derivedName(node.name, ".back");
+    back.inputs = {made, builder_.addConstant(derivedName(back.name, ".shape"), Tensor::ofInts(valueOf(node.outputs[0]).type.shape()))};
     back.outputs = node.outputs;
     builder_.addNode(std::move(back));
 }

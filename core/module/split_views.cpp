@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/module/split_views.h"
 
+#include "core/graph/derived_name.h"
 #include "core/graph/graph_builder.h"
 #include "core/ops/evaluate_node.h"
 #include "core/schedule/view.h"
@@ -12,8 +13,8 @@ namespace {
 Node sliceOf(GraphBuilder& builder, const Node& split, std::size_t part, std::int64_t begin, std::int64_t end) {
     Node slice;
     slice.op = "Slice";
-    slice.name = split.name + ".part" + std::to_string(part);
-    const auto bound = [&](std::int64_t value) { return builder.addConstant(slice.name + ".bound", Tensor::ofInts({value})); };
+    slice.name = derivedName(split.name, ".part" + std::to_string(part));
+    const auto bound = [&](std::int64_t value) { return builder.addConstant(derivedName(slice.name, ".bound"), Tensor::ofInts({value})); };
     slice.inputs = {split.inputs[0], bound(begin), bound(end), bound(split.intAttr("axis", 0))};
     slice.outputs = {split.outputs[part]};
     return slice;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/graph/derived_name.h"
 #include "core/graph/graph_builder.h"
 #include "core/ops/conv_transpose.h"
 
@@ -159,9 +160,9 @@ private:
     Step convolution(const Node& node, const std::vector<Direction>& directions, const std::vector<std::vector<Phase>>& phases) {
         const Value& weights = graph_.value(node.inputs[1]);
         const std::int64_t group = node.intAttr("group", 1), count = std::ssize(phases);
-        std::vector<ValueId> inputs{node.inputs[0], builder_.addConstant(weights.name + ".phases", weightsOf(weights.constant, group, directions, phases))};
+        std::vector<ValueId> inputs{node.inputs[0], builder_.addConstant(derivedName(weights.name, ".phases"), weightsOf(weights.constant, group, directions, phases))};
         if (node.hasInput(2))
-            inputs.push_back(builder_.addConstant(weights.name + ".bias", repeated(graph_.value(node.inputs[2]).constant, count)));
+            inputs.push_back(builder_.addConstant(derivedName(weights.name, ".bias"), repeated(graph_.value(node.inputs[2]).constant, count)));
         Ints pads, dilations;
         for (const Phase& phase : phases[0])
             pads.push_back(phase.begin);
@@ -185,7 +186,7 @@ private:
             Step joined{"Concat", {}, {{"axis", std::int64_t{1}}}};
             for (const auto& phase : phases) {
                 const Step conv = convolution(node, directions, {phase});
-                joined.inputs.push_back(builder_.add(conv.op, conv.inputs, conv.attributes, 1, node.name + ".Conv"));
+                joined.inputs.push_back(builder_.add(conv.op, conv.inputs, conv.attributes, 1, derivedName(node.name, ".Conv")));
             }
             steps.push_back(std::move(joined));
         }
@@ -242,7 +243,7 @@ private:
             if (!step.inputs[0].valid())
                 step.inputs[0] = made;
             if (i + 1 < steps.size()) {
-                made = builder_.add(step.op, step.inputs, step.attributes, 1, node.name + "." + step.op);
+                made = builder_.add(step.op, step.inputs, step.attributes, 1, derivedName(node.name, "." + step.op));
                 continue;
             }
             node.op = step.op;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/graph/derived_name.h"
 #include "core/graph/graph_builder.h"
 #include "core/ops/explicit_window.h"
 
@@ -44,12 +45,12 @@ private:
         const Ints pads = plain.intsAttr("pads"), strides = plain.intsAttr("strides"), dilations = plain.intsAttr("dilations");
         const SliceWindow window{w[2], strides[0], dilations[0], y[2]};
         const ValueId maps = windowsAsChannels(plain, window, pads[0], pads[3]);
-        std::vector<ValueId> inputs{maps, builder_.addConstant(graph_.value(plain.inputs[1]).name + ".slices", sliceWeights(graph_.value(plain.inputs[1]).constant))};
+        std::vector<ValueId> inputs{maps, builder_.addConstant(derivedName(graph_.value(plain.inputs[1]).name, ".slices"), sliceWeights(graph_.value(plain.inputs[1]).constant))};
         if (plain.hasInput(2))
             inputs.push_back(plain.inputs[2]);
         const ValueId made = builder_.add("Conv", inputs,
                                           {{"pads", Ints{pads[1], pads[2], pads[4], pads[5]}}, {"strides", Ints{strides[1], strides[2]}}, {"dilations", Ints{dilations[1], dilations[2]}}},
-                                          1, plain.name + ".Conv");
+                                          1, derivedName(plain.name, ".Conv"));
         Node last = graph_.node(id);
         last.op = "Transpose";
         last.inputs = {reshaped(made, {y[0], y[2], y[1], y[3], y[4]})};
@@ -62,14 +63,14 @@ private:
         const Shape x = graph_.value(node.inputs[0]).type.shape();
         ValueId slices = node.inputs[0];
         if (before + after > 0)
-            slices = builder_.add("Pad", {slices, ints({0, 0, before, 0, 0, 0, 0, after, 0, 0})}, {}, 1, node.name + ".Pad");
-        slices = builder_.add("Transpose", {slices}, {{"perm", kSwapped}}, 1, node.name + ".Transpose");
+            slices = builder_.add("Pad", {slices, ints({0, 0, before, 0, 0, 0, 0, after, 0, 0})}, {}, 1, derivedName(node.name, ".Pad"));
+        slices = builder_.add("Transpose", {slices}, {{"perm", kSwapped}}, 1, derivedName(node.name, ".Transpose"));
         std::vector<ValueId> taps;
         for (std::int64_t tap = 0; tap < window.taps; ++tap) {
             const std::int64_t begin = tap * window.dilation, end = begin + (window.slices - 1) * window.stride + 1;
-            taps.push_back(builder_.add("Slice", {slices, ints({begin}), ints({end}), ints({1}), ints({window.stride})}, {}, 1, node.name + ".Slice"));
+            taps.push_back(builder_.add("Slice", {slices, ints({begin}), ints({end}), ints({1}), ints({window.stride})}, {}, 1, derivedName(node.name, ".Slice")));
         }
-        const ValueId joined = taps.size() == 1 ? taps[0] : builder_.add("Concat", taps, {{"axis", std::int64_t{2}}}, 1, node.name + ".Concat");
+        const ValueId joined = taps.size() == 1 ? taps[0] : builder_.add("Concat", taps, {{"axis", std::int64_t{2}}}, 1, derivedName(node.name, ".Concat"));
         return reshaped(joined, {x[0] * window.slices, window.taps * x[1], x[3], x[4]});
     }
 

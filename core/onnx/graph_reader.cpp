@@ -8,6 +8,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/graph/derived_name.h"
 #include "core/graph/graph_builder.h"
 #include "core/onnx/proto.h"
 #include "core/onnx/utf8.h"
@@ -86,7 +87,7 @@ TensorType readType(const onnx::TypeProto& proto) {
         if (dim.has_dim_value() && dim.dim_value() >= 0)
             type.dims->push_back(Dim(dim.dim_value()));
         else
-            type.dims->push_back(isUtf8(dim.dim_param()) ? Dim::named(dim.dim_param()) : Dim());
+            type.dims->push_back(isUtf8(dim.dim_param()) ? Dim::named(shortName(dim.dim_param())) : Dim()); // values copy it from each other
     }
     return type;
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "core/graph/derived_name.h"
 #include "core/onnx/proto.h"
 
 namespace tunesmith {
@@ -73,7 +74,7 @@ private:
 
     std::string freshName(const std::string& name) const {
         for (int number = 1;; ++number)
-            if (std::string candidate = name + "." + std::to_string(number); !own_.contains(candidate) && !outer_->isTaken(candidate))
+            if (std::string candidate = derivedName(name, "." + std::to_string(number)); !own_.contains(candidate) && !outer_->isTaken(candidate))
                 return candidate;
     }
 

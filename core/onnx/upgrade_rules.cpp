@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/graph/derived_name.h"
 #include "core/onnx/proto.h"
 
 // What opsets 1 to 6 said differently, from the change log of ONNX's operators.
@@ -210,7 +211,7 @@ Tensor OldNode::constant(std::size_t input) const {
 }
 
 ValueId OldNode::addConstant(const char* what, Tensor tensor) {
-    return builder_.addConstant(node.name + "." + what, std::move(tensor));
+    return builder_.addConstant(derivedName(node.name, std::string(".") + what), std::move(tensor));
 }
 
 void OldNode::appendOnes(std::size_t input, std::size_t count) {
@@ -230,7 +231,7 @@ void OldNode::appendOnes(std::size_t input, std::size_t count) {
     Dims dims = type.dims.value_or(Dims());
     dims.resize(rank + count, Dim(1));
     node.inputs[input] =
-        builder_.add("Unsqueeze", {node.inputs[input]}, {{"axes", axes}}, 1, node.name + ".aligned");
+        builder_.add("Unsqueeze", {node.inputs[input]}, {{"axes", axes}}, 1, derivedName(node.name, ".aligned"));
     builder_.setType(node.inputs[input], TensorType(element, std::move(dims)));
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/graph/derived_name.h"
 #include "core/ops/evaluate_node.h"
 #include "core/ops/infer_shapes.h"
 #include "core/ops/kernel.h"
@@ -9,7 +10,9 @@ using Axes = std::vector<std::int64_t>;
 
 ExpandContext::ExpandContext(GraphBuilder& builder, const Graph& graph, const Node& ofNode)
     : OpInputs(graph, ofNode), to(builder), onnxOpset(effectiveOpset(graph)), outputs(ofNode.outputs.size()),
-      graph_(graph) {}
+      graph_(graph), stem_(shortName(ofNode.name)) {}
+
+std::string ExpandContext::derived(const std::string& what) const { return derivedName(stem_, "." + what); }
 
 Status ExpandContext::checkBody(const std::string& attribute) const {
     return tunesmith::checkBody(graph_, node, attribute);
@@ -17,13 +20,13 @@ Status ExpandContext::checkBody(const std::string& attribute) const {
 
 ValueId ExpandContext::add(const std::string& op, const std::vector<ValueId>& inputs,
                            std::map<std::string, Attribute> attributes) {
-    return to.add(op, inputs, std::move(attributes), 1, node.name + "." + op);
+    return to.add(op, inputs, std::move(attributes), 1, derived(op));
 }
 
 std::vector<ValueId> ExpandContext::addMany(const std::string& op, const std::vector<ValueId>& inputs,
                                             std::map<std::string, Attribute> attributes, int count) {
     const std::size_t made = to.nodeCount();
-    to.add(op, inputs, std::move(attributes), count, node.name + "." + op);
+    to.add(op, inputs, std::move(attributes), count, derived(op));
     return to.node(NodeId(static_cast<std::int64_t>(made))).outputs;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "core/graph/body_splicer.h"
+#include "core/graph/derived_name.h"
+#include "core/ops/copied_size.h"
 #include "core/ops/movement.h"
 #include "core/ops/rules.h"
 
@@ -23,13 +25,13 @@ Result<Body> bodyOf(const ExpandContext& context, const char* attribute) {
 }
 
 BodySplicer splicerFor(ExpandContext& context, const Graph& body, const std::string& suffix) {
-    return {context.to, body, context.node.name + suffix + "/", [&context](const std::string& name) { return context.captured(name); }};
+    return {context.to, body, derivedName(context.node.name, suffix + "/"), [&context](const std::string& name) { return context.captured(name); }};
 }
 
 Status checkTurns(const ExpandContext& context, std::int64_t turns, const Graph& body) {
-    const auto nodes = static_cast<std::int64_t>(body.nodeCount()) + 1;
-    if (turns > kMostCopiedNodes / nodes)
-        return context.unsupported(std::to_string(turns) + " turns of " + std::to_string(nodes) + " nodes are too many to be written out");
+    const auto size = static_cast<std::int64_t>(copiedSize(body)) + 1;
+    if (turns > kMostCopiedNodes / size)
+        return context.unsupported(std::to_string(turns) + " turns of " + std::to_string(size) + " nodes, or of the memory of so many, are too many to be written out");
     return {};
 }
 

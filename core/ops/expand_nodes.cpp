@@ -2,6 +2,8 @@
 #include "core/ops/expand_nodes.h"
 
 #include "core/base/memory_budget.h"
+#include "core/graph/derived_name.h"
+#include "core/ops/copied_size.h"
 #include "core/ops/expand_sequences.h"
 #include "core/ops/fold_constants.h"
 #include "core/ops/infer_shapes.h"
@@ -10,20 +12,10 @@
 namespace tunesmith {
 namespace {
 
-// Those of bodies, too: loops within loops grow there first.
-std::size_t sizeOf(const Node& node) {
-    std::size_t size = 1;
-    for (const auto& [key, attribute] : node.attributes)
-        if (const auto* body = std::get_if<std::shared_ptr<const Graph>>(&attribute))
-            for (const auto& inner : (*body)->nodes())
-                size += sizeOf(*inner);
-    return size;
-}
-
 std::size_t sizeOf(const GraphBuilder& builder, std::size_t first) {
     std::size_t size = 0;
     for (; first < builder.nodeCount(); ++first)
-        size += sizeOf(builder.node(NodeId(static_cast<std::int64_t>(first))));
+        size += copiedSize(builder.node(NodeId(static_cast<std::int64_t>(first))));
     return size;
 }
 
@@ -76,7 +68,7 @@ void replaceByIdentities(GraphBuilder& builder, NodeId id, const std::vector<Val
         if (!node.outputs[i].valid())
             continue;
         Node same;
-        same.name = node.name + ".is";
+        same.name = derivedName(node.name, ".is");
         same.op = "Identity";
         same.inputs = {stand[i]};
         same.outputs = {node.outputs[i]};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "core/graph/derived_name.h"
 #include "core/ops/containers.h"
 #include "core/ops/expand_nodes.h"
 #include "core/ops/rules.h"
@@ -128,16 +129,16 @@ private:
     Elements parts(const Node& node, std::int64_t axis, const std::vector<std::int64_t>& sizes) {
         const bool asInput = graph_.opset() == 0 || graph_.opset() >= 13;
         Node split;
-        split.name = node.name + ".split";
+        split.name = derivedName(node.name, ".split");
         split.op = "Split";
         split.inputs = {node.inputs[0]};
         split.attributes["axis"] = axis;
         if (asInput)
-            split.inputs.push_back(builder_.addConstant(node.name + ".sizes", Tensor::ofInts(sizes)));
+            split.inputs.push_back(builder_.addConstant(derivedName(node.name, ".sizes"), Tensor::ofInts(sizes)));
         else
             split.attributes["split"] = sizes;
         for (std::size_t i = 0; i < sizes.size(); ++i)
-            split.outputs.push_back(builder_.addValue(node.name + ".part"));
+            split.outputs.push_back(builder_.addValue(derivedName(node.name, ".part")));
         Elements elements = split.outputs;
         builder_.addNode(std::move(split));
         if (!node.hasInput(1) && node.intAttr("keepdims", 1) == 0)
@@ -164,7 +165,7 @@ private:
         if (!elements)
             return {};
         if (node.op == "SequenceLength")
-            return builder_.addConstant(node.name + ".length", Tensor::scalar(static_cast<std::int64_t>(elements->size())));
+            return builder_.addConstant(derivedName(node.name, ".length"), Tensor::scalar(static_cast<std::int64_t>(elements->size())));
         if (node.op == "SequenceAt") {
             const auto at = place(node, 1, elements->size(), elements->size(), 0);
             return at ? (*elements)[*at] : ValueId();
@@ -178,7 +179,7 @@ private:
         if (held == held_.end() && node.hasInput(0) && !full)
             return {};
         const bool has = full || (held != held_.end() && held->second.valid());
-        return builder_.addConstant(node.name + ".has", Tensor::scalar(has));
+        return builder_.addConstant(derivedName(node.name, ".has"), Tensor::scalar(has));
     }
 
     ValueId concatenated(const Node& node, Elements elements) {
@@ -188,7 +189,7 @@ private:
         if (node.intAttr("new_axis", 0) != 0)
             for (ValueId& element : elements)
                 element = withAxes("Unsqueeze", element, axis);
-        return builder_.add("Concat", elements, {{"axis", axis}}, 1, node.name + ".joined");
+        return builder_.add("Concat", elements, {{"axis", axis}}, 1, derivedName(node.name, ".joined"));
     }
 
     const Graph& graph_;

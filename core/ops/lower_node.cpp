@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/graph/derived_name.h"
 #include "core/ops/containers.h"
 #include "core/ops/evaluate_node.h"
 
@@ -68,11 +69,11 @@ Result<loops::Program> lowerNode(const Graph& graph, NodeId id) {
     LowerContext context(graph, node);
     TS_TRY(prepare(graph, node, context));
     loops::Program program;
-    program.name = node.name;
+    program.name = shortName(node.name);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const TensorType type = context.type(i);
         context.inputs.push_back(
-            node.hasInput(i) ? loops::makeTensor(graph.value(node.inputs[i]).name, type.dtype, type.shape()) : nullptr);
+            node.hasInput(i) ? loops::makeTensor(shortName(graph.value(node.inputs[i]).name), type.dtype, type.shape()) : nullptr);
         if (context.inputs.back())
             program.inputs.push_back(context.inputs.back());
     }

@@ -106,11 +106,12 @@ public:
     ValueId captured(const std::string& name) const { return graph_.findValue(name); }
     Status checkBody(const std::string& attribute) const; // whether a body of the node can work with the shapes around it
 
+    std::string derived(const std::string& what) const; // a name after this node's
     // A new node of an ONNX operator after this one's name, as GraphBuilder::add.
     ValueId add(const std::string& op, const std::vector<ValueId>& inputs, std::map<std::string, Attribute> attributes = {});
     ValueId add(const std::string& op, ValueId a, ValueId b) { return add(op, std::vector<ValueId>{a, b}); }
     std::vector<ValueId> addMany(const std::string& op, const std::vector<ValueId>& inputs, std::map<std::string, Attribute> attributes, int count);
-    ValueId addConstant(Tensor tensor) { return to.addConstant(node.name + ".constant", std::move(tensor)); }
+    ValueId addConstant(Tensor tensor) { return to.addConstant(derived("constant"), std::move(tensor)); }
     ValueId number(DType type, double value); // a scalar constant
     // These write what opsets say in different ways.
     ValueId reshape(ValueId value, const Shape& shape);
@@ -131,6 +132,7 @@ public:
 
 private:
     const Graph& graph_;
+    const std::string stem_; // of names
 };
 
 // How an operator may take part in a fused kernel.

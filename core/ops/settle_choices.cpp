@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/graph/body_splicer.h"
+#include "core/graph/derived_name.h"
 #include "core/ops/expand_nodes.h"
 #include "core/ops/infer_shapes.h"
 
@@ -66,14 +67,14 @@ Choice choiceOf(const Graph& graph, const Node& node) {
 
 // What is computed counts only where the condition says so: NaN elsewhere, in types that have one.
 Result<std::vector<ValueId>> guarded(GraphBuilder& builder, const Node& node, bool taken, std::vector<ValueId> results) {
-    const ValueId condition = builder.add("Reshape", {node.inputs[0], builder.addConstant(node.name + ".scalar", Tensor::ofInts({}))}, {},
-                                          1, node.name + ".condition");
+    const ValueId condition = builder.add("Reshape", {node.inputs[0], builder.addConstant(derivedName(node.name, ".scalar"), Tensor::ofInts({}))}, {},
+                                          1, derivedName(node.name, ".condition"));
     for (ValueId& result : results) {
         const DType type = builder.value(result).type.dtype;
         if (!isFloat(type))
             continue;
-        const ValueId nothing = builder.addConstant(node.name + ".nan", Tensor::scalar(std::numeric_limits<float>::quiet_NaN()).cast(type));
-        result = builder.add("Where", {condition, taken ? result : nothing, taken ? nothing : result}, {}, 1, node.name + ".guarded");
+        const ValueId nothing = builder.addConstant(derivedName(node.name, ".nan"), Tensor::scalar(std::numeric_limits<float>::quiet_NaN()).cast(type));
+        result = builder.add("Where", {condition, taken ? result : nothing, taken ? nothing : result}, {}, 1, derivedName(node.name, ".guarded"));
     }
     return results;
 }
@@ -90,7 +91,7 @@ Result<Graph> withOwnConstants(const Graph& body, const Scope& around, const std
     for (const ValueId id : body.captures()) {
         const Tensor constant = around.constant(body.value(id).name);
         if (!constant.absent() && constant.count() <= kMostCopiedElements)
-            builder.replaceUses(id, builder.addConstant(prefix + "/" + body.value(id).name, constant));
+            builder.replaceUses(id, builder.addConstant(derivedName(prefix, "/" + body.value(id).name), constant));
     }
     return builder.build();
 }
@@ -115,7 +116,7 @@ Result<std::optional<Graph>> settleOnce(const Graph& graph) {
                     builder.addCapture(name, inBranch.valid() ? branch->value(inBranch).type : TensorType());
             return found->second;
         };
-        TS_ASSIGN(auto results, BodySplicer(builder, *branch, node.name + "/", captured).splice({}));
+        TS_ASSIGN(auto results, BodySplicer(builder, *branch, derivedName(node.name, "/"), captured).splice({}));
         if (assumed && graph.opset() >= kFirstWhere) {
             TS_ASSIGN(results, guarded(builder, node, taken, std::move(results)));
         }
@@ -140,7 +141,7 @@ Result<Graph> settleBodies(const Graph& graph, const Scope* around, const FoldOp
         for (auto& [key, attribute] : node.attributes)
             if (auto* body = std::get_if<Body>(&attribute); body && *body && scope.depth() < kDeepest && bodies > 0) {
                 --bodies;
-                TS_ASSIGN(const Graph own, withOwnConstants(**body, scope, node.name + "." + key));
+                TS_ASSIGN(const Graph own, withOwnConstants(**body, scope, derivedName(node.name, "." + key)));
                 auto settled = settle(own, &scope, options, bodies);
                 if (!settled.ok() && settled.error().isCancelled())
                     return settled.error();

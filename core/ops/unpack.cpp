@@ -17,7 +17,7 @@ bool isPackedConstant(const OpInputs& in) {
 
 ValueId unpackedConstant(ExpandContext& context) {
     Node unpack;
-    unpack.name = context.node.name + ".Unpack";
+    unpack.name = context.derived("Unpack");
     unpack.op = "Unpack";
     unpack.domain = te::kDomain;
     unpack.attributes = {{"type", static_cast<std::int64_t>(context.type(0).dtype)}, {"shape", context.constant(0).shape()}};

@@ -7,6 +7,7 @@
 
 #include "core/base/hash.h"
 #include "core/graph/captures.h"
+#include "core/graph/derived_name.h"
 #include "core/graph/graph_builder.h"
 #include "core/ops/explicit_window.h"
 #include "core/ops/infer_shapes.h"
@@ -196,7 +197,7 @@ private:
     std::string newName(const std::string& stem, const std::set<std::string>& known) {
         std::string name;
         do
-            name = stem + "_" + std::to_string(++counters_[stem]);
+            name = derivedName(stem, "_" + std::to_string(++counters_[stem]));
         while (known.contains(name));
         return name;
     }

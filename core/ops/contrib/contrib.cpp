@@ -162,7 +162,7 @@ ValueId countedFrom(ExpandContext& context, std::int64_t first, const Shape& sha
 ValueId addMicrosoft(ExpandContext& context, const std::string& op, std::vector<ValueId> inputs,
                      std::map<std::string, Attribute> attributes) {
     Node node;
-    node.name = context.node.name + "." + op;
+    node.name = context.derived(op);
     node.op = op;
     node.domain = kMicrosoft;
     node.inputs = std::move(inputs);

@@ -36,7 +36,76 @@ class TestCliSums : public QObject {
         return {status, process.takeErrors(), process.peakMegabytes(), process.processorSeconds()};
     }
 
+    // So many turns, of a body that adds; in a choice within it where that is asked for.
+    static AttackModel loopOf(std::int64_t turns, bool choice) {
+        AttackModel made;
+        made.input("x", {4}).input("q", {}, 9);
+        auto& count = *made.graph().add_initializer();
+        count.set_name("n"), count.set_data_type(7), count.add_int64_data(turns);
+        made.node("Loop", {"n", "", "x"}, {"y"}).output("y", {4});
+        auto& body = *addAttribute(*made.graph().mutable_node(0), "body", onnx::AttributeProto::GRAPH).mutable_g();
+        body.set_name("body");
+        tensorType(*body.add_input(), "i", {}, 7), tensorType(*body.add_input(), "c", {}, 9), tensorType(*body.add_input(), "s", {4});
+        addNode(body, "Identity", {"c"}, {"co"});
+        auto& node = addNode(body, choice ? "If" : "Add", choice ? std::vector<std::string>{"q"} : std::vector<std::string>{"s", "s"}, {"so"});
+        for (const char* branch : {"then_branch", "else_branch"})
+            if (choice) {
+                auto& inner = *addAttribute(node, branch, onnx::AttributeProto::GRAPH).mutable_g();
+                inner.set_name(branch);
+                addNode(inner, "Add", {"s", "s"}, {"r"});
+                tensorType(*inner.add_output(), "r", {4});
+            }
+        tensorType(*body.add_output(), "co", {}, 9), tensorType(*body.add_output(), "so", {4});
+        return made;
+    }
+    static onnx::GraphProto& bodyOf(AttackModel& loop, bool choice) {
+        auto& body = *loop.graph().mutable_node(0)->mutable_attribute(0)->mutable_g();
+        return choice ? *body.mutable_node(1)->mutable_attribute(0)->mutable_g() : body;
+    }
+    static void renameInBody(onnx::GraphProto& body, const std::string& from, const std::string& to) {
+        for (auto& node : *body.mutable_node())
+            for (auto& output : *node.mutable_output())
+                output = output == from ? to : output;
+        for (auto& output : *body.mutable_output())
+            output.set_name(output.name() == from ? to : output.name());
+    }
+
 private slots:
+    // What is written out has names after a name of a megabyte, which all values of a shape have in their types as well. Comes first: the
+    // peak of a child counts that of this process, too.
+    void longNames_data() {
+        QTest::addColumn<QByteArray>("model");
+        const std::string name(1'000'000, 'n');
+        const auto add = [](const char* title, AttackModel& made) { QTest::newRow(title) << QByteArray::fromStdString(made.bytes()); };
+        AttackModel layer = AttackModel().input("x", {100, 1, 2}).input("w", {1, 8, 2}).input("r", {1, 8, 2}).node("LSTM", {"x", "w", "r"}, {"y"}).attribute("hidden_size", 2);
+        layer.graph().mutable_node(0)->set_name(name);
+        add("LSTM", layer.output("y", {100, 1, 1, 2}));
+        for (const bool choice : {false, true}) {
+            AttackModel node = loopOf(5000, choice), value = loopOf(5000, choice), attribute = loopOf(5000, choice);
+            bodyOf(node, choice).mutable_node(choice ? 0 : 1)->set_name(name);
+            add(choice ? "node of a choice in a loop" : "node of a loop", node);
+            renameInBody(bodyOf(value, choice), choice ? "r" : "so", name);
+            add(choice ? "value of a choice in a loop" : "value of a loop", value);
+            addAttribute(*bodyOf(attribute, choice).mutable_node(choice ? 0 : 1), "more", onnx::AttributeProto::STRING).set_s(name);
+            add(choice ? "attribute of a choice in a loop" : "attribute of a loop", attribute);
+        }
+        AttackModel dimension = chain("Relu", 3000);
+        dimension.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param(name);
+        add("dimension", dimension.output("y", {4}));
+    }
+    void longNames() {
+        QFETCH(const QByteArray, model);
+        const QString file = written(model.toStdString());
+        for (const QStringList& arguments : {QStringList{"info", file}, QStringList{"export", file, "--onnx", folder_.filePath("out.onnx")},
+                                             QStringList{"compile", file, "--untuned", "-o", folder_.filePath("module"), "--memory", "1GiB"}}) {
+            const Run done = run(arguments);
+            const QByteArray told = arguments.join(' ').toLocal8Bit() + ": " + done.told();
+            QVERIFY2(done.status == 0 || (done.status == 1 && done.errors.contains("tunesmith-cli: ") && !done.errors.contains("out of memory")), told);
+            QVERIFY2(done.megabytes < 700 && done.seconds < 30, told);
+            QDir(folder_.filePath("module")).removeRecursively();
+        }
+    }
+
     void refusesWhatExceedsTheBudget() {
         const QString file = written(constantOfShape(std::int64_t(1) << 30));
         for (const char* engine : {"reference", "compiled", "module"}) {
