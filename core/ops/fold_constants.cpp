@@ -13,6 +13,7 @@
 #include "core/ops/dead_code.h"
 #include "core/ops/evaluate_node.h"
 #include "core/ops/infer_shapes.h"
+#include "core/ops/node_steps.h"
 
 namespace tunesmith {
 namespace {
@@ -94,7 +95,7 @@ private:
             widened_ += more;
             return;
         }
-        if (!affordable(node, *op) || !quick(node, *op, inputs))
+        if (!affordable(node, *op) || !quick(node, inputs))
             return;
         const auto outputs = evaluateNode(node, effectiveOpset(graph_, node.domain), inputs);
         for (std::size_t i = 0; outputs.ok() && i < node.outputs.size(); ++i)
@@ -134,16 +135,13 @@ private:
         return false;
     }
 
-    // Whether its steps and those of the nodes before take seconds at most.
-    bool quick(const Node& node, const Operator& op, const std::vector<Tensor>& inputs) {
-        constexpr double kMostSteps = 0x1p30;
-        if (!op.steps)
-            return true;
+    // Whether its steps and those of the nodes before are few enough.
+    bool quick(const Node& node, const std::vector<Tensor>& inputs) {
         std::vector<TensorType> types;
         for (const Tensor& input : inputs)
             types.push_back(typeOf(input));
-        const double more = op.steps(OpInputs(node, effectiveOpset(graph_, node.domain), std::move(types), inputs));
-        if (steps_ + more > kMostSteps)
+        const double more = nodeSteps(OpInputs(node, effectiveOpset(graph_, node.domain), std::move(types), inputs));
+        if (steps_ + more > options_.mostSteps)
             return false;
         steps_ += more;
         return true;
@@ -194,7 +192,7 @@ private:
     std::int64_t widened_ = 0; // what it would add
     std::int64_t most_, made_ = 0; // bytes of results
     bool told_ = false;            // that the budget is used up
-    double steps_ = 0;             // of operators that say how many they take
+    double steps_ = 0;             // that the kernels took
 };
 
 } // namespace

@@ -21,10 +21,11 @@ struct FoldOptions {
     // of values (base/memory_budget.h). Nodes beyond it stay, and the log says which was the first.
     std::int64_t sumBytes = std::int64_t(256) << 20;
     static constexpr std::int64_t kWeightsGrowth = 8;
+    double mostSteps = 0x1p30; // of all kernels together (node_steps.h), which takes seconds; nodes beyond it stay
 
     // For compiling: whatever can be a weight becomes one, up to 2 GB each.
     static FoldOptions weights() {
-        return {std::int64_t(2) << 30, std::int64_t(1) << 40, std::int64_t(1) << 20, {}, std::int64_t(128) << 20, false, std::int64_t(2) << 30};
+        return {std::int64_t(2) << 30, std::int64_t(1) << 40, std::int64_t(1) << 20, {}, std::int64_t(128) << 20, false, std::int64_t(2) << 30, 0x1p35};
     }
     // For graphs that are rewritten and written again: the same, but quantised weights stay.
     static FoldOptions rewriting() {

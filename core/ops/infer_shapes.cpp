@@ -8,6 +8,7 @@
 #include "core/ops/body_types.h"
 #include "core/ops/containers.h"
 #include "core/ops/evaluate_node.h"
+#include "core/ops/node_steps.h"
 #include "core/ops/rules.h"
 
 namespace tunesmith {
@@ -215,7 +216,7 @@ private:
             if (node.outputs[i].valid())
                 TS_TRY(settle(node, node.outputs[i], context.outputs[i], context.values[i]));
         if (op->deterministic && op->eval)
-            follow(*op, node, context);
+            follow(node, context);
         return {};
     }
 
@@ -362,7 +363,7 @@ private:
     }
 
     // Computes small nodes whose inputs are all known. A kernel that refuses says so when the model runs.
-    void follow(const Operator& op, const Node& node, const InferContext& context) {
+    void follow(const Node& node, const InferContext& context) {
         std::int64_t inputs = 0, outputs = 0;
         std::vector<Tensor> values;
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -381,7 +382,7 @@ private:
             outputs += std::min(walkedElements(type.shape()).value_or(kLargestExtent), kLargestExtent);
             missing = missing || known_[id.index()].absent();
         }
-        if (!missing || inputs > kMaxFollowedInputs || outputs > kMaxFollowedOutputs || (op.steps && op.steps(context) > kMaxFollowedSteps))
+        if (!missing || inputs > kMaxFollowedInputs || outputs > kMaxFollowedOutputs || nodeSteps(context) > kMaxFollowedSteps)
             return;
         const auto results = evaluateNode(node, context.opset, values);
         for (std::size_t i = 0; results.ok() && i < node.outputs.size(); ++i)

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/ops/node_steps.h"
+
 namespace tunesmith::ops {
 namespace {
 
@@ -79,6 +81,8 @@ void addOperator(OperatorList& list, const std::string& name, Fusion fusion, std
     op.eval = [checked, kernel](EvalContext& context) { return runKernel(context, checked, kernel); };
     op.lower = std::move(lower);
     op.lowerable = std::move(lowerable);
+    if (fusion == Fusion::opaque && !op.lower)
+        op.steps = pairSteps;
     list.push_back(std::move(op));
 }
 

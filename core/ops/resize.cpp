@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/ops/lowering.h"
+#include "core/ops/node_steps.h"
 #include "core/ops/resize_plan.h"
 
 namespace tunesmith::ops {
@@ -188,11 +189,20 @@ Status resizeLowerable(const OpInputs& in) {
     return {};
 }
 
+// Each element is a sum of two or four along each axis.
+double resizeSteps(const OpInputs& in) {
+    const std::string mode = in.node.stringAttr("mode", "nearest");
+    const double terms = mode == "cubic" ? 4 : mode == "linear" ? 2 : 1;
+    return std::pow(terms, static_cast<double>(in.type(0).shape().size())) * resultElements(in);
+}
+
 } // namespace
 
 void registerResize(OperatorList& list) {
     addMovement(list, "Resize", Fusion::injective, 10, {1, 4}, inferResize, evalResize, lowerResize, resizeLowerable);
+    list.back().steps = resizeSteps;
     addMovement(list, "Upsample", Fusion::injective, 7, {1, 2}, inferResize, evalResize, lowerResize, resizeLowerable);
+    list.back().steps = resizeSteps;
 }
 
 } // namespace tunesmith::ops

@@ -53,6 +53,12 @@ public:
         addAttribute(*graph().mutable_node(graph().node_size() - 1), name, onnx::AttributeProto::STRING).set_s(value);
         return *this;
     }
+    AttackModel& attribute(const std::string& name, const std::vector<std::int64_t>& values) {
+        auto& list = addAttribute(*graph().mutable_node(graph().node_size() - 1), name, onnx::AttributeProto::INTS);
+        for (const std::int64_t value : values)
+            list.add_ints(value);
+        return *this;
+    }
     std::string bytes() const { return model_.SerializeAsString(); }
 
 private:

@@ -159,6 +159,34 @@ private slots:
         }
     }
 
+    // Small files, no large results, and hours of arithmetic.
+    void longFoldsStay_data() {
+        QTest::addColumn<QByteArray>("model");
+        const auto add = [](const char* name, const AttackModel& made) { QTest::newRow(name) << QByteArray::fromStdString(made.bytes()); };
+        const auto filled = [](std::int64_t opset, const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
+            AttackModel made(opset);
+            made.input("x", {1}).ints("sa", a).ints("sb", b).node("ConstantOfShape", {"sa"}, {"a"}).node("ConstantOfShape", {"sb"}, {"b"});
+            return made;
+        };
+        add("Conv", filled(17, {1, 16, 1000, 1000}, {16, 16, 101, 101}).node("Conv", {"a", "b"}, {"y"}).output("y", {1, 16, 900, 900}));
+        add("ConvTranspose", filled(17, {1, 1, 1000, 1000}, {1, 1, 1000, 1000}).node("ConvTranspose", {"a", "b"}, {"y"}).output("y", {1, 1, 1999, 1999}));
+        add("MaxPool", filled(17, {1, 1, 3000, 3000}, {1}).node("MaxPool", {"a"}, {"y"}).attribute("kernel_shape", std::vector<std::int64_t>{1500, 1500}).output("y", {1, 1, 1501, 1501}));
+        add("MatMul", filled(17, {8192, 8192}, {8192, 8192}).node("MatMul", {"a", "b"}, {"y"}).output("y", {8192, 8192}));
+        add("Einsum", filled(17, {1 << 20}, {1 << 20}).node("Einsum", {"a", "b"}, {"y"}).attribute("equation", "a,b->").output("y", {}));
+        add("Det", filled(17, {6000, 6000}, {1}).node("Det", {"a"}, {"y"}).output("y", {}));
+        add("cubic Resize", AttackModel().input("x", {1}).ints("sa", std::vector<std::int64_t>(8, 2)).ints("sb", std::vector<std::int64_t>(8, 8))
+                                .node("ConstantOfShape", {"sa"}, {"a"}).node("Cast", {"a"}, {"f"}).attribute("to", 1).node("Resize", {"f", "", "", "sb"}, {"y"}).attribute("mode", "cubic").output("y", std::vector<std::int64_t>(8, 8)));
+    }
+    void longFoldsStay() {
+        QFETCH(const QByteArray, model);
+        const QString file = written(model.toStdString());
+        for (const QStringList& arguments : {QStringList{"info", file}, QStringList{"export", file, "--onnx", folder_.filePath("out.onnx")}, QStringList{"tasks", file}}) {
+            const Run done = run(arguments);
+            QVERIFY2(done.status == 0 || (done.status == 1 && done.errors.contains("tunesmith-cli: ")), done.told());
+            QVERIFY2(done.seconds < 20 && done.megabytes < 2500, arguments.first().toLocal8Bit() + ": " + done.told());
+        }
+    }
+
     void theProgramItselfIsBounded() {
         const QString file = written(chain("Identity", 200'000).output("y", {4}).bytes());
         const Run done = run({"info", file, "--memory", "0.001"});
