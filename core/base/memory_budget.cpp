@@ -12,6 +12,7 @@
 
 #include "core/base/available_memory.h"
 #include "core/base/sanitizers.h"
+#include "core/base/scratch.h"
 
 namespace tunesmith {
 namespace {
@@ -59,15 +60,20 @@ const char* OutOfValueMemory::what() const noexcept {
     return "the values of the model do not fit into the memory that they may take; --memory raises the limit";
 }
 
-ValueMemoryClaim::ValueMemoryClaim(std::size_t bytes) : bytes_(static_cast<std::int64_t>(bytes)) {
-    const std::int64_t before = used.fetch_add(bytes_, std::memory_order_relaxed);
-    if (within(bytes_, before))
+void claimScratch(std::size_t bytes) {
+    const auto more = static_cast<std::int64_t>(bytes);
+    const std::int64_t before = used.fetch_add(more, std::memory_order_relaxed);
+    if (within(more, before))
         return;
-    used.fetch_sub(bytes_, std::memory_order_relaxed);
+    used.fetch_sub(more, std::memory_order_relaxed);
     throw OutOfValueMemory();
 }
 
-ValueMemoryClaim::~ValueMemoryClaim() { used.fetch_sub(bytes_, std::memory_order_relaxed); }
+void releaseScratch(std::size_t bytes) noexcept { used.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed); }
+
+ValueMemoryClaim::ValueMemoryClaim(std::size_t bytes) : bytes_(static_cast<std::int64_t>(bytes)) { claimScratch(bytes); }
+
+ValueMemoryClaim::~ValueMemoryClaim() { releaseScratch(static_cast<std::size_t>(bytes_)); }
 
 Result<std::int64_t> parseMemory(const std::string& text) {
     char* end = nullptr;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/scratch.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/dense.h"
 #include "core/ops/movement.h"
@@ -77,8 +78,8 @@ private:
     const Shape strides_;
 };
 
-std::vector<double> columnsOf(const double* rows, std::int64_t count, std::int64_t length) {
-    std::vector<double> columns(static_cast<std::size_t>(count * length));
+Scratch<double> columnsOf(const double* rows, std::int64_t count, std::int64_t length) {
+    Scratch<double> columns(static_cast<std::size_t>(count * length));
     for (std::int64_t i = 0; i < count; ++i)
         for (std::int64_t j = 0; j < length; ++j)
             columns[static_cast<std::size_t>(j * count + i)] = rows[i * length + j];
@@ -118,7 +119,7 @@ void attend(const AttentionShape& s, const AttentionRule& rule, const Tensor& q,
     const Tensor wideQ = q.cast(DType::f64), wideK = k.cast(DType::f64), wideV = v.cast(DType::f64);
     Tensor wideY = Tensor::zeros(DType::f64, y.shape());
     const ScoreRows rows(s, rule, bias, show);
-    std::vector<double> columns, scores(static_cast<std::size_t>(s.queries * s.keys));
+    Scratch<double> columns, scores(static_cast<std::size_t>(s.queries * s.keys));
     for (std::int64_t head = 0; head < s.batch * s.heads; ++head) {
         const std::int64_t shared = head / s.group();
         const double* const values = wideV.data<double>().data() + shared * s.keys * s.valueSize;

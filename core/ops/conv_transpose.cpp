@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/ops/conv_transpose.h"
 
+#include "core/base/scratch.h"
 #include "core/ops/dense.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
@@ -154,7 +155,7 @@ template <class T> void transposeConvolve(EvalContext& context, const WindowGeom
     const T* const source = context.input(0).data<T>().data();
     const T* const weights = context.input(1).data<T>().data();
     T* const y = context.outputs[0].mutableData<T>().data();
-    std::vector<T> column(static_cast<std::size_t>(taps * inPositions));
+    Scratch<T> column(static_cast<std::size_t>(taps * inPositions));
     for (std::int64_t image = 0; image < x[0] * group; ++image) {
         const T* const from = source + image * inPerGroup * inPositions;
         const T* const kernel = weights + (image % group) * inPerGroup * outPerGroup * taps;

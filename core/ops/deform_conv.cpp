@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <cmath>
 
+#include "core/base/scratch.h"
 #include "core/ops/convolution.h"
 #include "core/ops/rules.h"
 
@@ -76,7 +77,7 @@ template <class T> double bilinear(const T* plane, std::int64_t height, std::int
 }
 
 // The moved and masked taps of all channels of one image: [C, taps, positions], what a convolution multiplies.
-template <class T> std::vector<T> movedTaps(const EvalContext& context, const WindowGeometry& g, std::int64_t image) {
+template <class T> Scratch<T> movedTaps(const EvalContext& context, const WindowGeometry& g, std::int64_t image) {
     const Tensor& x = context.input(0);
     const Shape& w = context.input(1).shape();
     const std::int64_t channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3], taps = w[2] * w[3];
@@ -84,7 +85,7 @@ template <class T> std::vector<T> movedTaps(const EvalContext& context, const Wi
     const T* const offsets = context.input(kOffset).data<T>().data() + image * groups * taps * 2 * positions;
     const T* const masks =
         context.has(kMask) ? context.input(kMask).data<T>().data() + image * groups * taps * positions : nullptr;
-    std::vector<T> moved(static_cast<std::size_t>(channels * taps * positions));
+    Scratch<T> moved(static_cast<std::size_t>(channels * taps * positions));
     auto to = moved.begin();
     for (std::int64_t c = 0; c < channels; ++c) {
         const T* const plane = x.data<T>().data() + (image * channels + c) * height * width;
@@ -110,7 +111,7 @@ template <class T> void convolveMoved(EvalContext& context, const WindowGeometry
     const T* const w = context.input(1).data<T>().data();
     const std::int64_t outputs = s.group * s.outPerGroup, depth = s.inPerGroup * s.taps;
     for (std::int64_t image = 0; image < s.batch; ++image) {
-        const std::vector<T> moved = movedTaps<T>(context, g, image);
+        const Scratch<T> moved = movedTaps<T>(context, g, image);
         T* const y = context.outputs[0].mutableData<T>().data() + image * outputs * s.outPositions;
         for (std::int64_t m = 0; context.has(kBias) && m < outputs; ++m)
             std::fill_n(y + m * s.outPositions, s.outPositions,

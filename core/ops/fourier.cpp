@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "core/base/scratch.h"
 #include "core/ops/kernel.h"
 #include "core/ops/movement.h"
 #include "core/ops/rules.h"
@@ -69,7 +70,7 @@ Signal transformed(const Signal& x, double sign) {
 
 // Elements of a tensor whose last dimension is 1 (real) or 2, as complex numbers.
 struct ComplexView {
-    std::vector<double> values;
+    Scratch<double> values;
     std::int64_t parts;
     explicit ComplexView(const Tensor& tensor) : parts(tensor.shape().back()) {
         const Tensor wide = tensor.cast(DType::f64);

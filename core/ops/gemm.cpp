@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/scratch.h"
 #include "core/graph/float_to_int.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/dense.h"
@@ -43,12 +44,12 @@ Status inferGemm(InferContext& in) {
 }
 
 // A matrix in rows, transposed if asked for.
-template <class T> std::vector<T> rowsOf(const Tensor& matrix, bool transposed) {
+template <class T> Scratch<T> rowsOf(const Tensor& matrix, bool transposed) {
     const T* const data = matrix.data<T>().data();
     const std::int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
     if (!transposed)
         return {data, data + rows * columns};
-    std::vector<T> result(static_cast<std::size_t>(rows * columns));
+    Scratch<T> result(static_cast<std::size_t>(rows * columns));
     for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t j = 0; j < columns; ++j)
             result[static_cast<std::size_t>(j * rows + i)] = data[i * columns + j];
@@ -60,10 +61,10 @@ template <class T, class U> void multiply(EvalContext& context, const GemmAttrib
     Tensor& out = context.outputs[0];
     const std::int64_t m = out.shape()[0], n = out.shape()[1];
     const std::int64_t k = context.input(0).shape()[attributes.transA ? 0 : 1];
-    const std::vector<T> a = rowsOf<T>(context.input(0), attributes.transA);
-    const std::vector<T> b = rowsOf<T>(context.input(1), attributes.transB);
-    const std::vector<U> left(a.begin(), a.end()), right(b.begin(), b.end());
-    std::vector<U> product(static_cast<std::size_t>(m * n));
+    const Scratch<T> a = rowsOf<T>(context.input(0), attributes.transA);
+    const Scratch<T> b = rowsOf<T>(context.input(1), attributes.transB);
+    const Scratch<U> left(a.begin(), a.end()), right(b.begin(), b.end());
+    Scratch<U> product(static_cast<std::size_t>(m * n));
     multiplyAccumulate<U>(m, n, k, left.data(), k, 1, right.data(), n, product.data(), n);
     const auto y = out.mutableData<T>();
     const bool scaled = attributes.alpha != 1;

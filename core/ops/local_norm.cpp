@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/scratch.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
 #include "core/ops/reduction.h"
@@ -33,7 +34,7 @@ Status inferLrn(InferContext& in) {
 
 template <class T> void localResponse(const LrnAttributes& lrn, const Shape& shape, const T* x, T* y) {
     const std::int64_t channels = shape[1], positions = rowMajorStrides(shape)[1];
-    std::vector<double> sum(static_cast<std::size_t>(positions));
+    Scratch<double> sum(static_cast<std::size_t>(positions));
     for (std::int64_t plane = 0; plane < shape[0] * channels; ++plane) {
         const std::int64_t c = plane % channels;
         const std::int64_t first = std::max<std::int64_t>(c - lrn.before, 0);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/scratch.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
 #include "core/ops/movement.h"
@@ -67,7 +68,7 @@ struct Extents {
 };
 
 // -x * weight of each position's class, reduced as the node asks; `x` are logarithms of probabilities.
-template <class T> Status reduceLoss(EvalContext& context, const std::vector<double>& x) {
+template <class T> Status reduceLoss(EvalContext& context, const Scratch<double>& x) {
     const Extents extents(context.input(0).shape());
     const std::string reduction = reductionOf(context.node);
     const auto out = context.outputs[0].mutableData<T>();
@@ -92,7 +93,7 @@ template <class T> Status reduceLoss(EvalContext& context, const std::vector<dou
     return {};
 }
 
-std::vector<double> asDoubles(const Tensor& tensor) {
+Scratch<double> asDoubles(const Tensor& tensor) {
     const Tensor wide = tensor.cast(DType::f64);
     return {wide.data<double>().begin(), wide.data<double>().end()};
 }
@@ -104,7 +105,7 @@ Status evalNll(EvalContext& context) {
     return status;
 }
 
-void logSoftmaxOfClasses(std::vector<double>& x, const Extents& extents) {
+void logSoftmaxOfClasses(Scratch<double>& x, const Extents& extents) {
     for (std::int64_t p = 0; p < extents.batch * extents.inner; ++p) {
         double* const first = x.data() + p / extents.inner * extents.classes * extents.inner + p % extents.inner;
         double top = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -118,7 +119,7 @@ void logSoftmaxOfClasses(std::vector<double>& x, const Extents& extents) {
 }
 
 Status evalCrossEntropy(EvalContext& context) {
-    std::vector<double> logs = asDoubles(context.input(0));
+    Scratch<double> logs = asDoubles(context.input(0));
     logSoftmaxOfClasses(logs, Extents(context.input(0).shape()));
     Status status;
     visitFloat(context.input(0).type(), [&](auto tag) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/scratch.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
@@ -20,17 +21,17 @@ using Axes = std::vector<std::size_t>;
 double epsilonOf(const Node& node) { return node.floatAttr("epsilon", 1e-5F); }
 
 struct Moments {
-    std::vector<double> mean, variance;
+    Scratch<double> mean, variance;
 };
 
 template <class T> Moments momentsOf(const Shape& shape, const T* x, const Axes& axes) {
     const auto rows = static_cast<std::size_t>(elementCount(keptShape(shape, axes)));
     const auto count = static_cast<double>(countOver(shape, axes));
-    Moments moments{std::vector<double>(rows), std::vector<double>(rows)};
+    Moments moments{Scratch<double>(rows), Scratch<double>(rows)};
     foldOver(shape, x, axes, moments.mean.data(), [](double all, T value) { return all + static_cast<double>(value); });
     for (double& mean : moments.mean)
         mean /= count;
-    std::vector<double> squares(static_cast<std::size_t>(elementCount(shape)));
+    Scratch<double> squares(static_cast<std::size_t>(elementCount(shape)));
     mapWithReduced(shape, x, axes, moments.mean.data(), squares.data(), [](T value, double mean) {
         const double distance = static_cast<double>(value) - mean;
         return distance * distance;
@@ -47,10 +48,10 @@ Moments normalise(const Tensor& input, const Axes& axes, Tensor& out, Spread spr
     const T* const x = input.data<T>().data();
     T* const y = out.mutableData<T>().data();
     Moments moments = momentsOf(input.shape(), x, axes);
-    std::vector<double> factor;
+    Scratch<double> factor;
     for (const double variance : moments.variance)
         factor.push_back(1 / spread(variance));
-    std::vector<double> centred(static_cast<std::size_t>(input.count()));
+    Scratch<double> centred(static_cast<std::size_t>(input.count()));
     mapWithReduced(input.shape(), x, axes, moments.mean.data(), centred.data(),
                    [](T value, double mean) { return static_cast<double>(value) - mean; });
     mapWithReduced(input.shape(), centred.data(), axes, factor.data(), y,

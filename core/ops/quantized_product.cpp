@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
+#include "core/base/scratch.h"
 #include "core/ops/convolution.h"
 #include "core/ops/kernel.h"
 #include "core/ops/matmul.h"
@@ -111,7 +112,7 @@ Status inferProduct(InferContext& in, const Layout& layout) {
 using Sum = std::uint32_t;
 
 // value - zero point
-std::vector<Sum> centred(const EvalContext& context, const Layout& layout, Side side) {
+Scratch<Sum> centred(const EvalContext& context, const Layout& layout, Side side) {
     const Operand& operand = side == Side::left ? layout.a : layout.b;
     const Tensor value = context.input(operand.value).cast(DType::i32);
     Tensor result = Tensor::zeros(DType::i32, value.shape());
@@ -124,10 +125,10 @@ std::vector<Sum> centred(const EvalContext& context, const Layout& layout, Side 
     return {result.data<std::int32_t>().begin(), result.data<std::int32_t>().end()};
 }
 
-Result<std::vector<Sum>> sumsOf(const EvalContext& context, const Layout& layout, const Shape& out) {
+Result<Scratch<Sum>> sumsOf(const EvalContext& context, const Layout& layout, const Shape& out) {
     const Shape &a = context.input(layout.a.value).shape(), &b = context.input(layout.b.value).shape();
-    const std::vector<Sum> left = centred(context, layout, Side::left), right = centred(context, layout, Side::right);
-    std::vector<Sum> sums(static_cast<std::size_t>(elementCount(out)));
+    const Scratch<Sum> left = centred(context, layout, Side::left), right = centred(context, layout, Side::right);
+    Scratch<Sum> sums(static_cast<std::size_t>(elementCount(out)));
     if (layout.convolution) {
         TS_ASSIGN(const WindowGeometry geometry, convGeometry(context.node, a, b));
         const ConvSizes sizes(geometry, a, b, context.node.intAttr("group", 1));
@@ -167,7 +168,7 @@ Tensor factorOf(const EvalContext& context, const Layout& layout, const Shape& o
 
 Status evalProduct(EvalContext& context, const Layout& layout) {
     Tensor& out = context.outputs[0];
-    TS_ASSIGN(const std::vector<Sum> sums, sumsOf(context, layout, out.shape()));
+    TS_ASSIGN(const Scratch<Sum> sums, sumsOf(context, layout, out.shape()));
     if (!layout.requantises()) {
         std::transform(sums.begin(), sums.end(), out.mutableData<std::int32_t>().begin(),
                        [](Sum sum) { return static_cast<std::int32_t>(sum); });

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/scratch.h"
 #include "core/graph/float_to_int.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
@@ -133,7 +134,7 @@ template <class T, class A> void reduceKind(ReduceKind kind, const Tensor& input
     const Folding<A> folding = foldingOf<T, A>(kind);
     const T* const x = input.data<T>().data();
     const auto y = out.mutableData<T>();
-    std::vector<A> acc(y.size(), folding.start);
+    Scratch<A> acc(y.size(), folding.start);
     std::int64_t count = 1;
     for (const std::size_t axis : axes)
         count *= input.shape()[axis];
@@ -146,10 +147,10 @@ template <class T, class A> void reduceKind(ReduceKind kind, const Tensor& input
 template <class T> void logSumExp(const Tensor& input, const Axes& axes, Tensor& out) {
     const T* const x = input.data<T>().data();
     const auto y = out.mutableData<T>();
-    std::vector<double> top(y.size(), -std::numeric_limits<double>::infinity()), sum(y.size(), 0.0);
+    Scratch<double> top(y.size(), -std::numeric_limits<double>::infinity()), sum(y.size(), 0.0);
     foldOver(input.shape(), x, axes, top.data(),
              [](double all, T value) { return static_cast<double>(value) > all || value != value ? static_cast<double>(value) : all; });
-    std::vector<double> terms(static_cast<std::size_t>(input.count()));
+    Scratch<double> terms(static_cast<std::size_t>(input.count()));
     mapWithReduced(input.shape(), x, axes, top.data(), terms.data(),
                    [](T value, double most) { return std::exp(static_cast<double>(value) - most); });
     foldOver(input.shape(), terms.data(), axes, sum.data(), [](double all, double value) { return all + value; });

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/scratch.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
 #include "core/ops/reduction.h"
@@ -50,7 +51,7 @@ template <class Finish> Kernel softmaxKernel(Finish finish) {
             using T = decltype(tag);
             const T* const x = input.data<T>().data();
             T* const y = context.outputs[0].mutableData<T>().data();
-            std::vector<double> top(rows, -std::numeric_limits<double>::infinity()), sum(rows, 0.0);
+            Scratch<double> top(rows, -std::numeric_limits<double>::infinity()), sum(rows, 0.0);
             foldOver(input.shape(), x, axes, top.data(),
                      [](double all, T value) { return std::max(all, static_cast<double>(value)); });
             mapWithReduced(input.shape(), x, axes, top.data(), y,
@@ -74,7 +75,7 @@ Status evalHardmax(EvalContext& context) {
         using T = decltype(tag);
         const T* const x = input.data<T>().data();
         T* const y = context.outputs[0].mutableData<T>().data();
-        std::vector<T> top(rows, -std::numeric_limits<T>::infinity());
+        Scratch<T> top(rows, -std::numeric_limits<T>::infinity());
         std::vector<bool> taken(rows, false);
         foldOver(input.shape(), x, axes, top.data(), [](T all, T value) { return value > all || value != value ? value : all; });
         forEachRun<1>(input.shape(), {broadcastStrides(kept, input.shape())},

@@ -159,6 +159,21 @@ private slots:
         }
     }
 
+    // What kernels hold beside their values counts, too.
+    void scratchCounts_data() {
+        QTest::addColumn<QByteArray>("model");
+        const auto add = [](const char* name, const AttackModel& made) { QTest::newRow(name) << QByteArray::fromStdString(made.bytes()); };
+        constexpr std::int64_t kLong = 40'000;
+        add("ConvTranspose", AttackModel().input("x", {1, 1, kLong}).input("w", {1, 1, kLong}).node("ConvTranspose", {"x", "w"}, {"y"}).output("y", {1, 1, 2 * kLong - 1}));
+        add("Attention", AttackModel(23).input("q", {1, 1, kLong, 1}).input("k", {1, 1, kLong, 1}).input("v", {1, 1, kLong, 1}).node("Attention", {"q", "k", "v"}, {"y"}).output("y", {1, 1, kLong, 1}));
+    }
+    void scratchCounts() {
+        QFETCH(const QByteArray, model);
+        const Run done = run({"run", written(model.toStdString()), "--engine", "reference", "--memory", "1GiB"});
+        QVERIFY2(done.status == 1 && done.errors.contains("do not fit into the memory"), done.told());
+        QVERIFY2(done.megabytes < 300 && done.seconds < 5, done.told());
+    }
+
     // Small files, no large results, and hours of arithmetic.
     void longFoldsStay_data() {
         QTest::addColumn<QByteArray>("model");
