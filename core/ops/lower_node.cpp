@@ -67,6 +67,8 @@ Result<std::vector<TensorType>> outputTypes(const Graph& graph, const Node& node
 Result<loops::Program> lowerNode(const Graph& graph, NodeId id) {
     const Node& node = graph.node(id);
     LowerContext context(graph, node);
+    if (const Status computable = checkComputable(graph, id); !computable.ok())
+        return unsupportedError(computable.error().message);
     TS_TRY(prepare(graph, node, context));
     loops::Program program;
     program.name = shortName(node.name);
