@@ -3,12 +3,11 @@
 
 #include "core/module/module_info.h"
 #include "core/workbench/module_check.h"
+#include "core/workbench/read_inputs.h"
 #include "core/workbench/session.h"
 
 namespace tunesmith {
-namespace {
 
-// All that stands against it, in one sentence.
 Status requireExportable(const Model& model) {
     const std::vector<NodeProblem> problems = whyNotExported(model);
     std::string text;
@@ -17,13 +16,12 @@ Status requireExportable(const Model& model) {
     return problems.empty() ? Status() : unsupportedError(model.name() + " cannot become a module: " + text);
 }
 
-} // namespace
-
 std::string usualPrefix(const Model& model) { return modulePrefix(model.name()); }
 
 Result<CompileResult> compileModel(const Model& model, const CompileRequest& request) {
     TS_TRY(checkPrefix(request.prefix));
     TS_TRY(requireExportable(model));
+    TS_TRY(checkInputNames(wantedInputs(model.graph()), {request.inputs, request.seed}));
     TS_ASSIGN(const std::optional<SpaceKind> space, askedSpace(request.space));
     TS_ASSIGN(const PlannedModel planned, planModel(model, {request.store, request.threads, request.builders,
                                                             request.untuned, request.work, space}));

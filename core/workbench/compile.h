@@ -47,6 +47,7 @@ struct CompileResult {
     ModuleCheck check;
 };
 
+Status requireExportable(const Model& model); // an Error names all that keeps it from becoming a module
 std::string usualPrefix(const Model& model); // of a request without one
 Status checkAskedPrefix(const std::string& prefix); // the Error names one that would do
 

@@ -92,6 +92,8 @@ std::vector<WantedInput> wantedInputs(const ModuleInfo& module) {
     return wanted;
 }
 
+Status checkInputNames(const std::vector<WantedInput>& wanted, const InputChoice& choice) { return checkNames(wanted, inputFileNames(wanted), choice); }
+
 Result<std::vector<Tensor>> readInputs(const std::vector<WantedInput>& wanted, const InputChoice& choice) {
     const std::vector<std::string> fileNames = inputFileNames(wanted);
     TS_TRY(checkNames(wanted, fileNames, choice));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
+#include "core/schedule/kernel_messages.h"
 #include "core/workbench/job_kind.h"
+#include "core/workbench/model_output.h"
 
 // Jobs that rewrite a model's graph. One that was killed begins again; the kernels that it measured are in the store.
 namespace tunesmith {
@@ -18,7 +20,7 @@ std::vector<JobKey> keysOf(TuneJob& job) {
             {"seconds", &asked.seconds},
             {"seed", &asked.seed},
             {"rules", &asked.rules},
-            {"threads", &asked.threads, 0, 1024},
+            {"threads", &asked.threads, 0, kMostTargetThreads},
             {"builders", &asked.builders, 0, 1024},
             {"measure", &asked.measure},
             {"no_measure", &asked.noMeasure},
@@ -40,7 +42,7 @@ Result<std::string> check(const TuneJob& job, ModelLooks& models, const Work& wo
     TS_TRY(requireOneOf("search", asked.search, graphSearches()));
     TS_TRY(requireOneOf("cost", asked.cost, graphCosts()));
     TS_TRY(requireOneOf("rules", asked.rules, graphRuleSets()));
-    TS_TRY(checkOptimizedFile(asked.file, job.model));
+    TS_TRY(checkModelOutput(asked.file, job.model));
     TS_ASSIGN(const ModelLooks::Look model, models.at(job, work));
     if (!model.openDimensions.empty())
         return inputError(model.name + ": dimension '" + model.openDimensions[0] + "' is open; give it a value with dims = { " + model.openDimensions[0] + " = 1 }");

@@ -16,6 +16,7 @@
 #include "core/ops/settle_choices.h"
 #include "core/te/definition.h"
 #include "core/te/graph.h"
+#include "core/workbench/model_output.h"
 
 namespace tunesmith {
 namespace {
@@ -289,12 +290,14 @@ std::vector<SampleInfo> sampleList() {
 }
 
 Status writeSample(const std::string& name, const std::filesystem::path& file) {
+    TS_TRY(checkModelOutput(file, {}));
     TS_ASSIGN(const Graph graph, buildSample(name));
     TS_TRY(exportCheckedOnnx(graph, file));
     return {};
 }
 
 Result<std::string> exportModel(const Model& model, const std::filesystem::path& file, const Work& work) {
+    TS_TRY(checkModelOutput(file, model.source()));
     work.report("folding constants");
     FoldOptions options;
     options.stop = work.stop;

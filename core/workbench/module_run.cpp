@@ -7,6 +7,7 @@
 #include "core/module/worker_verbs.h"
 #include "core/ops/infer_shapes.h"
 #include "core/ops/interpreter.h"
+#include "core/workbench/compile.h"
 #include "core/workbench/session.h"
 
 namespace tunesmith {
@@ -25,6 +26,7 @@ Result<Graph> inferFor(const Graph& declared, const std::vector<Tensor>& inputs)
 
 Result<Computed> runAsModule(const Model& model, const std::vector<Tensor>& inputs, const PlanRequest& request, WorkerClient& worker) {
     TS_TRY(requireComputable(model));
+    TS_TRY(requireExportable(model));
     TS_TRY(checkInputs(model.graph(), inputs));
     TS_ASSIGN(const Graph graph, inferFor(model.graph(), inputs));
     TS_ASSIGN(const PlannedModel planned, planGraph(graph, model.name(), request));

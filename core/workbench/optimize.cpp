@@ -13,10 +13,12 @@
 #include "core/rewrite/model_draft.h"
 #include "core/schedule/stage_memory.h"
 #include "core/workbench/graph_check.h"
+#include "core/workbench/model_output.h"
 #include "core/workbench/optimize_costs.h"
 #include "core/workbench/optimize_rules.h"
 #include "core/workbench/optimize_told.h"
 #include "core/workbench/plan_model.h"
+#include "core/workbench/read_inputs.h"
 #include "core/workbench/rewrite_repair.h"
 
 namespace tunesmith {
@@ -107,7 +109,8 @@ private:
         if (!model_.info().openDimensions.empty())
             return inputError(model_.name() + ": dimension '" + model_.info().openDimensions[0] + "' is open; give it a value with --dims, for costs are those of shapes");
         TS_TRY(requireComputable(model_)); // or nothing could be compared with the original
-        return checkOptimizedFile(request_.file, model_.source());
+        TS_TRY(checkInputNames(wantedInputs(model_.graph()), {request_.inputs, request_.seed}));
+        return checkModelOutput(request_.file, model_.source());
     }
 
     Status prepare() {
@@ -341,22 +344,6 @@ private:
 };
 
 } // namespace
-
-Status checkOptimizedFile(const std::filesystem::path& file, const std::string& model) {
-    if (file.empty())
-        return {};
-    std::error_code none;
-    if (std::filesystem::equivalent(file, model, none))
-        return inputError("output " + file.string() + " is the model itself; name another file");
-    if (std::filesystem::is_directory(file, none))
-        return inputError("output " + file.string() + " is a folder; name a file");
-    if (std::filesystem::is_regular_file(file, none) && file.extension() != ".onnx")
-        return inputError("output " + file.string() + " is there already and its name is none of a model; name a file that ends in .onnx, or a new one");
-    const std::filesystem::path folder = std::filesystem::absolute(file, none).parent_path();
-    if (!std::filesystem::is_directory(folder, none))
-        return inputError("output " + file.string() + " cannot be written: there is no folder " + folder.string());
-    return {};
-}
 
 bool measuresModules(const OptimizeRequest& request) {
     if (request.cost == "kernels" || (request.noMeasure && !request.measure))

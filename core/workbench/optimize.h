@@ -50,8 +50,6 @@ struct GraphRule {
     std::string evidence;                // why it is believed: a proof, trials
 };
 bool measuresModules(const OptimizeRequest& request); // whether it may do so, so that the machine is to be quiet
-// An Error where the file cannot be written, or is that of the model. Empty: it is not to be.
-Status checkOptimizedFile(const std::filesystem::path& file, const std::string& model);
 
 Result<std::vector<GraphRule>> graphRules(const OptimizeRequest& request); // of its set, also those that it does without
 

@@ -24,6 +24,7 @@ IndexRange boundsFromJson(const nlohmann::json& stated);
 Result<Tensor> readInput(const WantedInput& wanted, const std::filesystem::path& file);
 std::vector<WantedInput> wantedInputs(const Graph& graph);
 std::vector<WantedInput> wantedInputs(const ModuleInfo& module);
+Status checkInputNames(const std::vector<WantedInput>& wanted, const InputChoice& choice); // an Error names the inputs
 Result<std::vector<Tensor>> readInputs(const std::vector<WantedInput>& wanted, const InputChoice& choice);
 
 } // namespace tunesmith

@@ -198,6 +198,48 @@ private slots:
         QCOMPARE(QFileInfo(path("letter")).size(), 4);
     }
 
+    // Nor is the model that is read, or a file that is named as no model is.
+    void modelsReplaceOnlyModels() {
+        const QString model = path("mine.onnx"), letter = path("letter.txt"), other = path("other.onnx");
+        writeFile(model.toStdString(), smallModel().SerializeAsString());
+        writeFile(letter.toStdString(), "dear");
+        const qint64 size = QFileInfo(model).size();
+        verifyRefused({"export", model, "--onnx", model}, "is the model itself");
+        verifyRefused({"export", model, "--onnx", letter}, "is there already");
+        verifyRefused({"models", "mlp", "-o", letter}, "is there already");
+        QCOMPARE(QFileInfo(model).size(), size);
+        QCOMPARE(QFileInfo(letter).size(), 4);
+        QCOMPARE(runCli({"export", model, "--onnx", other}).status, 0);
+        QCOMPARE(runCli({"export", model, "--onnx", other}).status, 0);
+    }
+
+    void inputsThatNobodyHas() {
+        const QString npy = path("x.npy");
+        for (const QStringList& arguments : {QStringList{"optimize", "mlp", "--cost", "kernels"}, QStringList{"run", "mlp"}, QStringList{"compile", "mlp", "--untuned", "-o", path("never")}})
+            verifyRefused(arguments + QStringList{"--input", "nobody=" + npy}, "there is no input 'nobody'; its inputs are");
+        QVERIFY(!QFileInfo::exists(path("never")));
+    }
+
+    void textsAreNoOutputsOfModules() {
+        onnx::ModelProto model = smallModel();
+        auto& text = *model.mutable_graph()->add_initializer();
+        text.set_name("text"), text.set_data_type(8), text.add_dims(1), text.add_string_data("a");
+        tensorType(*model.mutable_graph()->add_output(), "text", {1}, 8);
+        const QString file = path("text.onnx");
+        writeFile(file.toStdString(), model.SerializeAsString());
+        verifyRefused({"run", file, "--engine", "module"}, "text (output): modules do not take or give string[1]");
+        verifyRefused({"compile", file, "--untuned", "-o", path("texts")}, "text (output): modules do not take or give string[1]");
+        QCOMPARE(runCli({"run", file, "--engine", "reference"}).status, 0);
+        QCOMPARE(runCli({"run", file}).status, 0);
+    }
+
+    void threadsThatNoPoolHas() {
+        for (const char* command : {"run", "compile", "bench", "tune", "optimize"}) {
+            const CliResult result = runCli({command, "mlp", "--threads", "257"});
+            QVERIFY2(result.status == 2 && result.errors.contains("257"), result.errors);
+        }
+    }
+
     // The command names no file.
     void samplesReplaceNothing() {
         const QString before = QDir::currentPath(), file = path("mlp.onnx");
@@ -216,6 +258,10 @@ private slots:
         const CliResult result = runCli({"info", "mlp"}, "/dev/full");
         QCOMPARE(result.status, 1);
         QVERIFY(result.sentence().contains("No space left"));
+        for (const char* asked : {"--help", "--version", "--help-all"}) {
+            const CliResult help = runCli({asked}, "/dev/full");
+            QVERIFY2(help.status == 1 && help.sentence().contains("No space left"), help.errors);
+        }
     }
 
     // A file system of our own that gets full while the work goes on, where the system lets us mount one.
