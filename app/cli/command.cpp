@@ -108,7 +108,7 @@ void Session::addDimensionRanges(CLI::App& command) {
 
 void Session::addThreads(CLI::App& command, const std::string& byDefault) {
     command.add_option("--threads", threads, "Threads of the target (default: " + byDefault + ")")
-        ->check(CLI::Range(1, 1024));
+        ->check(CLI::Range(1, kMostTargetThreads));
 }
 
 void Session::addBuilders(CLI::App& command) {
@@ -174,10 +174,14 @@ Result<Model> Session::open(const std::string& fileOrSample) {
 
 Result<int> Session::print(const Json& object, const std::string& text, int status) {
     progress.clear();
-    const std::string out = printableLines(json ? object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text);
-    if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size() || std::fflush(stdout) != 0)
-        return ioError(std::string("cannot write the result to standard output: ") + std::strerror(errno));
+    TS_TRY(printOut(printableLines(json ? object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : text)));
     return status;
+}
+
+Status printOut(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+        return ioError(std::string("cannot write the result to standard output: ") + std::strerror(errno));
+    return {};
 }
 
 std::function<std::string(const std::string&)> asCheck(Status (*check)(const std::string&)) {

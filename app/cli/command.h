@@ -103,6 +103,7 @@ void addTracker(CLI::App& app, Session& session);
 void addTune(CLI::App& app, Session& session);
 void addVersion(CLI::App& app, Session& session);
 
+Status printOut(const std::string& text); // to stdout; an Error where it cannot be written to
 // For CLI::Option::check(): what it refuses is wrong usage.
 std::function<std::string(const std::string&)> asCheck(Status (*check)(const std::string&));
 

@@ -25,12 +25,10 @@ int complain(const std::string& sentence, int status) {
 }
 
 int usage(const CLI::App& app, const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) // --help and --version
-        return std::printf("%s", dynamic_cast<const CLI::CallForVersion*>(&error)
-                                     ? (versionText() + "\n").c_str()
-                                     : app.help().c_str()) < 0
-                   ? kFailed
-                   : kDone;
+    if (error.get_exit_code() == 0) { // --help and --version
+        const Status printed = printOut(dynamic_cast<const CLI::CallForVersion*>(&error) ? versionText() + "\n" : app.help());
+        return printed.ok() ? kDone : complain(printed.error().message, kFailed);
+    }
     return complain(std::string(error.what()) + " (tunesmith-cli --help tells more)", kWrongUsage);
 }
 

@@ -30,7 +30,7 @@ struct KernelPackage {
 
 // Parts of requests that all verbs share: {"workload": key, "isa", "cpu", "threads"} and the serialized workload as blob 0.
 Message workloadRequest(const std::string& verb, const std::string& key, const std::string& serialized, const Target& target);
-inline constexpr int kMostTargetThreads = 1024; // of any target
+inline constexpr int kMostTargetThreads = 256; // of any target, as many as a module's pool has (runtime/thread_pool.h)
 Result<Target> targetFromJson(const nlohmann::json& body);
 
 std::vector<std::byte> toBlob(std::string_view text);

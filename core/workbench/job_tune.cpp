@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 
+#include "core/schedule/kernel_messages.h"
 #include "core/search/search_session.h"
 #include "core/workbench/job_kind.h"
 
@@ -12,7 +13,7 @@ std::vector<JobKey> keysOf(TuneJob& job) {
     TuneRequest& tuning = job.tuning;
     return {{"model", &job.model, 0, 0, JobKey::In::both, JobKey::Names::model},
             {"dims", &job.dimensions},
-            {"threads", &tuning.threads, 0, 1024},
+            {"threads", &tuning.threads, 0, kMostTargetThreads},
             {"trials", &tuning.budget.trialsPerWorkload, 1, kMostTrials},
             {"total_trials", &tuning.budget.trials, 1, kMostTrials},
             {"seconds", &tuning.budget.seconds},

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule/kernel_messages.h"
 #include "core/schedule/stage_gate.h"
 #include "core/workbench/remote.h"
 #include "core/workbench/tasks.h"
