@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/process/worker_process.h"
 #include "core/base/log.h"
+#include "core/base/memory_budget.h"
 #include "core/process/lasting_thread.h"
 #include "core/process/worker_path.h"
 #include <algorithm>
@@ -49,6 +50,7 @@ std::vector<std::string> childEnvironment(const WorkerOptions& options) {
     changed[worker_environment::kSocketName] = std::to_string(worker_environment::kSocket);
     changed[worker_environment::kParentName] = std::to_string(::getpid());
     changed[worker_environment::kMemoryName] = std::to_string(options.memoryLimit);
+    changed[worker_environment::kValuesName] = std::to_string(valueMemoryLimit());
     changed[worker_environment::kNicenessName] = std::to_string(options.niceness);
     changed[worker_environment::kConfinedName] = std::to_string(confinementCode(options));
     if (options.confinement)

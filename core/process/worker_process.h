@@ -70,6 +70,7 @@ inline constexpr int kSocket = 3;
 inline constexpr const char* kSocketName = "TUNESMITH_WORKER_SOCKET";
 inline constexpr const char* kParentName = "TUNESMITH_WORKER_PARENT";
 inline constexpr const char* kMemoryName = "TUNESMITH_WORKER_MEMORY";
+inline constexpr const char* kValuesName = "TUNESMITH_WORKER_VALUES"; // bytes that values may take (base/memory_budget.h)
 inline constexpr const char* kNicenessName = "TUNESMITH_WORKER_NICENESS";
 inline constexpr const char* kConfinedName = "TUNESMITH_WORKER_CONFINED"; // kNotConfined and so on
 inline constexpr const char* kReadableName = "TUNESMITH_WORKER_READABLE"; // and a number from 0 on: a path each

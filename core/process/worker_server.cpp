@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/process/worker_server.h"
 #include "core/base/sanitizers.h"
+#include "core/base/memory_budget.h"
 #include "core/process/confinement.h"
 #include "core/process/error_json.h"
 #include "core/process/worker_process.h"
@@ -132,6 +133,8 @@ int serveWorker(std::map<std::string, Handler> handlers) {
     const int socket = static_cast<int>(takeNumber(worker_environment::kSocketName));
     const auto parent = static_cast<pid_t>(takeNumber(worker_environment::kParentName));
     const long long memory = takeNumber(worker_environment::kMemoryName);
+    if (const long long values = takeNumber(worker_environment::kValuesName); values > 0)
+        limitValueMemory(values);
     const int niceness = static_cast<int>(takeNumber(worker_environment::kNicenessName));
     const std::optional<Confinement> confinement = takeConfinement();
     if (socket <= 0 || ::fcntl(socket, F_SETFD, FD_CLOEXEC) != 0) {
