@@ -9,6 +9,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/mapped_ranges.h"
+#include "core/base/memory_budget.h"
 #include "core/base/unfinished.h"
 #include "core/onnx/data_places.h"
 #include "core/onnx/graph_writer.h"
@@ -94,8 +95,22 @@ Status writeExternal(AtomicFile& file, const ExternalSink& sink) {
     return {};
 }
 
+// Data that the model maps from a file with holes takes less there than here.
+Status checkSpace(const ExternalSink& sink, const std::filesystem::path& file) {
+    if (sink.entries().empty())
+        return {};
+    std::error_code unknown;
+    const std::filesystem::space_info space = std::filesystem::space(std::filesystem::absolute(file, unknown).parent_path(), unknown);
+    const std::uint64_t bytes = sink.entries().back().offset + sink.entries().back().tensor.byteCount();
+    if (unknown || bytes <= space.available)
+        return {};
+    const auto text = [](std::uint64_t count) { return memoryText(static_cast<std::int64_t>(count)); };
+    return ioError("cannot write '" + file.string() + "': the model's weights take " + text(bytes) + ", and " + text(space.available) + " are free there");
+}
+
 // A kill between any two steps leaves the old model with its data or the new one with its own.
 Status commitBoth(AtomicFile& model, const ExternalSink& sink, const DataPlaces& places) {
+    TS_TRY(checkSpace(sink, places.free));
     TS_ASSIGN(AtomicFile data, AtomicFile::create(places.free));
     TS_TRY(writeExternal(data, sink));
     const Status whole = doWhole([&]() -> Status {

@@ -81,6 +81,33 @@ private slots:
         QVERIFY2(left == QStringList{"model.onnx"}, left.join(' ').toLocal8Bit());
     }
 
+    // Another program cuts the weights off while they are read.
+    void dataThatIsCutOff() {
+        constexpr std::int64_t kSize = 4096;
+        AttackModel made;
+        made.input("a", {64, kSize}).node("MatMul", {"a", "w"}, {"p"});
+        for (int i = 0; i < 200; ++i)
+            made.node("MatMul", {i == 0 ? "p" : "p" + std::to_string(i), "w"}, {"p" + std::to_string(i + 1)});
+        made.output("p200", {64, kSize});
+        auto& weights = *made.graph().add_initializer();
+        weights.set_name("w"), weights.set_data_type(1), weights.add_dims(kSize), weights.add_dims(kSize);
+        weights.set_data_location(onnx::TensorProto::EXTERNAL);
+        auto& place = *weights.add_external_data();
+        place.set_key("location"), place.set_value("w.bin");
+        const QTemporaryDir folder;
+        const QString file = folder.filePath("model.onnx"), data = folder.filePath("w.bin");
+        writeFile(file.toStdString(), made.bytes());
+        writeFile(data.toStdString(), "");
+        QVERIFY(QFile::resize(data, kSize * kSize * 4));
+        ChildProcess process(TEST_CLI, {"run", file, "--engine", "reference"});
+        QTRY_VERIFY_WITH_TIMEOUT(process.secondsSoFar() > 0.4 || !process.running(), 60'000);
+        QVERIFY2(process.running(), "it was done before anybody could cut it off");
+        QVERIFY(QFile::resize(data, 4096));
+        const int status = process.wait();
+        const QByteArray told = process.takeErrors();
+        QVERIFY2(status == 1 && told.count("tunesmith-cli: ") == 1 && told.contains("was cut off"), told + QByteArray::number(status));
+    }
+
     // Nobody reads what it would say, as after Ctrl-S.
     void endsWhereItCannotSayIt() {
         const std::string file = folder_.filePath("model.onnx").toStdString();
