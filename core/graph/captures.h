@@ -8,7 +8,7 @@
 namespace tunesmith {
 
 // Values that the bodies of If, Loop and Scan read by name from the graphs around a node, those of bodies within bodies
-// included: they order nodes like inputs do.
+// included, each once: they order nodes like inputs do.
 std::vector<std::string> capturedNames(const Node& node);
 
 } // namespace tunesmith

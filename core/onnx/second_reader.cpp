@@ -56,17 +56,26 @@ public:
                 node.set_domain(kUnchecked);
             }
             for (onnx::AttributeProto& attribute : *node.mutable_attribute())
-                if (isBody(attribute))
+                if (isBody(attribute)) {
+                    ++bodies_;
                     prepare(*attribute.mutable_g());
+                }
         }
         declareData(graph);
     }
 
-    std::string text() const {
+    // For each body the library copies what is known of all values around it.
+    bool takesMinutes(const onnx::GraphProto& graph) const {
+        constexpr std::int64_t kMostCopies = 20'000'000;
+        return bodies_ > kMostCopies / std::max(1, graph.node_size());
+    }
+
+    std::string text(bool inferred) const {
         std::string names;
         for (const auto& [op, count] : unchecked_)
             names += (names.empty() ? "" : ", ") + op;
-        return std::string("checked by the checker and the shape inference of ONNX ") + onnx::LAST_RELEASE_VERSION +
+        return std::string("checked by the checker ") + (inferred ? "and the shape inference " : "") + "of ONNX " + onnx::LAST_RELEASE_VERSION +
+               (inferred ? "" : ", but not by its shape inference, which takes minutes with so many bodies") +
                (names.empty() ? "" : ", but for what is newer than these: " + names);
     }
 
@@ -118,6 +127,7 @@ private:
 
     std::int64_t opset_;
     bool isOutermost_ = true;
+    std::int64_t bodies_ = 0;
     std::map<std::string, int> unchecked_;
 };
 
@@ -148,8 +158,10 @@ Result<std::string> readAgain(onnx::ModelProto& model) {
         agreeOnVersions(model);
         onnx::checker::check_model(model);
         const bool types = opset <= newestKnownOpset(); // later opsets allow more of them
-        onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), onnx::ShapeInferenceOptions(types, 1, false));
-        return preparation.text();
+        const bool inferred = !preparation.takesMinutes(model.graph());
+        if (inferred)
+            onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), onnx::ShapeInferenceOptions(types, 1, false));
+        return preparation.text(inferred);
     } catch (const std::bad_alloc&) {
         throw;
     } catch (const std::exception& refusal) {
