@@ -26,29 +26,13 @@ sem_t asked;
 std::atomic<bool> partOnly = false;
 std::atomic<bool> told = false; // one of both has its say: the work or the end without it
 
-std::atomic<bool> watched = false, stopped = false, lost = false;
-
-constexpr std::string_view kClearedLine = "\r\033[K"; // of a terminal
-constexpr std::string_view kCancelledText = "\r\033[Ktunesmith-cli: cancelled\n";
-constexpr std::string_view kLost = "\r\033[Ktunesmith-cli: a data file of the model was cut off while it was read; restore it and start again\n";
+std::atomic<bool> watched = false, stopped = false;
 
 void stop(int signal) {
     stopSource.requestStop();
     if (stopped.exchange(true) || !watched)
         std::signal(signal, SIG_DFL); // the next one kills
     sem_post(&asked);
-}
-
-// Of a thread that reads what is no more in a file that is mapped. It cannot go on, and the one that watches says so.
-void lose(int signal, siginfo_t* about, void* /*context*/) {
-    if (!watched || about->si_code != BUS_ADRERR) {
-        std::signal(signal, SIG_DFL); // the fault comes again
-        return;
-    }
-    lost = true;
-    sem_post(&asked);
-    for (;;)
-        pause();
 }
 
 bool waitForSignal() {
@@ -67,9 +51,8 @@ bool signalWithin(std::chrono::nanoseconds time) {
 }
 
 // Not through stdio, whose lock has who waits for a terminal that was stopped; and only where nobody has to wait.
-void say(std::string_view text) {
-    if (isatty(STDERR_FILENO) != 1)
-        text.remove_prefix(kClearedLine.size());
+void sayCancelled() {
+    const std::string_view text = isatty(STDERR_FILENO) == 1 ? "\r\033[Ktunesmith-cli: cancelled\n" : "tunesmith-cli: cancelled\n";
     pollfd place{STDERR_FILENO, POLLOUT, 0};
     if (::poll(&place, 1, 0) == 1 && (place.revents & POLLOUT) != 0 && ::write(STDERR_FILENO, text.data(), text.size()) < 0)
         return; // it ends all the same
@@ -80,9 +63,9 @@ void say(std::string_view text) {
 // are whole; workers end when their socket closes.
 void leave() {
     if (!told.exchange(true))
-        say(lost ? kLost : kCancelledText);
+        sayCancelled();
     removeUnfinished();
-    _exit(lost ? kFailed : kCancelled);
+    _exit(kCancelled);
 }
 
 double secondsOf(clockid_t clock) {
@@ -93,8 +76,6 @@ double secondsOf(clockid_t clock) {
 
 void watch() {
     waitForSignal();
-    if (lost)
-        leave();
     const double begun = secondsOf(CLOCK_MONOTONIC), computed = secondsOf(CLOCK_PROCESS_CPUTIME_ID);
     const auto waits = [&] {
         const double waited = secondsOf(CLOCK_MONOTONIC) - begun;
@@ -132,10 +113,6 @@ StopSignals::StopSignals() {
     sigaction(SIGTERM, &action, nullptr);
     if (!isIgnored(SIGHUP)) // as nohup has it
         sigaction(SIGHUP, &action, nullptr);
-    struct sigaction fault {};
-    fault.sa_sigaction = lose;
-    fault.sa_flags = SA_SIGINFO;
-    sigaction(SIGBUS, &fault, nullptr);
 }
 
 StopToken StopSignals::token() const { return stopSource.token(); }

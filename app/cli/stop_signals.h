@@ -6,7 +6,7 @@ namespace tunesmith::cli {
 
 // Ctrl-C, SIGTERM and the end of the terminal. The first asks the work to stop and, where it computes on instead, ends the program within a second, with the
 // sentence and the exit status of a cancelled command; the second does so at once, the third kills. Files that are not whole go with the
-// program, but for the third. A file that others cut off while it is mapped ends the program as well, with a sentence.
+// program, but for the third.
 class StopSignals {
 public:
     StopSignals(); // once in a program

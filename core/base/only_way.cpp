@@ -4,7 +4,12 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <grp.h>
+#include <map>
+#include <mutex>
+#include <pwd.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 namespace tunesmith {
@@ -17,7 +22,35 @@ constexpr int kMostLinks = 40; // as the kernel follows
 std::string quoted(const fs::path& path) { return "'" + path.string() + "'"; }
 
 bool isOurs(const struct stat& facts) { return facts.st_uid == ::geteuid() || facts.st_uid == 0; }
-bool isOpen(const struct stat& facts) { return (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
+
+// Many systems give each user a group of the user's own, and folders that it may write to.
+bool isOfUserAlone(gid_t group) {
+    static std::mutex mutex; // getpwent() and its kind are for one thread
+    static std::map<gid_t, bool> known;
+    const std::lock_guard lock(mutex);
+    if (const auto found = known.find(group); found != known.end())
+        return found->second;
+    const struct passwd* const user = ::getpwuid(::geteuid());
+    const std::string name = user && user->pw_gid == group ? user->pw_name : "";
+    const struct group* const members = name.empty() ? nullptr : ::getgrgid(group);
+    bool alone = members != nullptr;
+    for (char** member = alone ? members->gr_mem : nullptr; member && *member; ++member)
+        alone = alone && name == *member;
+    if (alone) {
+        ::setpwent();
+        while (const struct passwd* const other = ::getpwent())
+            alone = alone && (other->pw_gid != group || name == other->pw_name);
+        ::endpwent();
+    }
+    return known[group] = alone;
+}
+
+bool hasAccessList(const fs::path& path) { return ::lgetxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0; }
+
+// Where there is an access list, the rights of the group are those of all whom it names.
+bool isOpen(const fs::path& path, const struct stat& facts) {
+    return (facts.st_mode & S_IWOTH) != 0 || ((facts.st_mode & S_IWGRP) != 0 && (hasAccessList(path) || !isOfUserAlone(facts.st_gid)));
+}
 bool keepsEntries(const struct stat& facts) { return (facts.st_mode & S_ISVTX) != 0; }
 
 class Way {
@@ -30,7 +63,7 @@ public:
         while (!rest_.empty())
             if (const std::string fault = step(); !fault.empty())
                 return fault;
-        return isOpen(facts_) ? "others may write to " + quoted(at_) : std::string();
+        return isOpen(at_, facts_) ? "others may write to " + quoted(at_) : std::string();
     }
 
 private:
@@ -47,7 +80,7 @@ private:
             return "cannot look at " + quoted(entry) + ": " + std::strerror(errno);
         if (!isOurs(facts))
             return quoted(entry) + " belongs to another user";
-        if (isOpen(facts_) && !keepsEntries(facts_))
+        if (isOpen(at_, facts_) && !keepsEntries(facts_))
             return "others may write to " + quoted(at_);
         if (S_ISLNK(facts.st_mode))
             return follow(entry);

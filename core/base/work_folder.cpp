@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <random>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLock = ".tunesmith-lock";
-constexpr std::string_view kRandom = "XXXXXX"; // as mkdtemp() wants it
+constexpr std::size_t kRandom = 6;    // characters
+constexpr mode_t kOurMode = 01700;    // nobody else makes one like it, so it tells a folder of ours that a kill left without its lock
 
 std::vector<fs::path> entriesOf(const fs::path& folder, const std::string& prefix = {}) {
     std::error_code error;
@@ -31,6 +33,15 @@ std::vector<fs::path> entriesOf(const fs::path& folder, const std::string& prefi
 bool holdsForeign(const fs::path& folder) {
     struct stat facts {};
     return ::lstat((folder / WorkFolder::kForeign).c_str(), &facts) == 0;
+}
+
+std::string randomText() {
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    static thread_local std::random_device device;
+    std::string text;
+    for (std::size_t i = 0; i < kRandom; ++i)
+        text += kLetters[device() % kLetters.size()];
+    return text;
 }
 
 // The lock goes last: a kill leaves nothing that looks like somebody else's.
@@ -69,18 +80,25 @@ bool isStillThere(const fs::path& folder, int lock) {
     return ::fstat(lock, &ours) == 0 && ::lstat((folder / kLock).c_str(), &there) == 0 && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 }
 
+bool wasBegun(const fs::path& path) {
+    struct stat facts {};
+    return ::lstat(path.c_str(), &facts) == 0 && (facts.st_mode & 05777) == kOurMode; // the set-group-ID bit comes from the folder above
+}
+
 bool mayBeOurs(const fs::path& path, const std::string& prefix) {
     const std::string name = path.filename().string();
-    return name.starts_with(prefix) && name.size() == prefix.size() + kRandom.size() && isOwnFolder(path);
+    return name.starts_with(prefix) && name.size() == prefix.size() + kRandom && isOwnFolder(path);
 }
 
 } // namespace
 
 Result<WorkFolder> WorkFolder::create(const fs::path& parent, const std::string& prefix) {
     for (;;) {
-        std::string path = (parent / (prefix + std::string(kRandom))).string();
-        if (!::mkdtemp(path.data()))
-            return ioError("cannot make a folder in '" + parent.string() + "': " + std::strerror(errno));
+        const std::string path = (parent / (prefix + randomText())).string();
+        if (const int failure = ::mkdir(path.c_str(), kOurMode) == 0 ? 0 : errno; failure == EEXIST)
+            continue;
+        else if (failure != 0)
+            return ioError("cannot make a folder in '" + parent.string() + "': " + std::strerror(failure));
         const int lock = makeUnfinished(path, removeWhole, [&] { return ::open((fs::path(path) / kLock).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); });
         if (lock >= 0 && (::flock(lock, LOCK_EX) != 0 || isStillThere(path, lock))) // where there are no locks, nobody cleans up
             return WorkFolder(path, lock);
@@ -102,6 +120,8 @@ std::vector<WorkFolder> WorkFolder::abandoned(const fs::path& parent, const std:
             continue;
         if (const int lock = freeLock(path); lock >= 0)
             found.push_back(WorkFolder(path, lock));
+        else if (wasBegun(path))
+            ::rmdir(path.c_str()); // if it is empty
     }
     return found;
 }

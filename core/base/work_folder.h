@@ -10,7 +10,7 @@
 namespace tunesmith {
 
 // A folder for files that go with this object. A lock file in it says that it is ours and that its maker lives: a folder without one is
-// never removed, whatever its name, not even an empty one (a program that is killed in the instant before it makes the lock leaves such), and one whose
+// never removed, whatever its name, but for an empty one of a mode that only this class gives (a program was killed before it made the lock), and one whose
 // lock is free is what a killed program left. Links in it are removed, not followed.
 // Files under the name kForeign belong to somebody else: the folder stays while they are there, as if this program had been killed.
 class WorkFolder {

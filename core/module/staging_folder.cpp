@@ -64,6 +64,7 @@ int writeAll(int descriptor, std::span<const std::byte> bytes) {
 }
 
 // In the hidden folder: what is being made, which is all ours, and what was replaced.
+constexpr fs::perms kOthersWrite = fs::perms::group_write | fs::perms::others_write; // a module is code, also where the umask is 002
 constexpr const char *kMade = "made", *kReplaced = WorkFolder::kForeign;
 
 std::string hiddenPrefix(const fs::path& target) { return "." + target.filename().string() + ".tunesmith-"; }
@@ -182,11 +183,21 @@ Status StagingFolder::fill(const std::string& name, const std::function<Status(c
     return status;
 }
 
+// While nobody else can open them yet.
+void StagingFolder::keepToOurselves(const fs::path& made) {
+    std::error_code ignored;
+    fs::permissions(made, kOthersWrite, fs::perm_options::remove, ignored);
+    for (fs::recursive_directory_iterator entry(made, ignored), end; entry != end; entry.increment(ignored))
+        if (!entry->is_symlink(ignored))
+            fs::permissions(entry->path(), kOthersWrite, fs::perm_options::remove, ignored);
+}
+
 Status StagingFolder::commit() {
     return doWhole([&] { return takePlace(); });
 }
 
 Status StagingFolder::takePlace() {
+    keepToOurselves(staging_);
     TS_TRY(syncFolder(staging_));
     if (const int error = renameToFree(staging_, target_); error == EEXIST) {
         TS_TRY(replace());
@@ -202,7 +213,7 @@ Status StagingFolder::takePlace() {
 Status StagingFolder::replace() {
     struct stat facts {};
     if (::stat(target_.c_str(), &facts) == 0)
-        ::chmod(staging_.c_str(), (facts.st_mode & 07777) | S_IRWXU); // who else may read it
+        ::chmod(staging_.c_str(), (facts.st_mode & 07777 & ~static_cast<mode_t>(kOthersWrite)) | S_IRWXU); // who else may read it
     const fs::path replaced = work_->path() / kReplaced;
     if (::rename(staging_.c_str(), replaced.c_str()) != 0)
         return cannotWrite(target_, errno);

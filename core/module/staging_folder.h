@@ -38,6 +38,7 @@ private:
     using Put = std::function<Status(std::span<const std::byte>)>;
     Status fill(const std::string& name, const std::function<Status(const Put&)>& bytes);
     StagingFolder(std::filesystem::path target, ListOwnFiles list, WorkFolder work, std::vector<std::filesystem::path> madeParents);
+    static void keepToOurselves(const std::filesystem::path& made);
     Status takePlace();
     Status replace(); // an older export, which lies in the hidden folder then
     Status settle();

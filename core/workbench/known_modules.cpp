@@ -39,8 +39,6 @@ std::string dateOf(std::time_t time) {
     return text;
 }
 
-constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
-
 // What a worker reads of a module. The rest of its folder is for people.
 std::array<fs::path, 3> filesOf(const ModuleInfo& module) { return {module.folder / "module.json", module.library(), module.weights()}; }
 
@@ -51,12 +49,6 @@ std::string whoElseChanges(const ModuleInfo& module) {
         if (fault.empty())
             fault = otherHands(file);
     return fault;
-}
-
-void keepToOurselves(const fs::path& path) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) == 0 && (info.st_mode & kOthersWrite) != 0)
-        ::chmod(path.c_str(), info.st_mode & 07777 & ~kOthersWrite); // where it fails, the module counts as foreign
 }
 
 std::string hexText(std::span<const unsigned char> bytes) {
@@ -164,9 +156,6 @@ Result<ModuleHash> hashOfModule(const ModuleInfo& module) {
 void rememberModule(const fs::path& folder) {
     const auto remember = [&]() -> Status {
         TS_ASSIGN(const ModuleInfo module, readModuleInfo(folder));
-        keepToOurselves(module.folder); // some have a umask that lets their group write
-        for (const fs::path& file : filesOf(module))
-            keepToOurselves(file);
         if (const std::string others = whoElseChanges(module); !others.empty()) // it may be another one by now
             return ioError(others);
         TS_ASSIGN(const ModuleHash hash, hashOfModule(module));

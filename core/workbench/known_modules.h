@@ -42,12 +42,12 @@ struct ModuleHash {
 };
 Result<ModuleHash> hashOfModule(const ModuleInfo& module);
 
-// Of a module that was just made; only its user may write to it from then on. Where others may change it all the same, or the list cannot be written, that
+// Of a module that was just made. Where others may change it all the same, or the list cannot be written, that
 // is logged, and the module is foreign.
 void rememberModule(const std::filesystem::path& folder);
 
 // Tells in a sentence where a module from elsewhere comes from; empty where it is on the list as it is, and nobody but this user and root can change
-// what its path names (base/only_way.h). `trust` puts it on the list and asks no more.
+// what its path names (base/only_way.h). `trust` puts it on the list, and asks no more unless others may change it.
 Result<std::string> foreignOrigin(const ModuleInfo& module, bool trust);
 
 // For modules in these folders. Where one is `foreign`, which is its origin, the worker is confined; what this kernel cannot enforce is logged,

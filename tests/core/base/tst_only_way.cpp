@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QTemporaryDir>
 #include <QTest>
+#include <cstdint>
 #include <fstream>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "core/base/only_way.h"
@@ -39,13 +41,40 @@ private slots:
     }
 
     void openFoldersAndFilesAreNamed() {
-        for (const mode_t mode : {0775, 0757, 0777})
+        for (const mode_t mode : {0757, 0777})
             for (const fs::path& folder : {base_, base_ / "a", base_ / "a/b"}) {
                 set(folder, mode);
                 QCOMPARE(otherHands(file_), open(folder));
                 set(folder, 0755);
             }
-        set(file_, 0664);
+        set(file_, 0646);
+        QCOMPARE(otherHands(file_), open(file_));
+    }
+
+    // Many systems give each user a group, and let it write.
+    void groupsOfSeveralUsersAreOthers() {
+        if (::geteuid() != 0)
+            QSKIP("only root can give files to another group");
+        for (const fs::path& path : {base_ / "a", file_}) {
+            set(path, 0775);
+            QCOMPARE(otherHands(file_), std::string()); // root's own
+            QCOMPARE(::lchown(path.c_str(), 0, 12345), 0);
+            QCOMPARE(otherHands(file_), open(path));
+            QCOMPARE(::lchown(path.c_str(), 0, 0), 0);
+        }
+    }
+
+    void accessListsAreOthers() {
+        struct Entry {
+            std::uint16_t tag, rights;
+            std::uint32_t who;
+        };
+        const struct {
+            std::uint32_t version = 2;
+            Entry entries[5] = {{0x01, 6, ~0U}, {0x02, 6, 12345}, {0x04, 4, ~0U}, {0x10, 6, ~0U}, {0x20, 4, ~0U}}; // as acl(5) lists them
+        } list;
+        if (::setxattr(file_.c_str(), "system.posix_acl_access", &list, sizeof list, 0) != 0)
+            QSKIP("this file system has no access lists");
         QCOMPARE(otherHands(file_), open(file_));
     }
 
