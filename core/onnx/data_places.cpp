@@ -8,18 +8,21 @@
 #include <limits>
 #include <span>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <thread>
 
 #include "core/base/atomic_file.h"
 #include "core/base/log.h"
 #include "core/base/mapped_ranges.h"
+#include "core/base/unfinished.h"
 
 namespace tunesmith {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::minutes kPatience{1};
+constexpr std::chrono::minutes kPatience{10};
+constexpr std::chrono::milliseconds kLookAgain{20};
 constexpr std::uintmax_t kLargestModel = std::numeric_limits<int>::max(); // as protobuf has it
 constexpr std::uintmax_t kMostSearched = std::uintmax_t{4} << 30;         // bytes of other models
 
@@ -59,22 +62,38 @@ bool isOurs(const fs::path& model) {
     return file.ok() && file->read(std::as_writable_bytes(std::span(start))).ok() && start.ends_with(wanted);
 }
 
-bool isCalledModel(const fs::path& path) {
-    const std::string name = path.filename().string();
-    return name.find(".onnx") != std::string::npos && name.find(".onnx.data") == std::string::npos;
+bool isAt(const fs::path& path, int descriptor) {
+    struct stat there {}, open {};
+    return ::stat(path.c_str(), &there) == 0 && ::fstat(descriptor, &open) == 0 && there.st_dev == open.st_dev && there.st_ino == open.st_ino;
 }
 
-// A model reads what lies in its folder or below. A copy beside it may have any name, one above was made by hand.
-bool mayBeNamed(const fs::path& data, const fs::path& except) {
+void removeLock(const fs::path& path) { ::unlink(path.c_str()); }
+
+// Every writer of a model begins with its version; a file that cannot be read may be one.
+bool mayBeginModel(const fs::path& path) {
+    constexpr std::byte kVersion{0x08};
+    std::byte first{};
+    auto file = InputFile::open(path);
+    return !file.ok() || (file->size() > 0 && (!file->read(std::span(&first, 1)).ok() || first == kVersion));
+}
+
+// Where copies of a model may be: beside it under any name but that of data, above it, where one was made by hand, under a model's.
+bool mayBeModel(const fs::path& path, bool beside) {
+    const std::string name = path.filename().string();
+    return name.find(".onnx.data") == std::string::npos && (beside || name.find(".onnx") != std::string::npos) && mayBeginModel(path);
+}
+
+// A model reads what lies in its folder or below.
+bool mayBeNamed(const std::string& data, const fs::path& except) {
     std::uintmax_t searched = 0;
     std::error_code error;
     for (const fs::path& folder : {except.parent_path(), except.parent_path().parent_path()}) {
         for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
             const bool beside = folder == except.parent_path();
-            if (at->path() == except || at->path() == data || !at->is_regular_file(error) || !(beside || isCalledModel(at->path())) || at->file_size(error) > kLargestModel)
+            if (at->path() == except || !at->is_regular_file(error) || at->file_size(error) > kLargestModel || !mayBeModel(at->path(), beside))
                 continue;
             searched += at->file_size(error);
-            if (error || searched > kMostSearched || mayHold(at->path(), data.filename().string()))
+            if (error || searched > kMostSearched || mayHold(at->path(), data))
                 return true;
         }
         if (error)
@@ -85,16 +104,29 @@ bool mayBeNamed(const fs::path& data, const fs::path& except) {
 
 } // namespace
 
-Result<FolderTurn> FolderTurn::take(const fs::path& folder) {
-    FolderTurn turn;
-    turn.folder_ = Descriptor(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (turn.folder_.isOpen() && ::flock(turn.folder_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        if (std::chrono::steady_clock::now() > end)
-            return ioError("another program is writing a model into '" + folder.string() + "'; wait for it, or write to another folder");
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+Result<ExportTurn> ExportTurn::take(const fs::path& model) {
+    ExportTurn turn;
+    const fs::path path = model.parent_path() / ("." + model.filename().string() + ".writing");
+    for (const auto end = std::chrono::steady_clock::now() + kPatience; std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(kLookAgain)) {
+        Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!lock.isOpen())
+            return turn;
+        if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0 ? !isAt(path, lock.get()) : errno == EWOULDBLOCK)
+            continue; // another has it, or took it away with the turn
+        if (makeUnfinished(path, removeLock, [&] { return lock.get(); }) < 0)
+            return cancelledError();
+        turn.path_ = path;
+        turn.lock_ = std::move(lock);
+        return turn;
     }
-    return turn;
+    return ioError("another program has been writing '" + model.string() + "' for " + std::to_string(kPatience.count()) + " minutes; wait for it, or take another name");
+}
+
+ExportTurn::~ExportTurn() {
+    if (path_.empty())
+        return;
+    removeLock(path_);
+    forgetUnfinished(path_);
 }
 
 Result<DataPlaces> placesOfData(const fs::path& model) {
@@ -118,7 +150,7 @@ Result<DataPlaces> placesOfData(const fs::path& model) {
 void removeReplacedData(const DataPlaces& places) {
     std::error_code ignored;
     for (const fs::path& data : places.before) {
-        if (places.ours && !isMapped(data) && !mayBeNamed(data, places.model))
+        if (places.ours && !isMapped(data) && !mayBeNamed(data.filename().string(), places.model))
             fs::remove(data, ignored);
         else
             logMessage(LogLevel::warning, "'" + data.string() + "', data of the model that was replaced, stays: other models may read it");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "core/base/descriptor.h"
@@ -17,18 +18,22 @@ struct DataPlaces {
     bool ours = false;                         // that model was written by this program
 };
 
-// Before the model is replaced, by whoever writes into the folder alone (`FolderTurn`). An error where no name is free.
+// Before the model is replaced, by whoever has the turn. An error where no name is free.
 Result<DataPlaces> placesOfData(const std::filesystem::path& model);
 
-// Models with data are written into a folder one after the other, by any process, for a model and its data are two files: two exports to one name
-// would mix them. Waits for the other, a minute at most, and then gives an Error. Where the folder cannot be locked, as on some network
-// disks, nobody waits.
-class FolderTurn {
+// A model and its data are two files, and two exports to one name would mix them: they are written one after the other, by any process of this
+// machine. A lock beside the model tells so while one is written. Waits for the other, some minutes at most, and then gives an Error. Where
+// there can be no such file, nobody waits.
+class ExportTurn {
 public:
-    static Result<FolderTurn> take(const std::filesystem::path& folder);
+    static Result<ExportTurn> take(const std::filesystem::path& model);
+    ExportTurn(ExportTurn&& other) noexcept : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
+    ~ExportTurn();
 
 private:
-    Descriptor folder_; // the lock ends with it
+    ExportTurn() = default;
+    std::filesystem::path path_; // empty: no lock
+    Descriptor lock_;
 };
 
 // After it was. Removes the data that nobody else can need: the replaced model was ours, no model in its folder or in the one above has

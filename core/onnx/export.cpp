@@ -102,7 +102,7 @@ Status checkSpace(const ExternalSink& sink, const std::filesystem::path& file) {
     std::error_code unknown;
     const std::filesystem::space_info space = std::filesystem::space(std::filesystem::absolute(file, unknown).parent_path(), unknown);
     const std::uint64_t bytes = sink.entries().back().offset + sink.entries().back().tensor.byteCount();
-    if (unknown || bytes <= space.available)
+    if (unknown || space.capacity == 0 || bytes <= space.available)
         return {};
     const auto text = [](std::uint64_t count) { return memoryText(static_cast<std::int64_t>(count)); };
     return ioError("cannot write '" + file.string() + "': the model's weights take " + text(bytes) + ", and " + text(space.available) + " are free there");
@@ -134,9 +134,10 @@ Result<std::string> writeFiles(const Graph& graph, const std::filesystem::path& 
     const std::filesystem::path& path = notThereYet ? target : resolved;
     std::optional<ExternalSink> sink;
     DataPlaces places;
-    std::optional<FolderTurn> turn;
+    std::optional<ExportTurn> turn;
     if (weightBytes(graph) > options.inlineLimit || repeatedBytes(graph) > options.repeatLimit) {
-        TS_ASSIGN(turn, FolderTurn::take(path.parent_path()));
+        TS_ASSIGN(ExportTurn own, ExportTurn::take(path));
+        turn.emplace(std::move(own));
         TS_ASSIGN(places, placesOfData(path));
         sink.emplace(places.free.filename().string(), options.externalThreshold);
     }

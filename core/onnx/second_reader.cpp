@@ -44,7 +44,9 @@ class Preparation {
 public:
     explicit Preparation(std::int64_t opset) : opset_(opset) {}
 
-    void prepare(onnx::GraphProto& graph) {
+    // `around`: the nodes of the graphs that it lies in.
+    void prepare(onnx::GraphProto& graph, std::int64_t around = 0) {
+        const std::int64_t nodes = around + graph.node_size();
         if (isOutermost_)
             setAsideUnknownRanks(graph);
         isOutermost_ = false;
@@ -57,18 +59,15 @@ public:
             }
             for (onnx::AttributeProto& attribute : *node.mutable_attribute())
                 if (isBody(attribute)) {
-                    ++bodies_;
-                    prepare(*attribute.mutable_g());
+                    copies_ += nodes;
+                    prepare(*attribute.mutable_g(), nodes);
                 }
         }
         declareData(graph);
     }
 
     // For each body the library copies what is known of all values around it.
-    bool takesMinutes(const onnx::GraphProto& graph) const {
-        constexpr std::int64_t kMostCopies = 20'000'000;
-        return bodies_ > kMostCopies / std::max(1, graph.node_size());
-    }
+    bool takesMinutes() const { return copies_ > 20'000'000; }
 
     std::string text(bool inferred) const {
         std::string names;
@@ -127,7 +126,7 @@ private:
 
     std::int64_t opset_;
     bool isOutermost_ = true;
-    std::int64_t bodies_ = 0;
+    std::int64_t copies_ = 0; // of a value each
     std::map<std::string, int> unchecked_;
 };
 
@@ -158,7 +157,7 @@ Result<std::string> readAgain(onnx::ModelProto& model) {
         agreeOnVersions(model);
         onnx::checker::check_model(model);
         const bool types = opset <= newestKnownOpset(); // later opsets allow more of them
-        const bool inferred = !preparation.takesMinutes(model.graph());
+        const bool inferred = !preparation.takesMinutes();
         if (inferred)
             onnx::shape_inference::InferShapes(model, onnx::OpSchemaRegistry::Instance(), onnx::ShapeInferenceOptions(types, 1, false));
         return preparation.text(inferred);

@@ -286,16 +286,19 @@ private slots:
         QVERIFY(!fs::exists(home_ / "one.onnx.data-3"));
     }
 
-    void waitsForTheFolder() {
+    void waitsForTheTurn() {
         const Graph graph = *buildSample("mlp", 3);
-        auto turn = std::make_optional(take(FolderTurn::take(home_)));
+        const fs::path lock = home_ / ".later.onnx.writing";
+        writeFile(lock, ""); // of one that was killed
+        auto turn = std::make_optional(take(ExportTurn::take(home_ / "later.onnx")));
+        QVERIFY(exportOnnx(graph, home_ / "other.onnx", {.inlineLimit = 1000}).ok()); // nobody waits for another name
         std::atomic<bool> done = false;
         std::thread writer([&, this] { done = exportOnnx(graph, home_ / "later.onnx", {.inlineLimit = 1000}).ok(); });
         QTest::qWait(200);
         const bool waited = !done && !fs::exists(home_ / "later.onnx");
         turn.reset();
         writer.join();
-        QVERIFY(waited && done && fs::exists(home_ / "later.onnx.data"));
+        QVERIFY(waited && done && fs::exists(home_ / "later.onnx.data") && !fs::exists(lock));
     }
 
     // Several models may read one file.
