@@ -5,6 +5,7 @@
 #include "core/ops/broadcast.h"
 #include "core/ops/kernel.h"
 #include "core/ops/lowering.h"
+#include "core/ops/node_steps.h"
 #include "core/ops/rules.h"
 
 // Arithmetic under broadcasting. Integers wrap around; integer division truncates, and division by zero gives zero.
@@ -237,6 +238,7 @@ void registerArithmetic(OperatorList& list) {
 
     const auto variadic = [&](const char* name, const InferRule& infer, Kernel kernel, LowerRule lower) {
         addOperator(list, name, Fusion::elementwise, 6, {1, kVariadic}, infer, kernel, std::move(lower));
+        list.back().steps = [](const OpInputs& in) { return static_cast<double>(in.count()) * resultElements(in); }; // one may come many times
     };
     variadic("Min", inferBroadcast, foldKernel(false, [](auto a, auto b) { return isNan(a) || a < b ? a : b; }),
              lowerFold("min", Op::min, false));

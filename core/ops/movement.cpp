@@ -7,6 +7,7 @@
 #include "core/graph/stored_types.h"
 #include "core/ops/broadcast.h"
 #include "core/ops/expand_control_flow.h"
+#include "core/ops/node_steps.h"
 #include "core/ops/rules.h"
 
 namespace tunesmith::ops {
@@ -113,6 +114,8 @@ template <class T> void copyElements(const T* from, const View& source, T* to, c
                   });
 }
 
+double movedElements(const OpInputs& in) { return readElements(in) + resultElements(in); }
+
 } // namespace
 
 void addMovement(OperatorList& list, const std::string& name, Fusion fusion, std::int64_t sinceOpset, Arity arity,
@@ -136,6 +139,8 @@ void addMovement(OperatorList& list, const std::string& name, Fusion fusion, std
     };
     op.lower = std::move(lower);
     op.lowerable = std::move(lowerable);
+    if (!op.lower && fusion != Fusion::alias)
+        op.steps = movedElements; // it may read much and give little
     list.push_back(std::move(op));
 }
 

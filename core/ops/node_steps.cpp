@@ -87,12 +87,14 @@ double resultElements(const OpInputs& in) {
     return sum;
 }
 
-double pairSteps(const OpInputs& in) {
-    double read = 0;
+double readElements(const OpInputs& in) {
+    double sum = 0;
     for (std::size_t i = 0; i < in.count(); ++i)
-        read += in.has(i) ? elementsOf(in.type(i)) : 0;
-    return read * resultElements(in);
+        sum += in.has(i) ? elementsOf(in.type(i)) : 0;
+    return sum;
 }
+
+double pairSteps(const OpInputs& in) { return readElements(in) * resultElements(in); }
 
 double nodeSteps(const OpInputs& in) {
     const Operator* op = findOperator(in.node.op, in.node.domain);

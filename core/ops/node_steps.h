@@ -5,12 +5,13 @@
 namespace tunesmith {
 
 // About how many steps of arithmetic the reference kernel of a node takes on inputs of static shapes: what its operator says, else what
-// the loops of its tensor expression visit. Operators that move elements or compute each by itself count as none: their bytes bound them.
+// the loops of its tensor expression visit. Operators whose bytes bound them count as none: they have loops and compute each element by itself.
 // Whoever computes without being asked to, as folding does, leaves a node of too many.
 double nodeSteps(const OpInputs& in);
 
 // Where each element of a result may read each element of the inputs.
 double pairSteps(const OpInputs& in);
+double readElements(const OpInputs& in);   // of all inputs together
 double resultElements(const OpInputs& in); // of all results together; 0 where the shape rule refuses
 
 } // namespace tunesmith

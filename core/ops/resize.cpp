@@ -189,11 +189,19 @@ Status resizeLowerable(const OpInputs& in) {
     return {};
 }
 
-// Each element is a sum of two or four along each axis.
+// Axis by axis, as resizeWeighted() goes: each element of what is made is a sum of several along the axis.
 double resizeSteps(const OpInputs& in) {
-    const std::string mode = in.node.stringAttr("mode", "nearest");
-    const double terms = mode == "cubic" ? 4 : mode == "linear" ? 2 : 1;
-    return std::pow(terms, static_cast<double>(in.type(0).shape().size())) * resultElements(in);
+    const auto plan = resizePlan(in, in.type(0).shape());
+    if (!plan.ok() || plan->mode == ResizeMode::nearest)
+        return resultElements(in);
+    double elements = static_cast<double>(elementCount(in.type(0).shape())), steps = 0;
+    for (const ResizeAxis& axis : plan->axes) {
+        if (axis.trivial() || axis.from == 0)
+            continue;
+        elements = elements / static_cast<double>(axis.from) * static_cast<double>(axis.to);
+        steps += elements * (plan->mode == ResizeMode::cubic ? 4 : 2) * axis.stretch;
+    }
+    return steps;
 }
 
 } // namespace

@@ -27,6 +27,16 @@ class TestNodeSteps : public QObject {
         return nodeSteps(OpInputs(*graph, *graph->nodes()[0]));
     }
 
+    static double stepsOfResize(const std::string& mode, const Shape& from, const Shape& to) {
+        GraphBuilder builder;
+        builder.setOpset("", 17);
+        const ValueId x = builder.addInput("x", TensorType(DType::f32, from));
+        const ValueId sizes = builder.addConstant("sizes", Tensor::of<std::int64_t>({static_cast<std::int64_t>(to.size())}, to));
+        builder.setOutputs({builder.add("Resize", {x, {}, {}, sizes}, {{"mode", mode}})});
+        const auto graph = builder.build();
+        return nodeSteps(OpInputs(*graph, *graph->nodes()[0]));
+    }
+
 private slots:
     void countsLoops_data() {
         QTest::addColumn<double>("steps");
@@ -39,6 +49,10 @@ private slots:
         add("ConvTranspose", stepsOf("ConvTranspose", {{1, 1, 100}, {1, 1, 50}}, {}), 149 * 50);
         add("Einsum", stepsOf("Einsum", {{100}, {200}}, {{"equation", std::string("a,b->")}}), 100 * 200);
         add("Det", stepsOf("Det", {{30, 30}}, {}), 30 * 30 * 30);
+        add("Sum", stepsOf("Sum", {{1000}, {1000}, {1000}, {1000}, {1000}}, {}), 5 * 1000);
+        add("NonZero", stepsOf("NonZero", {{1000, 10}}, {}), 1000 * 10);
+        add("Resize of an image", stepsOfResize("cubic", {1, 768, 37, 37}, {1, 768, 64, 64}), 768.0 * (64 * 37 + 64 * 64) * 4);
+        add("Resize that grows before it shrinks", stepsOfResize("linear", {1, 65536}, {4096, 1}), 4096.0 * 65536 * 2);
         add("DFT", stepsOf("DFT", {{1, 101, 1}}, {{"axis", std::int64_t(1)}}), 101 * 202);
     }
     void countsLoops() {
