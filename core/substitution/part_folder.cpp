@@ -16,6 +16,7 @@
 
 #include "core/base/atomic_file.h"
 #include "core/base/log.h"
+#include "core/base/only_way.h"
 #include "core/base/text_file.h"
 
 namespace tunesmith::substitution {
@@ -105,6 +106,8 @@ Result<PartFolder> PartFolder::open(const fs::path& path, const std::string& pur
     if (error)
         return ioError("the folder " + path.string() + " cannot be made: " + error.message());
     TS_ASSIGN(const std::vector<fs::path> files, filesIn(path));
+    if (const std::string others = otherHands(path); !others.empty()) // they could exchange parts that were looked at
+        return inputError(others + "; name a work folder that only you can change");
     if (!areOurs(files))
         return inputError("the folder " + path.string() + " has files of something else; name one for this work alone");
     TS_TRY(folder.lock());

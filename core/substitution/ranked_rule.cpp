@@ -86,11 +86,26 @@ private:
         term.axis = static_cast<std::uint8_t>(packed >> 8);
         term.part = static_cast<std::uint8_t>(packed >> 16);
         raw(term.inputs.data(), sizeof(term.inputs));
+        good_ = good_ && static_cast<std::size_t>(term.op) < kTermOps;
     }
 
     std::span<const std::byte> bytes_;
     bool good_ = true;
 };
+
+// Whether every number names a variable, or a node before the one that reads it.
+bool isSound(const Rule& rule) {
+    for (TermId id = 0; id < rule.nodes.size(); ++id) {
+        const Term& term = rule.nodes[id];
+        const bool isInput = term.op == TermOp::input;
+        const auto inputs = static_cast<std::size_t>(isInput ? 1 : traits(term.op).inputs);
+        for (std::size_t i = 0; i < term.inputs.size(); ++i)
+            if (i < inputs ? term.inputs[i] >= (isInput ? rule.variables.size() : id) : term.inputs[i] != kNoTerm)
+                return false;
+    }
+    const auto isNode = [&](TermId id) { return id < rule.nodes.size(); };
+    return rule.left.size() == rule.right.size() && std::ranges::all_of(rule.left, isNode) && std::ranges::all_of(rule.right, isNode);
+}
 
 Error brokenList() { return inputError("a list of rules in the work folder is broken; remove the folder and begin again"); }
 
@@ -161,7 +176,7 @@ Result<std::optional<RankedRule>> RuleReader::next() {
     reader.list(made.rule.nodes);
     reader.list(made.rule.left);
     reader.list(made.rule.right);
-    if (!reader.isGood())
+    if (!reader.isGood() || !isSound(made.rule))
         return brokenList();
     at_ += length;
     return std::optional(std::move(made));

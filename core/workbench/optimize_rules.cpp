@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/printable.h"
 #include "core/rewrite/stored_substitution.h"
 #include "core/rewrite/verification.h"
 #include "core/rewrite/written/written.h"
+#include "core/store/user_key.h"
 #include "core/workbench/for_each_rule.h"
 #include "core/workbench/open_store.h"
 #include "core/workbench/rule_rows.h"
@@ -55,10 +57,11 @@ Result<std::vector<SubstitutionPtr>> storedSubstitutions(const std::string& stor
 // What is wrong with each; "" where nothing is.
 std::vector<std::string> faultsOf(const std::vector<SubstitutionPtr>& rules, const OptimizeRequest& request, const Work& work) {
     constexpr std::int64_t kTrials = 200;
+    const std::uint64_t seed = Hasher().add(userKey()).add(request.seed).value(); // who made the store does not know on which models
     const int threads = request.gate ? 1 : 0; // others use the machine
     std::vector<std::string> faults(rules.size());
     forEachRule(rules.size(), "trying the rules of the store", threads, work, [&](std::size_t i, std::size_t) {
-        const rewrite::Verdict verdict = rewrite::verify(*rules[i], kTrials, request.seed, work.stop);
+        const rewrite::Verdict verdict = rewrite::verify(*rules[i], kTrials, seed, work.stop);
         if (!verdict.holds())
             faults[i] = "does not hold: " + verdict.counterExample;
         else if (verdict.counts.compared == 0)
