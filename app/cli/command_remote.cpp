@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <chrono>
+#include <csignal>
+#include <thread>
+#include <unistd.h>
+
 #include "app/cli/command.h"
 #include "app/cli/remote_options.h"
 #include "app/cli/stop_signals.h"
 #include "app/cli/text.h"
 #include "core/base/log.h"
 #include "core/base/printable.h"
+#include "core/base/unfinished.h"
 #include "core/workbench/remote.h"
 
 namespace tunesmith::cli {
@@ -76,6 +82,27 @@ Result<int> printDevices(Session& session, const DeviceList& list) {
     return session.print({{"devices", devices}, {"waiting", waiting}}, text);
 }
 
+// When its server is stopped in a flood of callers, gRPC 1.51 may wait for them, or abort. Nothing can be lost by then: clients and tracker take silence for the end
+// of a lease, workers end with this program, and nothing is on the disk. So the program ends soon, and well.
+void endSoonAfter(const StopToken& stop) {
+    static constexpr std::chrono::seconds kPatience{5};
+    std::thread([stop] {
+        while (!stop.stopRequested())
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        std::signal(SIGABRT, [](int) { ::_exit(kDone); });
+        std::this_thread::sleep_for(kPatience);
+        removeUnfinished();
+        ::_exit(kDone);
+    }).detach();
+}
+
+void beginServing(const StopToken& stop) {
+    std::signal(SIGPIPE, SIG_IGN); // whoever reads the log may go
+    logToErrors();
+    StopSignals::endPartOnly(true);
+    endSoonAfter(stop);
+}
+
 } // namespace
 
 void addRemoteFiles(CLI::App& command, RemoteFiles& files) {
@@ -108,8 +135,7 @@ void addTracker(CLI::App& app, Session& session) {
     addRemoteFiles(command, options->files);
     command.callback([&session, options] {
         session.action = [&session, options]() -> Result<int> {
-            logToErrors();
-            StopSignals::endPartOnly(true);
+            beginServing(session.stop);
             TS_TRY(serveTracker(options->listen, options->files, [&](const std::string& address) { printAddress(session, address); }, session.stop));
             return kDone;
         };
@@ -137,8 +163,7 @@ void addServer(CLI::App& app, Session& session) {
     session.addStore(command);
     command.callback([&session, request, mock, isMock] {
         session.action = [&session, request, mock, isMock]() -> Result<int> {
-            logToErrors();
-            StopSignals::endPartOnly(true);
+            beginServing(session.stop);
             request->threads = session.threads;
             request->store = session.store;
             if (*isMock)

@@ -29,6 +29,7 @@ constexpr int kMostCalls = 64; // at a time
 constexpr int kSpareStreams = 8; // of a connection: Open, and calls that are given up
 constexpr std::size_t kMostHeld = 2 * kLargestMessage; // bytes of their requests together, as they come and again as they are worked on ...
 constexpr std::size_t kMostAnswers = kLargestMessage; // ... and of their answers
+constexpr std::chrono::seconds kAnswerRoom{5};          // ... for which one waits
 constexpr std::chrono::milliseconds kTick{20}, kPatience{10'000}, kWorkersEnd{10'000};
 
 Result<std::unique_ptr<KernelExecutor>> startWorkers(const KernelWorkerOptions& options) {
@@ -217,7 +218,7 @@ struct DeviceServer::Impl final : GuardedService {
             const AtEnd ended([&] { current->end(*call, reply.ByteSizeLong()); });
             if (grpc::Status worked = work(stream, *current, **call, reply); !worked.ok())
                 return worked;
-            room = answering.take(2 * reply.ByteSizeLong(), std::chrono::milliseconds(0), {}); // it is here, and once more on its way
+            room = answering.take(2 * reply.ByteSizeLong(), kAnswerRoom, [&] { return context.IsCancelled(); }); // it is here, and once more on its way
             return room ? grpc::Status::OK : full(kMostAnswers, "answers that this client does not take");
         }();
         return done.ok() ? send(context, stream, reply) : done;
@@ -238,8 +239,13 @@ struct DeviceServer::Impl final : GuardedService {
         if (grpc::Status read = receive(*call.context, stream, {kLargestMessage, kMostParts}, longestWay(kLargestMessage), request, admit); !read.ok())
             return read;
         current.begin(call, request);
-        if (grpc::Status admitted = take(working, asWorked, current.session->weight(request)); !admitted.ok())
-            return admitted;
+        // What it names may have come while it waited. Workers are sent a copy.
+        for (std::size_t weighed = 0; current.session->weight(request) > weighed;) {
+            asWorked = {};
+            weighed = current.session->weight(request);
+            if (grpc::Status admitted = take(working, asWorked, 2 * weighed); !admitted.ok())
+                return admitted;
+        }
         try {
             const Status done = current.session->exchange(request, reply, current.stop.token() | call.stop.token(), current.over);
             return done.ok() ? grpc::Status::OK : toStatus(done.error());

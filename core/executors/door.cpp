@@ -262,13 +262,17 @@ struct Door::Impl {
     // Milliseconds until the next look; -1: nothing comes, and there is nobody left to be watched.
     int endOverdue() {
         const std::lock_guard lock(mutex);
+        const auto now = steady_clock::now();
+        if (now - looked < std::chrono::milliseconds(kWatchfulTickMs)) // a crowd of newcomers wakes more often
+            return kWatchfulTickMs;
+        looked = now;
         std::unordered_map<Visitors::Id, std::uint64_t> sent;
         std::uint64_t all = 0; // bytes, and visitors
         for (const auto& [id, connection] : connections)
             all += (sent[id] = bytesFrom(connection.get())) + 1;
         const bool areSilent = all == std::exchange(seen, all);
         const auto bytesOf = [&](Visitors::Id id) { return sent.at(id); };
-        const auto ids = visitors.overdue(steady_clock::now(), bytesOf);
+        const auto ids = visitors.overdue(now, bytesOf);
         for (const Visitors::Id id : ids)
             end(id);
         if (!ids.empty())
@@ -301,6 +305,7 @@ struct Door::Impl {
     std::vector<Descriptor> listeners;
     HandOver handOver;
     std::uint64_t seen = 0; // in the last look
+    steady_clock::time_point looked{};
     std::mutex mutex; // guards what follows
     Visitors visitors;
     std::unordered_map<Visitors::Id, Descriptor> connections; // a second descriptor of each

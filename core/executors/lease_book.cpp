@@ -154,15 +154,17 @@ Result<LeaseBook::Added> LeaseBook::add(const DeviceInfo& device, const std::opt
         TS_TRY(checkName(serving->id, "a lease"));
         TS_TRY(checkName(serving->client, "the name of a client"));
     }
-    std::optional<int> unanswered;
-    std::erase_if(devices_, [&](const Device& known) { // it was restarted
-        const bool same = known.info.address == device.address;
-        unanswered = same ? known.unanswered : unanswered;
-        return same;
-    });
-    if (devices_.size() >= kMostDevices)
+    const auto known = std::ranges::find(devices_, device.address, [](const Device& one) { return one.info.address; });
+    const bool isKnown = known != devices_.end(); // it was restarted
+    if (!isKnown && devices_.size() >= kMostDevices)
         return unsupportedError("the tracker knows " + std::to_string(kMostDevices) + " devices and takes no more");
-    TS_TRY(checkShare(devices_, network, kMostDevicesOfNetwork, "devices"));
+    if (!isKnown || known->network != network)
+        TS_TRY(checkShare(devices_, network, kMostDevicesOfNetwork, "devices"));
+    std::optional<int> unanswered;
+    if (isKnown) {
+        unanswered = known->unanswered;
+        devices_.erase(known);
+    }
     devices_.push_back({newSecret_(), newSecret_(), device, now, now, {}, network, unanswered});
     if (serving && !holderOf(serving->id))
         devices_.back().held = Held{*serving, true, false};

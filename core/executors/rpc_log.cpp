@@ -49,7 +49,7 @@ void take(gpr_log_func_args* line) {
     if (std::string_view(line->message).starts_with(kFailed))
         logRefusal(refusalIn(line->message, ownCertificate()));
     else if (line->severity == GPR_LOG_SEVERITY_ERROR)
-        logMessage(LogLevel::debug, printable(line->message));
+        logMessage(std::string_view(line->message).find("assertion failed") != std::string_view::npos ? LogLevel::error : LogLevel::debug, printable(line->message));
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace {
 Peer peerOf(const in_addr& address, in_port_t port) {
     char text[INET_ADDRSTRLEN] = {};
     ::inet_ntop(AF_INET, &address, text, sizeof text);
-    return {"ipv4:" + std::string(text) + ":" + std::to_string(ntohs(port)), text};
+    return {"ipv4:" + std::string(text) + ":" + std::to_string(ntohs(port)), text, {}};
 }
 
 Peer peerOf(const sockaddr_in6& v6) {
@@ -21,7 +21,8 @@ Peer peerOf(const sockaddr_in6& v6) {
         return peerOf(in_addr{v6.sin6_addr.s6_addr32[3]}, v6.sin6_port);
     char text[INET6_ADDRSTRLEN] = {};
     ::inet_ntop(AF_INET6, &v6.sin6_addr, text, sizeof text);
-    return {"ipv6:[" + std::string(text) + "]:" + std::to_string(ntohs(v6.sin6_port)), std::string(reinterpret_cast<const char*>(v6.sin6_addr.s6_addr), 8)};
+    return {"ipv6:[" + std::string(text) + "]:" + std::to_string(ntohs(v6.sin6_port)), std::string(reinterpret_cast<const char*>(v6.sin6_addr.s6_addr), 8),
+            std::string(reinterpret_cast<const char*>(v6.sin6_addr.s6_addr), 6)};
 }
 
 } // namespace
@@ -70,10 +71,16 @@ VisitorLimits limitsFor(std::size_t descriptors) {
 }
 
 bool Visitors::comesTooFast(const Peer& peer, Time now) {
-    const auto step = std::chrono::nanoseconds(std::chrono::seconds(1)) / limits_.perSecond;
+    constexpr int kNetworksOfSite = 16;
     forgetSlow(now);
-    Time& pace = pace_[peer.network];
-    if (pace - now > limits_.atOnce * step)
+    return isAhead(peer.network, 1, now) || (!peer.site.empty() && isAhead(peer.site, kNetworksOfSite, now));
+}
+
+// Of the pace of so many networks.
+bool Visitors::isAhead(const std::string& whose, int networks, Time now) {
+    const auto step = std::chrono::nanoseconds(std::chrono::seconds(1)) / (limits_.perSecond * networks);
+    Time& pace = pace_[whose];
+    if (pace - now > limits_.atOnce * networks * step)
         return true;
     pace = std::max(pace, now) + step;
     return false;

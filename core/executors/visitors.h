@@ -15,6 +15,7 @@ namespace tunesmith {
 struct Peer {
     std::string name;    // like gRPC's: ipv4:10.0.0.3:41854
     std::string network; // all whose limits it shares: an IPv4 address, the first half of an IPv6 one
+    std::string site = {}; // all whose pace it shares as well, 16 times that of a network: the first 48 bits of an IPv6 address; else empty
 };
 std::optional<Peer> peerOf(const sockaddr_storage& address);
 std::string peerName(const std::string& uri); // of what gRPC calls a peer
@@ -74,6 +75,7 @@ private:
         std::size_t all = 0, unproven = 0;
     };
     std::optional<Id> oldestOf(const std::string& network) const;
+    bool isAhead(const std::string& whose, int networks, Time now);
     void forgetSlow(Time now);
 
     const VisitorLimits limits_;

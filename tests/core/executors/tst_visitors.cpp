@@ -163,6 +163,16 @@ private slots:
         QCOMPARE(came("a", 10'000), 11);
     }
 
+    // Who has a site of IPv6 has 65,536 networks in it.
+    void aSiteHasItsPace() {
+        Visitors visitors({.all = 1000, .ofNetwork = 500, .unproven = 500, .atOnce = 10, .perSecond = 100});
+        int entered = 0;
+        for (int i = 0; i < 400; ++i)
+            entered += visitors.comesTooFast({"name" + std::to_string(i), "network" + std::to_string(i), "site"}, at(0)) ? 0 : 1;
+        QCOMPARE(entered, 161);
+        QVERIFY(!visitors.comesTooFast({"name", "network", "other site"}, at(0)));
+    }
+
     void fewNetworksAreRemembered() {
         Visitors visitors({.all = 4, .ofNetwork = 4, .unproven = 4, .atOnce = 1, .perSecond = 1});
         for (int round = 0; round < 3; ++round)
