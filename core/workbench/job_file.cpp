@@ -194,9 +194,10 @@ private:
     }
 
     Status secret(const JobKey& key, const toml::node& node, std::string& value) const {
+        std::error_code error;
         const auto named = within(value);
-        if (!named)
-            return at(node.source(), "'" + std::string(key.name) + "' is sent to the tracker, so it is to lie in the folder of this file; leave it out and give --tracker and --token-file");
+        if (!named || named->parent_path() != std::filesystem::weakly_canonical(beside("."), error))
+            return at(node.source(), "'" + std::string(key.name) + "' is sent to the tracker, so it is to lie beside this file; leave it out and give --tracker and --token-file");
         // Whoever puts this file beside a secret of the user's cannot choose how that is called.
         if (const std::string name = named->filename().string(); name != "token" && !name.ends_with(".token"))
             return at(node.source(), "'" + std::string(key.name) + "' is sent to the tracker, so it is to be a file called token, or whose name ends in .token; rename it, or leave it out and give --tracker and --token-file");

@@ -62,7 +62,10 @@ template <class Outcome, class Visit> void visitOutcome(Outcome& outcome, Visit 
 Status requireText(const JobKey& key) {
     const auto* const name = std::get_if<std::string*>(&key.field);
     const auto* const path = std::get_if<std::filesystem::path*>(&key.field);
-    const std::string text = name ? **name : path ? (*path)->string() : std::string();
+    std::string text = name ? **name : path ? (*path)->string() : std::string();
+    if (const auto* const dimensions = std::get_if<Dimensions*>(&key.field))
+        for (const auto& [dimension, extent] : **dimensions)
+            text += dimension;
     if (isUtf8(text))
         return {};
     return inputError("the " + std::string(key.name) + " of a job, '" + text + "', is no UTF-8 text, as which jobs are kept; rename the file or its folder");

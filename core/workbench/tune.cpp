@@ -245,7 +245,7 @@ std::string TuneReport::failure() const {
         return last().message;
     if (trials() == 0 || failed() < trials())
         return {};
-    return "all " + std::to_string(trials()) + " trials failed, so that nothing is tuned; a longer --timeout, more memory or another strategy may help, and `tune --json` tells of each workload";
+    return "all " + std::to_string(trials()) + " trials failed, so that this run found nothing; a longer --timeout, more memory or another strategy may help, and `tune --json` tells of each workload";
 }
 
 std::int64_t TuneReport::failed() const {

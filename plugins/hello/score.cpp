@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "plugins/hello/score.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -9,42 +10,20 @@
 namespace tunesmith {
 namespace {
 
-constexpr std::size_t kLongestPattern = 1000, kLongestLine = 1000, kMostUnfolded = 1000;
+constexpr std::size_t kLongestPattern = 1000, kLongestLine = 1000, kMostUnfolded = 2000;
 
-// How many characters a pattern has when its repetitions are written out, or one more than may be: (a{99}){99} has 9801. The library does write them out.
+// At most how many characters a pattern has when its repetitions are written out, as the library does: (a{99}){99} has 9801. Every number that
+// follows a brace or a comma counts, whatever it stands in.
 std::size_t unfolded(std::string_view pattern) {
-    std::vector<std::size_t> groups{0}; // those that are open
-    std::size_t last = 0;               // what a count would repeat
-    const auto add = [&](std::size_t size) { groups.back() = std::min(groups.back() + size, kMostUnfolded + 1); };
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        const std::size_t begin = i;
-        if (pattern[i] == '(') {
-            groups.push_back(0);
+    std::size_t size = pattern.size();
+    for (std::size_t i = 0; i < pattern.size() && size <= kMostUnfolded; ++i) {
+        if (pattern[i] != '{' && pattern[i] != ',')
             continue;
-        }
-        if (pattern[i] == ')' && groups.size() > 1) {
-            last = groups.back() + 1;
-            groups.pop_back();
-        } else if (pattern[i] == '{') {
-            std::size_t count = 0, most = 0; // the larger of "{2,99}"
-            for (++i; i < pattern.size() && pattern[i] != '}'; ++i) {
-                count = pattern[i] == ',' ? 0 : std::min(count * 10 + static_cast<std::size_t>(std::max(0, pattern[i] - '0')), kMostUnfolded);
-                most = std::max(most, count);
-            }
-            last *= std::min(most, kMostUnfolded);
-        } else {
-            i += pattern[i] == '\\' ? 1 : 0;
-            if (pattern[begin] == '[')
-                i = std::min(pattern.find(']', begin + 1), pattern.size()); // what it holds is one character
-            last = 1;
-        }
-        last = std::min(last, kMostUnfolded + 1);
-        add(last);
+        std::size_t count = 0;
+        std::from_chars(pattern.data() + i + 1, pattern.data() + pattern.size(), count);
+        size *= std::clamp<std::size_t>(count, 1, kMostUnfolded);
     }
-    std::size_t sum = 0;
-    for (const std::size_t size : groups)
-        sum += size;
-    return sum;
+    return size;
 }
 
 std::string_view withoutEnd(std::string_view text) {

@@ -54,9 +54,10 @@ private slots:
         QTest::newRow("unknown") << QByteArray("model = 'mlp'\nmodels = 'mlp'") << "line 2: 'models' is no key";
         QTest::newRow("too many") << "model = 'mlp'\nseed = [" + QByteArray("1,").repeated(10001) + "]" << "more than 10000 combinations";
         QTest::newRow("lists of lists") << QByteArray("model = [['mlp']]") << "is to be a text";
-        QTest::newRow("token elsewhere") << QByteArray("model = 'mlp'\ntoken_file = '/etc/machine-id'") << "is to lie in the folder of this file";
-        QTest::newRow("token above") << QByteArray("model = 'mlp'\ntoken_file = 'a/../../token'") << "is to lie in the folder of this file";
-        QTest::newRow("token by a link") << QByteArray("model = 'mlp'\ntoken_file = 'token'") << "is to lie in the folder of this file";
+        QTest::newRow("token elsewhere") << QByteArray("model = 'mlp'\ntoken_file = '/etc/machine-id'") << "is to lie beside this file";
+        QTest::newRow("token above") << QByteArray("model = 'mlp'\ntoken_file = 'a/../../token'") << "is to lie beside this file";
+        QTest::newRow("token by a link") << QByteArray("model = 'mlp'\ntoken_file = 'token'") << "is to lie beside this file";
+        QTest::newRow("token below") << QByteArray("model = 'mlp'\ntoken_file = '.cache/huggingface/token'") << "is to lie beside this file";
         QTest::newRow("another secret beside the file") << QByteArray("model = 'mlp'\ntoken_file = 'password.txt'") << "is to be a file called token";
         QTest::newRow("flag") << QByteArray("model = 'mlp'\ntransfer = 1") << "true or false";
     }
