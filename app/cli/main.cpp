@@ -7,10 +7,10 @@
 
 #include "app/cli/command.h"
 #include "app/cli/stop_signals.h"
-#include "core/base/descriptor.h"
 #include "core/base/log.h"
 #include "core/base/memory_budget.h"
 #include "core/base/printable.h"
+#include "core/base/standard_streams.h"
 #include "core/workbench/start.h"
 #include "core/workbench/version.h"
 
@@ -100,6 +100,5 @@ int run(int count, char** arguments) {
 } // namespace tunesmith::cli
 
 int main(int count, char** arguments) {
-    tunesmith::reserveStandardStreams();
     return tunesmith::cli::run(count, arguments);
 }

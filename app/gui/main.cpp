@@ -5,9 +5,9 @@
 #include "app/gui/settings.h"
 #include "app/gui/timeline_page.h"
 #include "app/gui/tune_page.h"
-#include "core/base/descriptor.h"
 #include "core/base/log.h"
 #include "core/base/printable.h"
+#include "core/base/standard_streams.h"
 #include "core/workbench/start.h"
 #include "core/workbench/version.h"
 #include "widgets/optimize/optimize_bar.h"
@@ -85,7 +85,6 @@ MainWindow& openWindow(const QCommandLineParser& options) {
 } // namespace
 
 int main(int argc, char** argv) {
-    reserveStandardStreams();
     QApplication app(argc, argv);
     QApplication::setOrganizationName("Tunesmith");
     QApplication::setApplicationName("Tunesmith");

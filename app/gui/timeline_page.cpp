@@ -260,7 +260,7 @@ void TimelinePage::ask(const Question& question, std::function<void()> agreed) {
     box->setTextFormat(Qt::PlainText);
     box->setInformativeText(question.explanation);
     QPushButton* agree = box->addButton(question.yes, QMessageBox::AcceptRole);
-    box->setDefaultButton(agree);
+    box->setDefaultButton(QMessageBox::Cancel); // Enter may have been on its way
     connect(agree, &QPushButton::clicked, this, std::move(agreed));
     box->open();
 }

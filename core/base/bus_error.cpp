@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/bus_error.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstring>
@@ -60,12 +61,16 @@ const char* fileAt(std::uintptr_t address) {
 }
 
 void onBusError(int signal, siginfo_t* info, void*) {
-    std::signal(signal, SIG_DFL); // whatever happens now, once
-    if (info->si_code != BUS_ADRERR)
-        return; // the same instruction ends the program
+    static std::atomic_flag told = ATOMIC_FLAG_INIT;
+    if (info->si_code != BUS_ADRERR) {
+        std::signal(signal, SIG_DFL); // the same instruction ends the program
+        return;
+    }
+    while (told.test_and_set()) // by another thread, which ends the program
+        ::pause();
     const char* const file = fileAt(reinterpret_cast<std::uintptr_t>(info->si_addr));
     say({"\n", program_invocation_short_name, ": another program cut off the file ", *file ? file : "", *file ? " " : "",
-         "while this one was using it; what was not finished is lost, so see that only one program writes to it, and begin again\n"});
+         "while this one was using it, or its disk failed; what was not finished is lost, so see that only one program writes to it, and begin again\n"});
     ::_exit(1);
 }
 

@@ -6,14 +6,6 @@
 
 namespace tunesmith {
 
-// First thing in a program: of standard input, output and error, opens on /dev/null those that it was started without, so that no
-// file and no connection gets their numbers, and what is printed. Opened the wrong way round: to write there fails, as if it were closed.
-inline void reserveStandardStreams() {
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
-        if (::fcntl(fd, F_GETFD) < 0)
-            ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
 // A file descriptor that is closed with its owner.
 class Descriptor {
 public:

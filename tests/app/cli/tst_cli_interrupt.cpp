@@ -105,7 +105,7 @@ private slots:
         QVERIFY(QFile::resize(data, 4096));
         const int status = process.wait();
         const QByteArray told = process.takeErrors();
-        QVERIFY2(status == 1 && told.count("tunesmith-cli: ") == 1 && told.contains("was cut off"), told + QByteArray::number(status));
+        QVERIFY2(status == 1 && told.count("tunesmith-cli: ") == 1 && told.contains("cut off the file " + data.toUtf8()), told + QByteArray::number(status));
     }
 
     // Nobody reads what it would say, as after Ctrl-S.

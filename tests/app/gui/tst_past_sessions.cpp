@@ -171,7 +171,7 @@ private slots:
             QTRY_VERIFY_WITH_TIMEOUT(question() && question()->isVisible(), kSoon);
             QVERIFY2(question()->text().contains(QStringLiteral("/pack/<b>a</b>.toml, whose commands it runs")), qPrintable(question()->text()));
             QVERIFY(question()->textFormat() == Qt::PlainText && !question()->accessibleName().isEmpty() && wish() == JobWish::pause);
-            (agreed ? question()->defaultButton() : question()->button(QMessageBox::Cancel))->click();
+            (agreed ? agreement(*question()) : question()->button(QMessageBox::Cancel))->click();
             QTRY_VERIFY_WITH_TIMEOUT(!question(), kSoon);
             QTRY_COMPARE_WITH_TIMEOUT(wish(), agreed ? JobWish::run : JobWish::pause, kSoon);
         }

@@ -40,7 +40,7 @@ void openAndRun(WindowFixture& fixture, const QString& file) {
     auto* question = fixture.window().findChild<QMessageBox*>(QStringLiteral("runQuestion"));
     if (!question)
         qFatal("nobody asked");
-    question->defaultButton()->click();
+    agreement(*question)->click();
 }
 
 bool ended(const TimelinePage* page) {
@@ -83,7 +83,7 @@ private slots:
             QTRY_VERIFY_WITH_TIMEOUT(question() && question()->isVisible(), kSoon);
             QVERIFY2(question()->text().contains(QStringLiteral("jobs.toml")), qPrintable(question()->text()));
             QVERIFY(question()->textFormat() == Qt::PlainText && !question()->accessibleName().isEmpty() && !page->running());
-            (agreed ? question()->defaultButton() : question()->button(QMessageBox::Cancel))->click();
+            (agreed ? agreement(*question()) : question()->button(QMessageBox::Cancel))->click();
             QTRY_VERIFY_WITH_TIMEOUT(!question(), kSoon);
             QCOMPARE(page->running(), agreed);
         }

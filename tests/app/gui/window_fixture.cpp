@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/app/gui/window_fixture.h"
 #include "app/gui/settings.h"
+#include <QAbstractButton>
 #include <QDropEvent>
 #include <QFile>
 #include <QLabel>
@@ -88,6 +89,13 @@ bool WindowFixture::open(const QString& sampleOrFile) {
 QString WindowFixture::notice() const {
     const auto* bar = window_->findChild<NoticeBar*>(QStringLiteral("notice"));
     return bar->isVisibleTo(window_) ? bar->accessibleName() : QString();
+}
+
+QAbstractButton* agreement(const QMessageBox& question) {
+    for (QAbstractButton* button : question.buttons())
+        if (question.buttonRole(button) == QMessageBox::AcceptRole)
+            return button;
+    return nullptr;
 }
 
 void drop(MainWindow& window, const QList<QUrl>& urls) {

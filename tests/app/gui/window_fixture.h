@@ -2,6 +2,7 @@
 #pragma once
 #include "app/gui/main_window.h"
 #include <QApplication>
+#include <QMessageBox>
 #include <QPointer>
 #include <QTemporaryDir>
 #include <QTest>
@@ -30,6 +31,7 @@ private:
     QPointer<MainWindow> window_;
 };
 
+QAbstractButton* agreement(const QMessageBox& question); // the button that says yes
 void drop(MainWindow& window, const QList<QUrl>& urls);
 
 // The longest time that one event kept the window's thread, be it with work or with waiting. Only the time in
