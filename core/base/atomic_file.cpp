@@ -83,6 +83,9 @@ Result<std::filesystem::path> finalTarget(const std::filesystem::path& target) {
     return error ? target : resolved;
 }
 
+// The system would take what is before a zero byte for the name.
+bool endsEarly(const std::filesystem::path& path) { return path.native().find('\0') != std::string::npos; }
+
 } // namespace
 
 Error readFailure(const std::filesystem::path& path, int errorNumber) {
@@ -94,6 +97,8 @@ Error writeFailure(const std::filesystem::path& path, int errorNumber) {
 }
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& target, Links links) {
+    if (endsEarly(target))
+        return writeFailure(target, EINVAL);
     AtomicFile file;
     std::error_code ignored;
     const bool replaced = links == Links::replace && std::filesystem::is_symlink(target, ignored);
@@ -193,6 +198,8 @@ Status AtomicFile::commit() {
 }
 
 Result<InputFile> InputFile::open(const std::filesystem::path& path) {
+    if (endsEarly(path))
+        return readFailure(path, EINVAL);
     InputFile file;
     file.path_ = path;
     if (isOpenDatabase(path))

@@ -164,7 +164,7 @@ private:
 
     Status text(const char* key, const toml::node& node, std::string& value) const {
         const auto given = node.value_exact<std::string>();
-        if (!given || given->empty())
+        if (!given || given->empty() || given->find('\0') != std::string::npos) // the system ends a name there
             return wrong(key, node, "a text");
         value = *given;
         return {};
@@ -183,12 +183,18 @@ private:
         return {};
     }
 
+    // Links that were not followed lead to nothing yet, and somewhere later.
+    static bool hasLink(std::filesystem::path folder, const std::filesystem::path& way) {
+        std::error_code error;
+        return std::ranges::any_of(way, [&](const std::filesystem::path& name) { return std::filesystem::is_symlink(std::filesystem::symlink_status(folder /= name, error)); });
+    }
+
     // In the folder of this file, wherever links lead: what the user has elsewhere, its author may neither send nor write.
     std::optional<std::filesystem::path> within(const std::string& name) const {
         std::error_code error, other;
         const auto folder = std::filesystem::weakly_canonical(beside("."), error), named = std::filesystem::weakly_canonical(beside(name), other);
         const auto way = named.lexically_relative(folder);
-        if (error || other || way.empty() || *way.begin() == "..")
+        if (error || other || way.empty() || *way.begin() == ".." || hasLink(folder, way))
             return std::nullopt;
         return named;
     }

@@ -295,6 +295,9 @@ private slots:
         QTest::newRow("above") << "../elsewhere/thesis.onnx" << "is to lie in the folder of this file";
         QTest::newRow("new, elsewhere") << "ELSEWHERE/new.onnx" << "is to lie in the folder of this file";
         QTest::newRow("by a link") << "link.onnx" << "is to lie in the folder of this file";
+        QTest::newRow("by a link to what will be there") << "later.onnx" << "is to lie in the folder of this file";
+        QTest::newRow("by a link through what will be there") << "through.onnx" << "is to lie in the folder of this file";
+        QTest::newRow("a name that ends early") << "thesis.tex\\u0000.onnx" << "is to be a text";
         QTest::newRow("by a link to a folder") << "linked/thesis.onnx" << "is to lie in the folder of this file";
         QTest::newRow("what a shell reads") << ".bash_aliases" << "name a file that ends in .onnx";
         QTest::newRow("a pipe") << "pipe.onnx" << "name a file that ends in .onnx";
@@ -313,10 +316,12 @@ private slots:
             std::ofstream(path(file)) << "trained for weeks";
         fs::create_symlink(path("elsewhere/thesis.onnx"), path("given/link.onnx"));
         fs::create_symlink(path("elsewhere"), path("given/linked"));
+        fs::create_symlink("../elsewhere/later.onnx", path("given/later.onnx"));
+        fs::create_symlink("none/../../elsewhere/thesis.onnx", path("given/through.onnx"));
         fs::create_symlink("there.onnx", path("given/stays.onnx"));
         QCOMPARE(::mkfifo(path("given/pipe.onnx").c_str(), 0600), 0);
         const std::string file = path("given/jobs.toml");
-        std::ofstream(file) << "[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\noutput = '" << output.replace("ELSEWHERE", folder_->filePath("elsewhere")).toStdString() << "'\n";
+        std::ofstream(file) << "[[job]]\nkind = 'rewrite'\nmodel = 'mlp'\noutput = \"" << output.replace("ELSEWHERE", folder_->filePath("elsewhere")).toStdString() << "\"\n";
         const auto read = readJobFile(file);
         if (says.isEmpty()) {
             QVERIFY2(read.ok(), problemOf(read.ok() ? Status() : Status(read.error())).c_str());

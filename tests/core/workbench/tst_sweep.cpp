@@ -57,6 +57,7 @@ private slots:
         QTest::newRow("token elsewhere") << QByteArray("model = 'mlp'\ntoken_file = '/etc/machine-id'") << "is to lie beside this file";
         QTest::newRow("token above") << QByteArray("model = 'mlp'\ntoken_file = 'a/../../token'") << "is to lie beside this file";
         QTest::newRow("token by a link") << QByteArray("model = 'mlp'\ntoken_file = 'token'") << "is to lie beside this file";
+        QTest::newRow("token by a link to what will be there") << QByteArray("model = 'mlp'\ntoken_file = 'later.token'") << "is to lie beside this file";
         QTest::newRow("token below") << QByteArray("model = 'mlp'\ntoken_file = '.cache/huggingface/token'") << "is to lie beside this file";
         QTest::newRow("another secret beside the file") << QByteArray("model = 'mlp'\ntoken_file = 'password.txt'") << "is to be a file called token";
         QTest::newRow("flag") << QByteArray("model = 'mlp'\ntransfer = 1") << "true or false";
@@ -65,6 +66,7 @@ private slots:
         QFETCH(QByteArray, text);
         QFETCH(QString, says);
         QFile::link("/etc/machine-id", folder_.filePath("token"));
+        QFile::link("/none/of/this", folder_.filePath("later.token"));
         const auto read = readSweepFile(write(text));
         QVERIFY(!read.ok());
         QVERIFY2(QString::fromStdString(read.error().message).contains(says), read.error().message.c_str());
