@@ -6,8 +6,8 @@
 
 namespace tunesmith {
 
-// What a kernel holds beside its values while it computes: a std::vector whose bytes count in the budget of values (memory_budget.h), and
-// which throws OutOfValueMemory where they do not fit. For what grows with the sizes of tensors.
+// Scratch memory of kernels: a std::vector whose bytes count in the budget of values (memory_budget.h). It throws OutOfValueMemory where they do
+// not fit. Kernels use it for buffers that may be larger than their inputs and outputs.
 void claimScratch(std::size_t bytes);
 void releaseScratch(std::size_t bytes) noexcept;
 

@@ -8,8 +8,8 @@
 
 namespace tunesmith {
 
-// What the calls of a server hold in memory, all together: each takes its share before it fills it. A call that has a share waits for none of the same kind, so
-// that calls never wait for each other. From any thread.
+// The memory that all calls of a server hold together: each call takes its share before it fills it. A call that has a share does not wait for another one
+// of the same kind, so calls never wait for each other. From any thread.
 class CallMemory {
 public:
     explicit CallMemory(std::size_t most) : most_(most) {}

@@ -239,7 +239,7 @@ struct DeviceServer::Impl final : GuardedService {
         if (grpc::Status read = receive(*call.context, stream, {kLargestMessage, kMostParts}, longestWay(kLargestMessage), request, admit); !read.ok())
             return read;
         current.begin(call, request);
-        // What it names may have come while it waited. Workers are sent a copy.
+        // The request may name a blob that arrives while it waits, so it is weighed again. It counts twice, for workers get a copy.
         for (std::size_t weighed = 0; current.session->weight(request) > weighed;) {
             asWorked = {};
             weighed = current.session->weight(request);

@@ -86,7 +86,7 @@ bool Visitors::isAhead(const std::string& whose, int networks, Time now) {
     return false;
 }
 
-// Whoever has as many networks gets round the pace; then the limit of all is left.
+// A peer with that many networks gets round the pace; the limit of all connections still holds.
 void Visitors::forgetSlow(Time now) {
     if (pace_.size() < 2 * limits_.all)
         return;

@@ -5,8 +5,8 @@
 namespace tunesmith {
 
 // About how many steps of arithmetic the reference kernel of a node takes on inputs of static shapes: what its operator says, else what
-// the loops of its tensor expression visit. Operators whose bytes bound them count as none: they have loops and compute each element by itself.
-// Whoever computes without being asked to, as folding does, leaves a node of too many.
+// the loops of its tensor expression visit. An operator that computes each element by itself counts as none, for
+// the bytes of its tensors bound it. Folding and shape inference leave nodes of too many steps to the run.
 double nodeSteps(const OpInputs& in);
 
 // Where each element of a result may read each element of the inputs.

@@ -36,7 +36,7 @@ bool isOwnFolder(const std::filesystem::path& path) {
            ::access(path.c_str(), W_OK | X_OK) == 0;
 }
 
-// What XDG_RUNTIME_DIR names and /run/user/UID are made by others, the rest if need be by us.
+// The system makes XDG_RUNTIME_DIR and /run/user/UID. We make the others where they are missing.
 Result<std::filesystem::path> lockFolder() {
     if (const char* named = std::getenv("XDG_RUNTIME_DIR"); named && isOwnFolder(named))
         return std::filesystem::path(named);
